@@ -1,0 +1,19 @@
+"""How bytes become a report.
+
+The modules, in reading order; each imports only from those above it:
+
+    errors      one tree of errors: what, why, where, what to do, exit code
+    resources   where the packaged TOML and SQL files are
+    schema      names, types and meanings of table columns
+    evidence    files, archives, hashes, rotation, time zones: what is read
+    records     bytes to records: layouts, line edges, continuation lines
+    patterns    TOML files to a checked catalogue of messages
+    events      record and catalogue to a typed event
+    source      the Spark data source: byte ranges to Arrow batches
+    tables      the case folder: Parquet tables, manifest, open.sql
+    queries     sql/ to views
+    report      views to text, JSON, Markdown and HTML
+    cli         the commands
+"""
+
+__version__ = "0.1.0"

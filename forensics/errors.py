@@ -1,0 +1,62 @@
+"""One tree of errors. Each says what went wrong, why, where, and what to do; none reaches a user as a traceback."""
+
+from __future__ import annotations
+
+
+class ForensicsError(Exception):
+    """Base of all errors that a user may see.
+
+    Args:
+        what: what went wrong, one sentence.
+        why: the reason, when known.
+        where: `file`, `file:line` or an argument's name.
+        fix: what the reader can do about it.
+    """
+
+    exit_code = 4
+
+    def __init__(self, what: str, *, why: str = "", where: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what, self.why, self.where, self.fix = what, why, where, fix
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.why:
+            lines.append(f"  reason: {self.why}")
+        if self.where:
+            lines.append(f"  --> {self.where}")
+        if self.fix:
+            lines.append(f"  help: {self.fix}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Spark pickles what a worker raises; the default form loses keyword-only arguments.
+        return _rebuild, (type(self), self.what, self.why, self.where, self.fix)
+
+
+def _rebuild(kind: type[ForensicsError], what: str, why: str, where: str, fix: str) -> ForensicsError:
+    return kind(what, why=why, where=where, fix=fix)
+
+
+class UsageError(ForensicsError):
+    """A wrong argument or option."""
+
+    exit_code = 2
+
+
+class CatalogueError(ForensicsError):
+    """A pattern or layout file that does not check."""
+
+    exit_code = 2
+
+
+class EvidenceError(ForensicsError):
+    """Evidence that cannot be read; the rest of it still is."""
+
+    exit_code = 3
+
+
+class CaseError(ForensicsError):
+    """A case folder that is missing, unfinished or of another format."""
+
+    exit_code = 4

@@ -1,0 +1,29 @@
+"""Where the packaged TOML and SQL files are, in a wheel and in an editable install alike."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from forensics.errors import ForensicsError
+
+
+def parsers_dir() -> Traversable:
+    """The folder of pattern files (top-level `parsers/` in the source tree)."""
+    return _package("forensics.parsers")
+
+
+def sql_dir() -> Traversable:
+    """The folder of view files (top-level `sql/` in the source tree)."""
+    return _package("forensics.sql")
+
+
+def _package(name: str) -> Traversable:
+    try:
+        return files(name)
+    except ModuleNotFoundError as e:
+        raise ForensicsError(
+            f"The package {name} is not installed.",
+            why="`parsers/` and `sql/` become packages only by an install, also in a checkout.",
+            fix="Run `pip install -e .` in the checkout.",
+        ) from e

@@ -1,0 +1,1 @@
+"""Rule files: each yields rows of the view `finding` for one question."""
