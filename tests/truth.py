@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was really so: the truth files that lie beside a recording of a real Kafka.
+
+A recording is a directory with `logs/` (what an operator would collect), `truth.json` (what was done when), `truth/` (what
+a sampler outside the processes saw) and `witness/` (what the live cluster answered). Nothing here reads a log or the case:
+scoring must not believe the thing it scores. All times are epoch milliseconds of the true clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+#: The sampler looks at each process five times a second: a change lies up to this long before the line that shows it.
+SAMPLE_MS = 200
+
+
+@dataclass(frozen=True)
+class Span:
+    """An unbroken time in which one process truly had one resource.
+
+    Attributes:
+        owner: name of the host (`w1`, `c2`).
+        resource: a task (`orders-0`) or a partition (`topic-3`).
+        start_ms: first sample, or callback, that shows it.
+        end_ms: first sample that no longer shows it (so the end lies up to `SAMPLE_MS` before), or the callback.
+        running: False while the process was frozen: the thread exists, nothing of it runs.
+        pid: operating system's process, which tells a restarted process from its forerunner.
+    """
+
+    owner: str
+    resource: str
+    start_ms: int
+    end_ms: int
+    running: bool = True
+    pid: int = 0
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """A time in which two processes truly had the same resource; `kind` is `work` when neither was frozen, else `thread`."""
+
+    resource: str
+    owner_a: str
+    owner_b: str
+    kind: str
+    from_ms: int
+    to_ms: int
+
+    @property
+    def length_ms(self) -> int:
+        """How long both had it, by the samples."""
+        return self.to_ms - self.from_ms
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A Connect worker as it was started: its group, and by how many seconds its clock is ahead of the true one."""
+
+    name: str
+    group: str
+    skew_s: float
+
+
+class Recording:
+    """One directory of evidence with its truth.
+
+    Args:
+        path: the directory that holds `logs/` and `truth.json`.
+
+    Raises:
+        FileNotFoundError: when `truth.json` is missing, so that a wrong directory is not scored as an empty one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        truth = json.loads((path / "truth.json").read_text(encoding="utf-8"))
+        self.version: str = truth["version"]
+        self.scenario: str = truth["scenario"]
+        self.deeds: list[dict] = truth["deeds"]
+
+    @property
+    def logs(self) -> Path:
+        """What a user would hand to `forensics ingest`."""
+        return self.path / "logs"
+
+    @cached_property
+    def start_ms(self) -> int:
+        """When the first deed was done; notes and tables count seconds from here."""
+        return int(self.deeds[0]["t_ms"])
+
+    @cached_property
+    def end_ms(self) -> int:
+        """When truth ends: what the logs show later is the shutdown of everything."""
+        ends = [d["t_ms"] for d in self.deeds if d["did"] in ("scenario ends", "recording ends")]
+        return int(min(ends)) if ends else max(int(d["t_ms"]) for d in self.deeds)
+
+    @cached_property
+    def workers(self) -> dict[str, Worker]:
+        """The Connect workers by name."""
+        return {
+            d["worker"]: Worker(d["worker"], d["group"], float(d.get("skew") or 0.0)) for d in self.deeds if d["did"] == "worker started"
+        }
+
+    @cached_property
+    def consumers(self) -> dict[str, str]:
+        """The plain consumers: name to group."""
+        return {d["consumer"]: d["group"] for d in self.deeds if d["did"] == "consumer started"}
+
+    @cached_property
+    def samples(self) -> list[dict]:
+        """The lines of `threads.jsonl` until truth ends, in order of time."""
+        file = self.path / "truth" / "threads.jsonl"
+        if not file.is_file():
+            return []
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        return sorted((x for x in lines if x["t_ms"] < self.end_ms), key=lambda x: x["t_ms"])
+
+    @cached_property
+    def knows_tasks(self) -> bool:
+        """Whether task threads could be told by name (Connect names them from release 2.3 on)."""
+        return any(x["tasks"] for x in self.samples)
+
+    def stretches(self) -> Iterator[tuple[dict, int]]:
+        """Each sampler's line with the time at which the worker's next line (or the end of truth) replaces it."""
+        for worker in sorted({x["worker"] for x in self.samples}):
+            own = [x for x in self.samples if x["worker"] == worker]
+            for line, after in zip(own, [*own[1:], None], strict=True):
+                yield line, (after["t_ms"] if after else self.end_ms)
+
+    @cached_property
+    def thread_spans(self) -> list[Span]:
+        """Task threads by worker, split where the process froze, woke or was started anew.
+
+        A name seen twice in one sample counts once: a thread has its parent's name for a moment before it takes its own.
+        """
+        spans: list[Span] = []
+        open_spans: dict[tuple[str, str], Span] = {}
+        for line, until in self.stretches():
+            running = line["state"] == "running"
+            present = set(line["tasks"]) if line["state"] != "gone" else set()
+            for task in present:
+                last = open_spans.get((line["worker"], task))
+                if last and last.end_ms == line["t_ms"] and (last.running, last.pid) == (running, line["pid"]):
+                    grown = Span(last.owner, task, last.start_ms, until, running, last.pid)
+                    spans[spans.index(last)] = grown
+                else:
+                    grown = Span(line["worker"], task, line["t_ms"], until, running, line["pid"])
+                    spans.append(grown)
+                open_spans[line["worker"], task] = grown
+        return sorted(spans, key=lambda s: (s.start_ms, s.owner, s.resource))
+
+    def grid(self) -> Iterator[tuple[int, str, str, bool]]:
+        """Every point (time, worker, task, thread exists) of the sampler's grid, for each task that ever existed.
+
+        Yields nothing for a release whose threads have no telling names: there is no truth to compare with.
+        """
+        tasks = sorted({task for x in self.samples for task in x["tasks"]})
+        for line, until in self.stretches():
+            present = set(line["tasks"]) if line["state"] != "gone" else set()
+            for at in range(line["t_ms"], until, SAMPLE_MS):
+                for task in tasks:
+                    yield at, line["worker"], task, task in present
+
+    @cached_property
+    def callbacks(self) -> dict[str, list[dict]]:
+        """What each VerifiableConsumer printed about itself until truth ends, by its name."""
+        found = {}
+        for name in self.consumers:
+            file = self.path / "truth" / f"{name}.jsonl"
+            if file.is_file():
+                lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("{")]
+                found[name] = [x for x in lines if x.get("timestamp", 0) < self.end_ms]
+        return found
+
+    def _death_ms(self, consumer: str) -> int:
+        kills = [int(d["t_ms"]) for d in self.deeds if d["did"] == "consumer killed" and d["consumer"] == consumer]
+        return min([*kills, self.end_ms])
+
+    def freezes(self, owner: str) -> list[tuple[int, int]]:
+        """The times in which a process was stopped by a signal."""
+        spans, since = [], None
+        for deed in self.deeds:
+            if owner not in (deed.get("worker"), deed.get("consumer")):
+                continue
+            if deed["did"].endswith("paused"):
+                since = int(deed["t_ms"])
+            elif deed["did"].endswith("resumed") and since is not None:
+                spans.append((since, int(deed["t_ms"])))
+                since = None
+        return spans + ([(since, self.end_ms)] if since is not None else [])
+
+    @cached_property
+    def holding_spans(self) -> list[Span]:
+        """Partitions held by consumers, from the callback that gave them to the one that took them, or to the process's death."""
+        spans = []
+        for name, lines in self.callbacks.items():
+            held: dict[str, int] = {}
+            for line in lines:
+                parts = [f"{p['topic']}-{p['partition']}" for p in line.get("partitions", []) if isinstance(p, dict)]
+                if line["name"] == "partitions_assigned":
+                    held |= {p: line["timestamp"] for p in parts if p not in held}
+                elif line["name"] == "partitions_revoked":
+                    spans += [Span(name, p, held.pop(p), line["timestamp"]) for p in parts if p in held]
+            spans += [Span(name, p, since, self._death_ms(name)) for p, since in held.items()]
+        return sorted(spans, key=lambda s: (s.start_ms, s.owner, s.resource))
+
+    @cached_property
+    def work_spans(self) -> list[Span]:
+        """Partitions truly worked on: from the first to the last batch of records consumed within one holding."""
+        batches: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for name, lines in self.callbacks.items():
+            for line in lines:
+                if line["name"] == "records_consumed":
+                    for p in line["partitions"]:
+                        batches[name, f"{p['topic']}-{p['partition']}"].append(line["timestamp"])
+        spans = []
+        for hold in self.holding_spans:
+            # The callback that revokes may come after the poll that returned the last batch, never before it was handed over.
+            inside = [t for t in batches[hold.owner, hold.resource] if hold.start_ms <= t <= hold.end_ms + SAMPLE_MS]
+            if inside:
+                spans.append(Span(hold.owner, hold.resource, min(inside), max(inside)))
+        return spans
+
+    @cached_property
+    def consumed_offsets(self) -> dict[str, dict[str, list[tuple[int, int, int]]]]:
+        """Partition to consumer to (time, first offset, last offset) of each batch it consumed."""
+        found: dict[str, dict[str, list[tuple[int, int, int]]]] = defaultdict(lambda: defaultdict(list))
+        for name, lines in self.callbacks.items():
+            for line in lines:
+                if line["name"] == "records_consumed":
+                    for p in line["partitions"]:
+                        found[f"{p['topic']}-{p['partition']}"][name].append((line["timestamp"], p["minOffset"], p["maxOffset"]))
+        return found
+
+
+def overlaps(spans: list[Span], groups: dict[str, str]) -> list[Overlap]:
+    """Pairs of spans of one resource in two processes of one group that share time.
+
+    Args:
+        spans: thread or holding spans of one recording.
+        groups: owner to group; owners of different groups never conflict here.
+
+    Returns:
+        One overlap for each maximal time of one kind, earliest first; owners in order of name.
+    """
+    by_resource: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_resource[span.resource].append(span)
+    found = []
+    for resource, owned in by_resource.items():
+        for i, a in enumerate(owned):
+            for b in owned[i + 1 :]:
+                start, end = max(a.start_ms, b.start_ms), min(a.end_ms, b.end_ms)
+                if a.owner != b.owner and groups.get(a.owner) == groups.get(b.owner) and start < end:
+                    first, second = sorted((a.owner, b.owner))
+                    kind = "work" if a.running and b.running else "thread"
+                    found.append(Overlap(resource, first, second, kind, start, end))
+    return sorted(found, key=lambda o: (o.from_ms, o.resource))
+
+
+def recordings(root: Path, names: list[str] | None = None) -> list[Recording]:
+    """All recordings below a directory (or only those whose name contains one of `names`), by name.
+
+    Raises:
+        FileNotFoundError: when the directory holds none.
+    """
+    found = [Recording(p) for p in sorted(root.iterdir()) if (p / "truth.json").is_file()]
+    if names:
+        found = [r for r in found if any(n in r.name for n in names)]
+    if not found:
+        raise FileNotFoundError(f"no recording (a directory with truth.json) below {root}")
+    return found
