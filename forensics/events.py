@@ -1,0 +1,192 @@
+"""A record's logger and message, and the catalogue, to a typed event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import regex
+
+from forensics.literals import requirements
+from forensics.pattern_files import EventPattern
+from forensics.patterns import LONG_MESSAGE, MATCH_SECONDS, Catalogue, compiled, convert, match, simple_name
+from forensics.prefixes import Prefixes, captures_of_thread, parse_prefix
+
+_KEY = 5
+_MOST_CACHED = 20_000
+_LONGEST_CACHED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a record is. Identical messages share one object: do not change it.
+
+    Attributes:
+        event: the event's name.
+        category: its category.
+        captures: typed values by name, those of the prefixes included; a capture without a value is absent.
+        message: first line of the message without prefixes.
+        context: Connect's logging context as printed, `b|task-1`.
+        pattern: the block that matched.
+    """
+
+    event: str
+    category: str
+    captures: dict[str, Any]
+    message: str
+    context: str | None
+    pattern: EventPattern
+
+
+class _Index:
+    """The blocks of one logger, found by the beginning of the message, then by text that it must contain."""
+
+    def __init__(self, events: Iterable[EventPattern]) -> None:
+        self.by_start: dict[str, list[tuple[str, EventPattern]]] = {}
+        self.rest: list[tuple[str, EventPattern]] = []
+        for event in events:
+            need = requirements(event.pattern)
+            entry = (need.needle, event)
+            if all(len(p) >= _KEY for p in need.prefixes):
+                for key in sorted({p[:_KEY] for p in need.prefixes}):
+                    self.by_start.setdefault(key, []).append(entry)
+            else:
+                self.rest.append(entry)
+
+    def candidates(self, message: str) -> list[tuple[str, EventPattern]]:
+        found = self.by_start.get(message[:_KEY])
+        if found is None:
+            return self.rest
+        return found + self.rest if self.rest else found
+
+
+class Recogniser:
+    """Recognises messages. Picklable: workers get the catalogue's data and compile the patterns that they meet."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._prefixes = Prefixes()
+        self._indexes: dict[str, _Index] = {}
+        self._simple: dict[str, str] = {}
+        self._cache: dict[tuple[str | None, str], Recognised | None] = {}
+
+    def __reduce__(self) -> tuple[type[Recogniser], tuple[Catalogue]]:
+        return Recogniser, (self.catalogue,)
+
+    @cached_property
+    def interesting_loggers(self) -> frozenset[str]:
+        """Simple class names of all loggers that some block names."""
+        return frozenset(simple_name(logger) for event in self.catalogue.events for logger in event.loggers)
+
+    @cached_property
+    def literals(self) -> tuple[str, ...]:
+        """Texts of which every recognisable message contains at least one; none of them contains another."""
+        found = {text for event in self.catalogue.events for text in requirements(event.pattern).anchors}
+        kept: list[str] = []
+        for text in sorted(found, key=lambda t: (len(t), t)):
+            if not any(short in text for short in kept):
+                kept.append(text)
+        return tuple(kept)
+
+    def is_interesting(self, logger: str | None) -> bool:
+        """Whether some block is for this logger; without a logger every record may be an event."""
+        return logger is None or self._simple_name(logger) in self.interesting_loggers
+
+    def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
+        """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""
+        rest, captures, context = self._prefixes.strip(message)
+        return rest, dict(captures), context
+
+    def recognise(self, logger: str | None, message: str, thread: str | None = None, context: str | None = None) -> Recognised | None:
+        """What a record is.
+
+        Args:
+            logger: as printed, maybe abbreviated; None when the layout has none: then every block is tried.
+            message: the whole record after its layout, lines joined by line breaks.
+            thread: as printed; names the group of a heartbeat thread, or the task of a task's thread.
+            context: Connect's logging context, where the layout and not the message carries it (`b|task-1`, brackets or not).
+
+        Returns:
+            The event, or None when no block matches. Captures of the pattern win over those of prefixes, these over the thread's.
+        """
+        if len(message) > _LONGEST_CACHED:
+            found = self._recognise(logger, message)
+        else:
+            key = (logger, message)
+            try:
+                found = self._cache[key]
+            except KeyError:
+                if len(self._cache) >= _MOST_CACHED:
+                    self._cache.clear()
+                found = self._cache[key] = self._recognise(logger, message)
+        return self._with_surroundings(found, thread, context) if thread or context else found
+
+    def matches(self, logger: str | None, message: str) -> list[EventPattern]:
+        """All blocks that match; more than one is a fault of the catalogue."""
+        rest = self._prefixes.strip(message)[0]
+        index = self._index(logger)
+        if index is None:
+            return []
+        return [event for needle, event in index.candidates(rest) if needle in rest and match(event, rest)]
+
+    def _recognise(self, logger: str | None, message: str) -> Recognised | None:
+        index = self._index(logger)
+        if index is None:
+            return None
+        rest, outer, context = self._prefixes.strip(message)
+        line = rest
+        if "\n" in rest:
+            line = rest[: rest.index("\n")]
+        line = line.rstrip()
+        for needle, event in index.candidates(rest):
+            if needle not in rest:
+                continue
+            text = rest if event.multiline else line
+            found = compiled(event.pattern).fullmatch(text) if len(text) <= LONG_MESSAGE else _limited(event, text)
+            if found is not None:
+                captures = convert(found, self.catalogue.fields)
+                return Recognised(event.name, event.category, {**outer, **captures} if outer else captures, line, context, event)
+        return None
+
+    @staticmethod
+    def _with_surroundings(found: Recognised | None, thread: str | None, context: str | None) -> Recognised | None:
+        """Adds what thread and layout tell, where neither message nor prefix did."""
+        if found is None:
+            return None
+        extra: dict[str, Any] = captures_of_thread(thread) if thread else {}
+        bare = context.strip().removeprefix("[").removesuffix("]") if context else None
+        if bare:
+            parsed = parse_prefix(f"[{bare}]")
+            extra = {**extra, **(parsed[0] if parsed else {})}
+        if not extra and not bare:
+            return found
+        return Recognised(found.event, found.category, {**extra, **found.captures}, found.message, found.context or bare, found.pattern)
+
+    def _index(self, logger: str | None) -> _Index | None:
+        name = "" if logger is None else self._simple_name(logger)
+        index = self._indexes.get(name)
+        if index is None:
+            events = self.catalogue.events
+            if logger is not None:
+                if name not in self.interesting_loggers:
+                    return None
+                events = tuple(e for e in events if any(simple_name(x) == name for x in e.loggers))
+            index = self._indexes[name] = _Index(events)
+        return index
+
+    def _simple_name(self, logger: str) -> str:
+        name = self._simple.get(logger)
+        if name is None:
+            if len(self._simple) >= _MOST_CACHED:
+                self._simple.clear()
+            name = self._simple[logger] = simple_name(logger)
+        return name
+
+
+def _limited(event: EventPattern, text: str) -> regex.Match[str] | None:
+    try:
+        return compiled(event.pattern).fullmatch(text, timeout=MATCH_SECONDS)
+    except TimeoutError:
+        return None

@@ -1,0 +1,168 @@
+"""Form of the pattern files: `[[event]]` blocks of TOML to `EventPattern`, with the line of every block.
+
+Nothing is compiled or tried here; `patterns` does that.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import regex
+
+from forensics.errors import CatalogueError
+
+CATEGORIES = (
+    "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "process", "network", "streams", "other",
+)  # fmt: skip
+KEYS = {
+    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool,
+    "proves": str, "disproves": str, "advice": str, "example": list, "counterexample": list,
+}  # fmt: skip
+
+_NAME = regex.compile(r"[a-z][a-z0-9_]*")
+_LOGGER = regex.compile(r"[A-Za-z_][\w]*(?:[.$][A-Za-z_]\w*)*\$?")
+_RELEASE = r"\d+\.\d+\.\d+(?:\.\d+)?"
+_KAFKA = regex.compile(rf"{_RELEASE}\.\.(?:{_RELEASE})?(?:,\ {_RELEASE}\.\.(?:{_RELEASE})?)*")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A message and the captures that it must give; of a counterexample, `event` names the event that it must be instead (or none)."""
+
+    line: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    event: str | None = None
+
+
+@dataclass(frozen=True)
+class EventPattern:
+    """One wording of one message.
+
+    Attributes:
+        name: the event's name; several wordings share it.
+        category: one of `CATEGORIES`.
+        loggers: full class names that print it.
+        kafka: releases, as written: `2.4.0..` or `0.9.0.0..0.9.0.1, 2.0.0..`.
+        pattern: verbose pattern, as written.
+        multiline: whether the pattern is for all lines of the record.
+        proves: what the message proves, for `forensics explain`.
+        disproves: what it does not prove.
+        advice: what to do about it.
+        file: the file's name.
+        line: line of `[[event]]` in the file.
+        pattern_line: line where the pattern's text begins.
+    """
+
+    name: str
+    category: str
+    loggers: tuple[str, ...]
+    kafka: str
+    pattern: str
+    multiline: bool = False
+    proves: str = ""
+    disproves: str = ""
+    advice: str = ""
+    examples: tuple[Example, ...] = ()
+    counterexamples: tuple[Example, ...] = ()
+    file: str = ""
+    line: int = 0
+    pattern_line: int = 0
+
+    @property
+    def where(self) -> str:
+        """`file:line` of the block."""
+        return f"{self.file}:{self.line}"
+
+
+def parse_events(text: str, file: str) -> Iterator[EventPattern]:
+    """The blocks of one pattern file.
+
+    Args:
+        text: the file's content.
+        file: what errors call it.
+
+    Raises:
+        CatalogueError: it is no TOML, or a block has a wrong form.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        found = regex.search(r"at line (\d+)", str(e))
+        raise CatalogueError("A pattern file is no TOML.", why=str(e), where=f"{file}:{found[1]}" if found else file) from e
+    unknown = sorted(table.keys() - {"event"})
+    if unknown:
+        raise CatalogueError(f"Unknown table `{unknown[0]}`.", where=file, fix="A pattern file holds [[event]] blocks only.")
+    lines = text.split("\n")
+    starts = list(_block_lines(lines))
+    for block, start in zip(table.get("event", []), starts, strict=True):
+        yield _event(block, file, start, lines)
+
+
+def _block_lines(lines: list[str]) -> Iterator[int]:
+    """Line numbers of `[[event]]`, which may also be text inside a `'''` string."""
+    quoted = ""
+    for number, line in enumerate(lines, 1):
+        if not quoted and line.strip().split("#")[0].strip() == "[[event]]":
+            yield number
+        for mark in ("'''", '"""'):
+            if quoted in ("", mark) and line.count(mark) % 2:
+                quoted = "" if quoted else mark
+
+
+def _event(block: dict[str, Any], file: str, start: int, lines: list[str]) -> EventPattern:
+    where = f"{file}:{start}"
+
+    def fail(what: str, fix: str = "") -> CatalogueError:
+        return CatalogueError(what, where=where, fix=fix)
+
+    if isinstance(block.get("logger"), str):
+        block["logger"] = [block["logger"]]
+    for key, value in block.items():
+        if key not in KEYS:
+            raise fail(f"Unknown key `{key}` in an [[event]] block.", f"Known: {', '.join(KEYS)}.")
+        if not isinstance(value, KEYS[key]):
+            raise fail(f"`{key}` must be a {KEYS[key].__name__}.")
+    for key in ("name", "category", "logger", "kafka", "pattern"):
+        if not block.get(key):
+            raise fail(f"An [[event]] block lacks `{key}`.", "See CONTRIBUTING.md for a whole block.")
+    if not _NAME.fullmatch(block["name"]):
+        raise fail(f"The event name `{block['name']}` must be lower case words joined by _.")
+    if block["category"] not in CATEGORIES:
+        raise fail(f"Unknown category `{block['category']}`.", f"One of {', '.join(CATEGORIES)}.")
+    for logger in block["logger"]:
+        if not isinstance(logger, str) or not _LOGGER.fullmatch(logger):
+            raise fail(f"`{logger}` is no class name.", "Write the full name of the class that prints the message.")
+    if not _KAFKA.fullmatch(block["kafka"]):
+        raise fail(f"`{block['kafka']}` is no range of releases.", 'Write "2.4.0..", "0.9.0.0..2.6.0", or several separated by ", ".')
+    if not block.get("example"):
+        raise fail(f"The event `{block['name']}` has no example.", "Add [[event.example]] with a line and the captures that it gives.")
+    pattern_line = next((n for n in range(start, len(lines) + 1) if lines[n - 1].lstrip().startswith("pattern")), start)
+    if lines[pattern_line - 1].rstrip().endswith("'''"):
+        pattern_line += 1  # TOML drops the line break after the opening quotes
+    return EventPattern(
+        name=block["name"],
+        category=block["category"],
+        loggers=tuple(block["logger"]),
+        kafka=block["kafka"],
+        pattern=block["pattern"],
+        multiline=block.get("multiline", False),
+        proves=block.get("proves", ""),
+        disproves=block.get("disproves", ""),
+        advice=block.get("advice", ""),
+        examples=tuple(_example(e, fail) for e in block["example"]),
+        counterexamples=tuple(_example(e, fail) for e in block.get("counterexample", [])),
+        file=file,
+        line=start,
+        pattern_line=pattern_line,
+    )
+
+
+def _example(entry: object, fail: Any) -> Example:  # noqa: ANN401  (a closure that makes an error)
+    if not isinstance(entry, dict) or not isinstance(entry.get("line"), str) or entry.keys() - {"line", "fields", "event"}:
+        raise fail("An example needs a `line`, and may have `fields` (of a counterexample: `event`).")
+    if not isinstance(entry.get("fields", {}), dict) or not isinstance(entry.get("event", ""), str):
+        raise fail("`fields` of an example must be a table, `event` of a counterexample a string.")
+    return Example(entry["line"], entry.get("fields", {}), entry.get("event"))

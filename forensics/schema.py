@@ -1,0 +1,228 @@
+"""Names, types and meanings of table columns: the envelope is stated here, the captures in `parsers/fields.toml`, and nowhere else.
+
+A *record* is one log record (its first line and the lines that continue it). Recognised records are rows of `event_row`, other records of
+relevant loggers rows of `unrecognised_row`; `range_row` counts what a byte range held; `evidence_file` has a row for each file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from forensics.errors import CatalogueError
+from forensics.resources import parsers_dir
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+STRINGS = pa.list_(pa.string())
+
+#: Types that a capture may have, and the column that holds it. `assignment_bytes` and `connect_assignment` have none: they are taken
+#: apart into other captures.
+CAPTURE_TYPES: Mapping[str, pa.DataType | None] = {
+    "string": pa.string(),
+    "int": pa.int64(),
+    "double": pa.float64(),
+    "list": STRINGS,
+    "map": pa.map_(pa.string(), STRINGS),
+    "config": pa.map_(pa.string(), pa.string()),
+    "assignment_bytes": None,
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: its name, Arrow type and meaning (the view's comment)."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """One entry of a `fields.toml`: a name that patterns may capture.
+
+    Attributes:
+        name: the capture's and the column's name.
+        type: a key of `CAPTURE_TYPES`.
+        meaning: the column's comment.
+        where: `file:line` of the entry.
+    """
+
+    name: str
+    type: str
+    meaning: str
+    where: str = ""
+
+
+ENVELOPE: tuple[Column, ...] = (
+    Column(
+        "event_id",
+        pa.string(),
+        "24 hex digits made of the file's content, the byte offset and the record's bytes; the same line has it in every case",
+    ),
+    Column("file_id", pa.string(), "First 24 hex digits of the SHA-256 of the uncompressed file"),
+    Column(
+        "process_id",
+        pa.string(),
+        "Log stream: path below the ingested folder without rotation suffix; in merged files followed by # and what names it",
+    ),
+    Column("path", pa.string(), "Path of the file below the ingested folder"),
+    Column("line", pa.int64(), "Line number of the record's first line, from 1"),
+    Column("byte_offset", pa.int64(), "Offset of the record's first byte in the uncompressed file"),
+    Column("stream_pos", pa.int64(), "Order inside the process, over rotated files"),
+    Column("ts", TIMESTAMP, "Time by the writer's own clock, UTC; NULL where the layout has none"),
+    Column("resolution_ms", pa.int32(), "Resolution of ts in milliseconds: 1 for millis, 1000 for seconds"),
+    Column("collector_ts", TIMESTAMP, "Time of a collector's wrapper (docker, CRI, journald), UTC; the record is not younger"),
+    Column("level", pa.string(), "Level as printed"),
+    Column("thread", pa.string(), "Thread as printed"),
+    Column("logger", pa.string(), "Logger as printed"),
+    Column("source_line", pa.int32(), "Line of Kafka's source that printed the record (%L)"),
+    Column("context", pa.string(), "Connect's connector.context as printed, for example b|task-1"),
+    Column("event", pa.string(), "What happened; NULL never: other records are rows of unrecognised_row"),
+    Column("category", pa.string(), "Subject of the event"),
+    Column("message", pa.string(), "First line of the message without context prefixes, at most 2,000 characters"),
+)
+
+UNRECOGNISED: tuple[Column, ...] = (
+    *(c for c in ENVELOPE if c.name in {"process_id", "path", "line", "byte_offset", "stream_pos", "ts", "level", "logger"}),
+    Column("text", pa.string(), "The record, at most 2,000 characters"),
+)
+
+RANGE: tuple[Column, ...] = (
+    Column("file_id", pa.string(), "First 24 hex digits of the SHA-256 of the uncompressed file"),
+    Column("path", pa.string(), "Path of the file below the ingested folder"),
+    Column("process_id", pa.string(), "Log stream"),
+    Column("range_start", pa.int64(), "First byte of the range in the uncompressed file"),
+    Column("range_end", pa.int64(), "First byte after the range"),
+    Column("lines", pa.int64(), "Lines that begin in the range"),
+    Column("records", pa.int64(), "Records that begin in the range"),
+    Column("events", pa.int64(), "Records that a pattern knows"),
+    Column("unrecognised", pa.int64(), "Records of relevant loggers that no pattern knows"),
+    Column("unfit", pa.int64(), "Records that no layout fits"),
+    Column("unfit_line", pa.int64(), "Line number of the first such record"),
+    Column("unfit_text", pa.string(), "Text of the first such record, at most 2,000 characters"),
+    Column("layouts", pa.map_(pa.string(), pa.int64()), "Records by layout"),
+    Column("first_ts", TIMESTAMP, "Earliest time in the range"),
+    Column("last_ts", TIMESTAMP, "Latest time in the range"),
+    Column("gaps", pa.list_(pa.struct([("from_ts", TIMESTAMP), ("to_ts", TIMESTAMP)])), "Silences of more than 30 s between neighbouring records"),
+)
+
+EVIDENCE_FILE: tuple[Column, ...] = (
+    Column("file_id", pa.string(), "First 24 hex digits of the SHA-256 of the uncompressed file"),
+    Column("sha256", pa.string(), "SHA-256 of the uncompressed file"),
+    Column("path", pa.string(), "Path below the ingested folder"),
+    Column("location", pa.string(), "Absolute path of the file, or of the archive that holds it"),
+    Column("archive_member", pa.string(), "Name inside the archive"),
+    Column("bytes", pa.int64(), "Size of the uncompressed file"),
+    Column("lines", pa.int64(), "Lines of the file"),
+    Column("process_id", pa.string(), "Log stream"),
+    Column("host", pa.string(), "Host, where told or named by the path"),
+    Column("time_zone", pa.string(), "IANA zone or offset by which times without a zone were read"),
+    Column("time_zone_how", pa.string(), "told, layout or assumed"),
+    Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
+    Column("status", pa.string(), "read, unreadable, skipped or superseded"),
+    Column("note", pa.string(), "Why, where it was not read"),
+)
+
+
+def load_fields(folders: Iterable[Traversable | Path] = ()) -> dict[str, Field]:
+    """Reads the packaged `fields.toml` and those of further folders.
+
+    Args:
+        folders: folders that may hold a `fields.toml` of their own; entries there add to the packaged ones.
+
+    Returns:
+        The entries by name, in the order of the files.
+
+    Raises:
+        CatalogueError: a file is no TOML, an entry lacks its type or meaning, has an unknown type, or contradicts an earlier one.
+    """
+    fields: dict[str, Field] = {}
+    for folder in (parsers_dir(), *folders):
+        file = folder / "fields.toml"
+        if not file.is_file():
+            continue
+        for field in parse_fields(file.read_text(encoding="utf-8"), str(file)):
+            known = fields.setdefault(field.name, field)
+            if known.type != field.type:
+                raise CatalogueError(
+                    f"The capture `{field.name}` has two types.",
+                    why=f"it is {known.type} in {known.where}, and {field.type} here",
+                    where=field.where,
+                    fix="Use the existing type, or another name.",
+                )
+    taken = {c.name for c in ENVELOPE} & fields.keys()
+    for name in taken:
+        raise CatalogueError(
+            f"The capture `{name}` has the name of a column that every event has.", where=fields[name].where, fix="Use another name."
+        )
+    return fields
+
+
+def parse_fields(text: str, file: str) -> list[Field]:
+    """The entries of one `fields.toml`; `file` is what errors call it."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise CatalogueError("A file of captures is no TOML.", why=str(e), where=file) from e
+    lines = text.split("\n")
+    fields = []
+    for name, entry in table.items():
+        number = next((i for i, line in enumerate(lines, 1) if line.strip() == f"[{name}]"), 1)
+        where = f"{file}:{number}"
+        if not isinstance(entry, dict) or not isinstance(entry.get("type"), str) or not isinstance(entry.get("meaning"), str):
+            raise CatalogueError(
+                f"The capture `{name}` needs a type and a meaning.", where=where, fix='Write `type = "string"` and `meaning = "..."`.'
+            )
+        if entry["type"] not in CAPTURE_TYPES:
+            raise CatalogueError(
+                f"The capture `{name}` has the unknown type `{entry['type']}`.", where=where, fix=f"One of {', '.join(CAPTURE_TYPES)}."
+            )
+        fields.append(Field(name, entry["type"], entry["meaning"], where))
+    return fields
+
+
+@cache
+def packaged_fields() -> tuple[Field, ...]:
+    """The entries of the packaged `fields.toml`."""
+    return tuple(load_fields().values())
+
+
+def capture_columns(fields: Iterable[Field] | None = None) -> tuple[Column, ...]:
+    """One column for each capture that is a column by itself."""
+    columns = []
+    for field in packaged_fields() if fields is None else fields:
+        arrow = CAPTURE_TYPES[field.type]
+        if arrow is not None:
+            columns.append(Column(field.name, arrow, field.meaning))
+    return tuple(columns)
+
+
+def table_columns(table: str, fields: Iterable[Field] | None = None) -> tuple[Column, ...]:
+    """The columns of a table, in order.
+
+    Args:
+        table: `event_row`, `unrecognised_row`, `range_row` or `evidence_file`.
+        fields: captures, when a user's own pattern files added some.
+    """
+    if table == "event_row":
+        return ENVELOPE + capture_columns(fields)
+    return {"unrecognised_row": UNRECOGNISED, "range_row": RANGE, "evidence_file": EVIDENCE_FILE}[table]
+
+
+def table_schema(table: str, fields: Iterable[Field] | None = None) -> pa.Schema:
+    """The Arrow schema of a table; each field carries its meaning as metadata `comment`."""
+    return pa.schema([pa.field(c.name, c.type, metadata={"comment": c.meaning}) for c in table_columns(table, fields)])
+
+
+#: Names of the tables that ingest writes.
+TABLES: tuple[str, ...] = ("event_row", "unrecognised_row", "range_row", "evidence_file")

@@ -1,0 +1,124 @@
+"""Text of a capture to a typed value. The type stands in `fields.toml`; the set of types is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import regex
+
+from forensics.wire import decode_assignment
+
+Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
+
+_SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
+_CONFIG_LINE = regex.compile(r"\t(\S+) = ?(.*)")
+_BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
+
+
+def to_string(text: str) -> str | None:
+    """The text itself; what Java prints for a missing value is none."""
+    return None if text in _SINGULAR_NULLS else text
+
+
+def to_int(text: str) -> int | None:
+    """A decimal integer."""
+    return int(text) if text not in _SINGULAR_NULLS else None
+
+
+def to_double(text: str) -> float | None:
+    """A decimal number."""
+    return float(text) if text not in _SINGULAR_NULLS else None
+
+
+def to_list(text: str) -> list[str] | None:
+    """Items of `[a, b]`, `Set(a, b)`, `{a, b}` or `a, b`, in order."""
+    if text == "null":
+        return None
+    inner = text.strip()
+    if inner[-1:] in ("]", ")", "}"):
+        start = min((i for i in (inner.find("["), inner.find("("), inner.find("{")) if i >= 0), default=-1)
+        if inner[:start].isalpha() or start == 0:
+            inner = inner[start + 1 : -1].strip()
+    return inner.split(", ") if inner else []
+
+
+def to_map(text: str) -> dict[str, list[str]] | None:
+    """Member id to resources: `{m=Assignment(partitions=[t-0]), n=[]}`, `{m={t=[0, 1]}}`, or `memberId='m', assignment=[bytes]`."""
+    if "assignment=[" in text and "memberId='" in text:
+        return {m[1]: _resources(m[2]) for m in _BYTES_MEMBER.finditer(text)}
+    found: dict[str, list[str]] = {}
+    for key, body in _entries(text.strip()):
+        found[key] = _owned(body)
+    return found
+
+
+def to_config(text: str) -> dict[str, str]:
+    r"""Keys and values of `\tkey = value` lines; an empty value stays empty."""
+    return {m[1]: m[2].rstrip() for m in _CONFIG_LINE.finditer(text)}
+
+
+#: Converter by type; a type that becomes several captures is in `EXPANDING`.
+CONVERTERS: dict[str, Callable[[str], Any]] = {
+    "string": to_string,
+    "int": to_int,
+    "double": to_double,
+    "list": to_list,
+    "map": to_map,
+    "config": to_config,
+}
+
+
+def expand_assignment(text: str) -> dict[str, Value]:
+    """Captures out of the signed decimal bytes of an assignment (`0, 1, 0, ...`); none when they are no assignment."""
+    return decode_assignment(text) or {}
+
+
+EXPANDING: dict[str, Callable[[str], dict[str, Value]]] = {"assignment_bytes": expand_assignment}
+
+
+def _resources(numbers: str) -> list[str]:
+    found = decode_assignment(numbers) or {}
+    both: list[str] = []
+    for name in ("assigned_partitions", "assigned_connectors", "assigned_tasks"):
+        both.extend(found.get(name, []))
+    return both
+
+
+def _entries(text: str) -> list[tuple[str, str]]:
+    """Splits `{k=v, k=v}` at its outermost commas."""
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1]
+    elif text.startswith("Map(") and text.endswith(")"):
+        text = text[4:-1]
+    entries = []
+    for part in _split(text):
+        key, arrow, body = part.partition(" -> ")
+        if not arrow:
+            key, _, body = part.partition("=")
+        entries.append((key.strip(), body.strip()))
+    return entries
+
+
+def _split(text: str) -> list[str]:
+    """Parts of a printed collection, split at commas outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        if char in "[({":
+            depth += 1
+        elif char in "])}":
+            depth -= 1
+        elif char == "," and depth <= 0:
+            parts.append(text[start:at])
+            start = at + 1
+    parts.append(text[start:])
+    return [p.strip() for p in parts if p.strip()]
+
+
+def _owned(body: str) -> list[str]:
+    """Partitions or tasks in one value of a map."""
+    opening, closing = body.find("["), body.find("]")
+    by_topic = regex.search(r"\{([^{}]*=\[[^{}]*)\}", body)
+    if by_topic:
+        return [f"{topic}-{n}" for topic, numbers in _entries(by_topic[1]) for n in to_list(numbers) or []]
+    return to_list(body[opening : closing + 1]) or [] if opening >= 0 else to_list(body) or []
