@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,15 @@ from forensics.literals import requirements
 from forensics.pattern_files import EventPattern
 from forensics.patterns import LONG_MESSAGE, MATCH_SECONDS, Catalogue, compiled, convert, match, simple_name
 from forensics.prefixes import Prefixes, captures_of_thread, parse_prefix
+from forensics.schema import Field
+from forensics.values import CONVERTERS, EXPANDING
 
 _KEY = 5
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Recognised:
     """What a record is. Identical messages share one object: do not change it.
 
@@ -40,22 +42,66 @@ class Recognised:
     pattern: EventPattern
 
 
+class _Plan:
+    """One block made ready: what to look for, the pattern, and a converter for each of its groups."""
+
+    __slots__ = ("_fullmatch", "event", "fields", "needle", "simple")
+
+    def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
+        self.event, self.fields = event, fields
+        self.needle = requirements(event.pattern).needle
+        self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
+        self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
+
+    def match(self, text: str) -> dict[str, Any] | None:
+        """Captures of a full match, or None; a long text that takes too much time is no match."""
+        if self._fullmatch is None:
+            self._prepare()
+        assert self._fullmatch is not None  # noqa: S101  (for the type checker)
+        if len(text) <= LONG_MESSAGE:
+            found = self._fullmatch(text)
+        else:
+            try:
+                found = self._fullmatch(text, timeout=MATCH_SECONDS)
+            except TimeoutError:
+                return None
+        if found is None:
+            return None
+        if self.simple is None:
+            return convert(found, self.fields)
+        captures = {}
+        for (name, converter), value in zip(self.simple, found.groups(), strict=True):
+            if value is not None:
+                typed = converter(value) if converter else value
+                if typed is not None:
+                    captures[name] = typed
+        return captures
+
+    def _prepare(self) -> None:
+        pattern = compiled(self.event.pattern)
+        self._fullmatch = pattern.fullmatch
+        names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
+        kinds = [self.fields[n].type for n in names]
+        # A list may be captured item by item, and bytes become several captures: those go the general way.
+        if pattern.groups == len(names) and not any(k in EXPANDING or k == "list" for k in kinds):
+            self.simple = tuple((n, CONVERTERS[k]) for n, k in zip(names, kinds, strict=True))
+
+
 class _Index:
     """The blocks of one logger, found by the beginning of the message, then by text that it must contain."""
 
-    def __init__(self, events: Iterable[EventPattern]) -> None:
-        self.by_start: dict[str, list[tuple[str, EventPattern]]] = {}
-        self.rest: list[tuple[str, EventPattern]] = []
+    def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
+        self.by_start: dict[str, list[_Plan]] = {}
+        self.rest: list[_Plan] = []
         for event in events:
-            need = requirements(event.pattern)
-            entry = (need.needle, event)
-            if all(len(p) >= _KEY for p in need.prefixes):
-                for key in sorted({p[:_KEY] for p in need.prefixes}):
-                    self.by_start.setdefault(key, []).append(entry)
+            plan, prefixes = _Plan(event, fields), requirements(event.pattern).prefixes
+            if all(len(p) >= _KEY for p in prefixes):
+                for key in sorted({p[:_KEY] for p in prefixes}):
+                    self.by_start.setdefault(key, []).append(plan)
             else:
-                self.rest.append(entry)
+                self.rest.append(plan)
 
-    def candidates(self, message: str) -> list[tuple[str, EventPattern]]:
+    def candidates(self, message: str) -> list[_Plan]:
         found = self.by_start.get(message[:_KEY])
         if found is None:
             return self.rest
@@ -129,25 +175,20 @@ class Recogniser:
         index = self._index(logger)
         if index is None:
             return []
-        return [event for needle, event in index.candidates(rest) if needle in rest and match(event, rest)]
+        return [plan.event for plan in index.candidates(rest) if plan.needle in rest and match(plan.event, rest)]
 
     def _recognise(self, logger: str | None, message: str) -> Recognised | None:
         index = self._index(logger)
         if index is None:
             return None
         rest, outer, context = self._prefixes.strip(message)
-        line = rest
-        if "\n" in rest:
-            line = rest[: rest.index("\n")]
-        line = line.rstrip()
-        for needle, event in index.candidates(rest):
-            if needle not in rest:
-                continue
-            text = rest if event.multiline else line
-            found = compiled(event.pattern).fullmatch(text) if len(text) <= LONG_MESSAGE else _limited(event, text)
-            if found is not None:
-                captures = convert(found, self.catalogue.fields)
-                return Recognised(event.name, event.category, {**outer, **captures} if outer else captures, line, context, event)
+        line = (rest[: rest.index("\n")] if "\n" in rest else rest).rstrip()
+        for plan in index.candidates(rest):
+            if plan.needle in rest:
+                event = plan.event
+                captures = plan.match(rest if event.multiline else line)
+                if captures is not None:
+                    return Recognised(event.name, event.category, {**outer, **captures} if outer else captures, line, context, event)
         return None
 
     @staticmethod
@@ -173,7 +214,7 @@ class Recogniser:
                 if name not in self.interesting_loggers:
                     return None
                 events = tuple(e for e in events if any(simple_name(x) == name for x in e.loggers))
-            index = self._indexes[name] = _Index(events)
+            index = self._indexes[name] = _Index(events, self.catalogue.fields)
         return index
 
     def _simple_name(self, logger: str) -> str:
@@ -183,10 +224,3 @@ class Recogniser:
                 self._simple.clear()
             name = self._simple[logger] = simple_name(logger)
         return name
-
-
-def _limited(event: EventPattern, text: str) -> regex.Match[str] | None:
-    try:
-        return compiled(event.pattern).fullmatch(text, timeout=MATCH_SECONDS)
-    except TimeoutError:
-        return None

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 _PARSER: Any = importlib.import_module("re._parser")
+_NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 _MOST_ALTERNATIVES = 12
 
 
@@ -34,7 +35,8 @@ class Requirements:
 def requirements(pattern: str) -> Requirements:
     """Reads literal text off a verbose pattern; patterns in a syntax that only `regex` has give none."""
     try:
-        tree = _PARSER.parse(pattern, re.VERBOSE)
+        # `regex` lets two groups have one name, `re` does not; names do not matter here.
+        tree = _PARSER.parse(_NAMED_GROUP.sub("(", pattern), re.VERBOSE)
     except re.error:
         return Requirements(("",), "", ())
     prefixes, _ = _prefixes(tree)

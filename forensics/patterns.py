@@ -165,9 +165,10 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
         if name not in fields:
             line = next((i for i, text in enumerate(event.pattern.split("\n")) if f"<{name}>" in text), 0)
             shown = event.pattern.split("\n")[line]
+            caret = " " * shown.find(f"<{name}>") + "^" * (len(name) + 2)
             yield CatalogueError(
                 f"`{event.name}` captures `{name}`, which is not in fields.toml.",
-                why=f"every capture is a column, and has one type and one meaning\n   |  {shown}\n   |  {' ' * shown.find(f'<{name}>')}{'^' * (len(name) + 2)}",
+                why=f"every capture is a column, and has one type and one meaning\n   |  {shown}\n   |  {caret}",
                 where=f"{event.file}:{event.pattern_line + line}",
                 fix="Use a capture that exists, or add an entry with type and meaning to fields.toml.",
             )

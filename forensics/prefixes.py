@@ -68,9 +68,7 @@ class Prefixes:
             if message[end : end + 1] == " ":
                 end += 1
             head = message[at:end]
-            known = self._known.get(head, False)
-            if known is False:
-                known = self._learn(head)
+            known = self._known[head] if head in self._known else self._learn(head)
             if not known:
                 break
             captures = {**captures, **known[0]} if captures else known[0]

@@ -13,6 +13,8 @@ Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
 
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _CONFIG_LINE = regex.compile(r"\t(\S+) = ?(.*)")
+_FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
+_BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
 _BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
 
 
@@ -36,6 +38,8 @@ def to_list(text: str) -> list[str] | None:
     if text == "null":
         return None
     inner = text.strip()
+    if inner[:1] == "[" and inner[-1:] == "]":
+        return inner[1:-1].split(", ") if len(inner) > 2 else []
     if inner[-1:] in ("]", ")", "}"):
         start = min((i for i in (inner.find("["), inner.find("("), inner.find("{")) if i >= 0), default=-1)
         if inner[:start].isalpha() or start == 0:
@@ -47,10 +51,9 @@ def to_map(text: str) -> dict[str, list[str]] | None:
     """Member id to resources: `{m=Assignment(partitions=[t-0]), n=[]}`, `{m={t=[0, 1]}}`, or `memberId='m', assignment=[bytes]`."""
     if "assignment=[" in text and "memberId='" in text:
         return {m[1]: _resources(m[2]) for m in _BYTES_MEMBER.finditer(text)}
-    found: dict[str, list[str]] = {}
-    for key, body in _entries(text.strip()):
-        found[key] = _owned(body)
-    return found
+    if "=[" in text and text.count("{") <= 1 and "->" not in text:
+        return {m[1]: m[2].split(", ") if m[2] else [] for m in _FLAT_MEMBER.finditer(text)}
+    return {key: _owned(body) for key, body in _entries(text.strip())}
 
 
 def to_config(text: str) -> dict[str, str]:
@@ -118,7 +121,9 @@ def _split(text: str) -> list[str]:
 def _owned(body: str) -> list[str]:
     """Partitions or tasks in one value of a map."""
     opening, closing = body.find("["), body.find("]")
-    by_topic = regex.search(r"\{([^{}]*=\[[^{}]*)\}", body)
+    by_topic = _BY_TOPIC.search(body)
     if by_topic:
         return [f"{topic}-{n}" for topic, numbers in _entries(by_topic[1]) for n in to_list(numbers) or []]
-    return to_list(body[opening : closing + 1]) or [] if opening >= 0 else to_list(body) or []
+    if opening >= 0:
+        return to_list(body[opening : closing + 1]) or []
+    return [] if body.endswith(("{}", "{})", "()")) else to_list(body) or []
