@@ -89,14 +89,14 @@ def read_dump(text: str) -> list[StoredGeneration]:
             parsed = json.loads(key)
             kind, ident = parsed["type"], parsed["data"]
             data = json.loads(payload)["data"] if payload.startswith("{") else None
-            if kind == "2" and data and data["members"]:
+            if kind == "2" and data is not None and data["members"]:
                 ids = frozenset(m["memberId"] for m in data["members"])
                 found.append(StoredGeneration(ident["group"], int(data["generation"]), data["leader"], ids))
-            elif kind == "3" and data:
+            elif kind == "3" and data is not None:
                 pending[ident["groupId"]] = int(data["epoch"])
             elif kind == "5":
                 own = members.setdefault(ident["groupId"], set())
-                own.add(ident["memberId"]) if data else own.discard(ident["memberId"])
+                own.discard(ident["memberId"]) if data is None else own.add(ident["memberId"])
     settle()
     return list(dict.fromkeys(found))
 

@@ -103,9 +103,7 @@ class Recording:
     @cached_property
     def workers(self) -> dict[str, Worker]:
         """The Connect workers by name."""
-        return {
-            d["worker"]: Worker(d["worker"], d["group"], float(d.get("skew") or 0.0)) for d in self.deeds if d["did"] == "worker started"
-        }
+        return {d["worker"]: Worker(d["worker"], d["group"], float(d.get("skew") or 0.0)) for d in self.deeds if d["did"] == "worker started"}
 
     @cached_property
     def consumers(self) -> dict[str, str]:

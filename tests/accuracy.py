@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said about a score: the row of the table, the notes below it, the page `docs/accuracy.md`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scoring import Score
+from truth import Recording
+from verdicts import Verdicts
+
+
+@dataclass
+class Result:
+    """All comparisons of one recording."""
+
+    recording: Recording
+    generations: Score = field(default_factory=Score)
+    ownership: Score = field(default_factory=Score)
+    clocks: Score = field(default_factory=Score)
+    verdicts: Verdicts = field(default_factory=Verdicts)
+    widest_ms: float | None = None
+    missing: list[str] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
+
+    @property
+    def false_verdicts(self) -> list[str]:
+        """Sentences for each verdict that the truth contradicts."""
+        return [f"false proved: {x}" for x in self.verdicts.false_proved] + [f"false refuted: {x}" for x in self.verdicts.false_refuted]
+
+
+HEADINGS = [
+    *("recording", "generations", "ownership", "unknowable", "true overlaps", "verdicts"),
+    *("false proved", "false refuted", "missed", "clocks", "widest bounds"),
+]
+
+
+def cells(result: Result) -> list[str]:
+    """One row of the table, as plain text."""
+    g, o, v, c = result.generations, result.ownership, result.verdicts, result.clocks
+    return [
+        result.recording.name,
+        f"{g.right} of {g.total}" if g.total else "-",
+        f"{o.percent:.2f} %" if o.percent is not None else "-",
+        f"{100 * o.unknowable / (o.total + o.unknowable):.1f} %" if o.total else "-",
+        str(v.true_overlaps),
+        ", ".join(f"{n} {what}" for what, n in sorted(v.counts.items())) or "-",
+        str(len(v.false_proved)),
+        str(len(v.false_refuted)),
+        str(len(v.missed)),
+        f"{c.right} of {c.total}" if c.total else "-",
+        f"{result.widest_ms:.0f} ms" if result.widest_ms is not None else "-",
+    ]
+
+
+def notes(result: Result) -> list[str]:
+    """Everything about a recording that a person should look at."""
+    found = [*result.false_verdicts, *(f"missed: {x}" for x in result.verdicts.missed)]
+    found += [f"generation: {x}" for x in result.generations.wrong] + [f"clock: {x}" for x in result.clocks.wrong]
+    found += [f"ownership: {x}" for x in result.ownership.wrong[:8]] + [f"missing: {x}" for x in result.missing]
+    return found
+
+
+def markdown(tables_of: dict[str, list[Result]]) -> str:
+    """The page `docs/accuracy.md`: nothing in it names a path or a machine."""
+    lines = [
+        "<!-- Written by `python tests/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
+        "# Accuracy on a real Kafka",
+        "",
+        "Real brokers, Connect workers and consumers of ten releases (1.1 to 4.3) were run with injected faults: killed, frozen and cut-off",
+        "processes, lost coordinators, skewed clocks. Beside their logs the truth was recorded: a sampler outside the processes looked at the",
+        "task threads of every worker five times a second, consumers said themselves what they were assigned and consumed, and the coordinator's",
+        "own store was dumped. Only the logs go into the program; its views are then compared with that truth.",
+        "",
+        "| column | what it compares |",
+        "|---|---|",
+        "| generations | generations with members in the coordinator's store that view `generation` has too; where its leader or its number of "
+        "members differs, that is listed below the table |",
+        "| ownership | sampled points (time, worker, task) for which view `ownership` says rightly whether the task's thread existed; inside "
+        "bounds wider than 2 s it says too little and counts as wrong |",
+        "| unknowable | points left out of that share: the process was frozen, or dead and not yet restarted, and the bounds are wide there, "
+        "as they must be: silence does not tell which of the two |",
+        "| true overlaps | pairs of true spans of one task or partition in two processes that share 0.4 s or more, counted for each kind of claim |",
+        "| verdicts | rows of `split_brain`, by kind and verdict |",
+        "| false proved | proofs without a true overlap at that time (0.25 s allowed), or that call a time certain which was not |",
+        "| false refuted | refutations of an overlap that truly lasted 0.4 s or more |",
+        "| missed | true overlaps of 1 s or more that no row proves or leaves undecided |",
+        "| clocks | bounds of `clock_offset` that hold the true skew; *widest* is the widest of them |",
+        "",
+        "`work` is compared with threads that ran and had not yet closed their consumer or producer; frozen time is never work. Releases before",
+        "2.3 do not name their task threads, so there is no truth for tasks; `-` says that nothing could be compared.",
+        "",
+    ]
+    for title, results in tables_of.items():
+        lines += [f"## {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
+        lines += ["| " + " | ".join(cells(r)) + " |" for r in results]
+        wrong = [(r.recording.name, note) for r in results for note in notes(r)]
+        lines += ["", *(f"- {name}: {note}" for name, note in wrong), ""] if wrong else [""]
+    lines += [
+        "## How to run it",
+        "",
+        "```",
+        "python tests/score.py RECORDINGS                       # all recordings below a directory",
+        "python tests/score.py RECORDINGS worker_frozen         # those whose name contains a word",
+        "python tests/score.py RECORDINGS --withhold broker     # without the brokers' logs",
+        "FORENSICS_RECORDINGS=RECORDINGS pytest -m slow tests/test_recordings.py",
+        "```",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores the program on recordings of a real Kafka whose truth is known.
+
+`python tests/score.py RECORDINGS [NAME...] [--cases DIR] [--withhold broker] [--write docs/accuracy.md]`
+
+Each recording's `logs/` goes through the command line as a user's would, then the views of the case are compared with what
+the recording's sampler, its consumers and its coordinator's own store say. Exit code 1: a false `proved` or `refuted`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow.dataset as ds
+from accuracy import HEADINGS, Result, cells, markdown, notes
+from closing import log_text
+from dump_offsets import stored_generations
+from rich.console import Console
+from rich.table import Table
+from scoring import Clock, Row, score_clocks, score_generations, score_ownership
+from truth import Recording, recordings
+from verdicts import score_split_brain
+
+from forensics import tables
+
+#: view -> columns that the comparison cannot do without (DESIGN of the views: users' SQL relies on them too)
+NEEDED = {
+    "process": ["process_id", "reference_process_id"],
+    "generation": ["group_id", "generation", "leader_member_id", "member_count"],
+    "ownership": ["resource_kind", "resource", "process_id", "start_lo", "start_hi", "stop_lo", "stop_hi"],
+    "split_brain": ["resource_kind", "resource", "process_a", "process_b", "kind", "from_lo", "from_hi", "to_lo", "to_hi", "verdict"],
+    "clock_offset": ["process_id", "reference_process_id", "lo_ms", "hi_ms"],
+}
+RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )(?:Generation\{generationId=)?(?P<number>\d+)")
+
+
+def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
+    """Makes a case of a recording's logs by the command line; returns the directories of logs that were left out.
+
+    Raises:
+        RuntimeError: when the command fails, with what it said.
+    """
+    left_out = [d.name for d in sorted(recording.logs.iterdir()) if withhold and d.name.startswith((withhold, "zookeeper"))]
+    with tempfile.TemporaryDirectory() as scratch:
+        logs = recording.logs
+        if withhold:
+            logs = Path(scratch) / "logs"
+            shutil.copytree(recording.logs, logs, ignore=shutil.ignore_patterns(*left_out))
+        command = [sys.executable, "-c", "import sys; from forensics.cli import main; sys.exit(main())", "ingest", str(logs), "--case", str(case)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):
+        raise RuntimeError(f"ingest of {recording.name} ended with {done.returncode}: {done.stderr[-2000:] or done.stdout[-2000:]}")
+    return left_out
+
+
+def read_views(case_path: Path, missing: list[str]) -> dict[str, list[Row]]:
+    """Rows of the views that are compared; what is not there is named in `missing` and read as no rows."""
+    case, found = tables.open_case(case_path), {}
+    for view, columns in NEEDED.items():
+        path = case.view_path(view)
+        if path is None:
+            missing.append(f"view {view}")
+            found[view] = []
+            continue
+        data = ds.dataset(path, format="parquet")
+        absent = [c for c in columns if c not in data.schema.names]
+        missing += [f"{view}.{c}" for c in absent]
+        found[view] = [] if absent else data.to_table().to_pylist()
+    return found
+
+
+def printed_generations(recording: Recording, left_out: list[str]) -> set[tuple[str, int]]:
+    """The (group, generation) that some log prints which was not left out."""
+    found = set()
+    for path in sorted(recording.logs.rglob("*.log*")):
+        if path.relative_to(recording.logs).parts[0] not in left_out:
+            found |= {(m["group"].strip(), int(m["number"])) for m in RE_PRINTED.finditer(log_text(path))}
+    return found
+
+
+def score(recording: Recording, case: Path, withhold: str | None = None) -> Result:
+    """Ingests a recording, unless its case is there already, and compares."""
+    result = Result(recording)
+    if not (case / "case.json").is_file():
+        result.withheld = ingest(recording, case, withhold)
+    elif withhold:
+        result.withheld = [d.name for d in recording.logs.iterdir() if d.name.startswith((withhold, "zookeeper"))]
+    views = read_views(case, result.missing)
+    clock = Clock(recording, views["process"])
+    printed = printed_generations(recording, result.withheld) if withhold else None
+    result.generations = score_generations(stored_generations(recording.path / "witness"), views["generation"], printed)
+    if recording.knows_tasks:
+        result.ownership = score_ownership(recording, views["ownership"], clock)
+    result.verdicts = score_split_brain(recording, views["split_brain"], clock)
+    result.clocks, result.widest_ms = score_clocks(recording, views["clock_offset"])
+    return result
+
+
+def run(root: Path, names: list[str], cases: Path, withhold: str | None, console: Console) -> list[Result]:
+    """Scores each recording and prints the table, then what is to be looked at."""
+    results = []
+    for recording in recordings(root, names):
+        folder = cases / (recording.name + (f"-without-{withhold}" if withhold else ""))
+        console.print(f"[dim]{recording.name}[/]", highlight=False)
+        results.append(score(recording, folder, withhold))
+    table = Table(title="Accuracy" + (f" without {withhold} logs" if withhold else ""))
+    for heading in HEADINGS:
+        table.add_column(heading)
+    for result in results:
+        table.add_row(*cells(result), style="red" if result.false_verdicts else None)
+    console.print(table)
+    for result in results:
+        for note in notes(result):
+            console.print(f"{result.recording.name}: {note}", highlight=False, markup=False)
+    return results
+
+
+def main() -> int:
+    """Runs the command; returns its exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recordings", type=Path, help="directory that holds recordings")
+    parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these")
+    parser.add_argument("--cases", type=Path, help="keep the cases here, and use those that are there already")
+    parser.add_argument("--withhold", metavar="HOST", help="leave out logs of hosts that begin with this, e.g. broker")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page of results here (with and without the brokers' logs)")
+    args = parser.parse_args()
+    console = Console(stderr=False, width=200 if not sys.stdout.isatty() else None)
+    with tempfile.TemporaryDirectory() as scratch:
+        cases = args.cases or Path(scratch)
+        wanted = [None, "broker"] if args.write and not args.withhold else [args.withhold]
+        results = {withhold: run(args.recordings, args.names, cases, withhold, console) for withhold in wanted}
+    if args.write:
+        titles = {withhold: f"Without the logs of {withhold}s" if withhold else "With all logs" for withhold in wanted}
+        args.write.write_text(markdown({titles[withhold]: found for withhold, found in results.items()}), encoding="utf-8")
+    return 1 if any(r.false_verdicts for found in results.values() for r in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program on recordings of a real Kafka; `FORENSICS_RECORDINGS` names the directory that holds them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from truth import Recording, recordings
+
+ROOT = os.environ.get("FORENSICS_RECORDINGS")
+FOUND = recordings(Path(ROOT)) if ROOT else []
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not FOUND, reason="FORENSICS_RECORDINGS names no directory of recordings"),
+]
+
+
+@pytest.fixture(scope="module", params=[None, "broker"], ids=["all-logs", "without-brokers"])
+def withhold(request):
+    return request.param
+
+
+@pytest.fixture(scope="module", params=FOUND, ids=lambda r: r.name)
+def result(request, withhold, tmp_path_factory):
+    from score import score
+
+    recording: Recording = request.param
+    return score(recording, tmp_path_factory.mktemp("case") / "case", withhold)
+
+
+def test_no_false_verdict(result):
+    assert result.false_verdicts == []
+
+
+def test_no_long_overlap_is_missed(result):
+    assert result.verdicts.missed == []
+
+
+def test_views_are_complete(result):
+    assert result.missing == []
+
+
+def test_generations(result):
+    assert result.generations.right == result.generations.total, result.generations.wrong
+
+
+def test_leaders_and_members_agree(result):
+    assert result.generations.wrong == []
+
+
+def test_ownership(result):
+    if result.withheld:
+        pytest.skip("bounds are wide without the brokers' logs")
+    assert result.ownership.percent is None or result.ownership.percent >= 97.0, result.ownership.wrong
+
+
+def test_clock_bounds_hold_the_true_skew(result):
+    assert result.clocks.wrong == []

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scorer itself: it praises the truth, and it catches each kind of error. A made-up recording, no Spark."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from closing import closings, working_spans
+from dump_offsets import StoredGeneration, read_dump
+from scoring import Clock, score_clocks, score_generations, score_ownership
+from truth import Recording, overlaps
+from verdicts import score_split_brain
+
+T0 = 1_800_000_000_000
+SKEW_S = 41.0
+
+
+def at(seconds, skew=0.0):
+    return datetime.fromtimestamp(T0 / 1000 + seconds + skew, UTC)
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """w1 runs orders-0, is frozen from 10 s to 30 s, works until 33 s; w2 (clock 41 s ahead) runs it from 20 s."""
+    deeds = [{"t_ms": T0, "did": "brokers started"}]
+    deeds += [{"t_ms": T0, "did": "worker started", "worker": w, "group": "g", "skew": s} for w, s in (("w1", None), ("w2", SKEW_S))]
+    deeds += [{"t_ms": T0 + 60_000, "did": "scenario ends"}]
+    lines = [
+        (0, "w1", "running", []),
+        (0, "w2", "running", []),
+        (5, "w1", "running", ["orders-0"]),
+        (10, "w1", "stopped", ["orders-0"]),
+        (20, "w2", "running", ["orders-0"]),
+        (30, "w1", "running", ["orders-0"]),
+        (33, "w1", "running", []),
+    ]
+    (tmp_path / "truth").mkdir()
+    rows = [{"t_ms": T0 + t * 1000, "worker": w, "state": s, "pid": 1, "tasks": tasks} for t, w, s, tasks in lines]
+    (tmp_path / "truth" / "threads.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    (tmp_path / "truth.json").write_text(json.dumps({"version": "3.9.1", "scenario": "made_up", "deeds": deeds}))
+    for worker in ("w1", "w2"):
+        (tmp_path / "logs" / worker).mkdir(parents=True)
+        (tmp_path / "logs" / worker / "connect.log").write_text("")
+    stop = "[2027-01-15 08:00:32,000] INFO [orders|task-0] Stopping task orders-0 (org.apache.kafka.connect.runtime.Worker:900)\n"
+    (tmp_path / "logs" / "w1" / "connect.log").write_text(stop)
+    return Recording(tmp_path)
+
+
+def processes(reference):
+    return [{"process_id": p, "reference_process_id": reference} for p in ("w1/connect.log", "w2/connect.log", "broker-1/server.log")]
+
+
+def ownership(process, start, stop, skew=0.0, wide=0.0):
+    stops = {"stop_lo": at(stop - wide, skew), "stop_hi": at(stop + wide, skew)} if stop else {"stop_lo": at(60, skew), "stop_hi": None}
+    return {"resource_kind": "task", "resource": "orders-0", "process_id": process, "start_lo": at(start, skew), "start_hi": at(start, skew)} | stops
+
+
+def split(kind, verdict, start, end, skew=0.0):
+    times = {"from_lo": at(start, skew), "from_hi": at(start, skew), "to_lo": at(end, skew), "to_hi": at(end, skew)}
+    who = {"resource_kind": "task", "resource": "orders-0", "process_a": "w1/connect.log", "process_b": "w2/connect.log"}
+    return who | {"kind": kind, "verdict": verdict} | times
+
+
+def clock(recording, reference="broker-1/server.log"):
+    return Clock(recording, processes(reference))
+
+
+def test_truth_is_read(recording):
+    true = overlaps(recording.thread_spans, {"w1": "g", "w2": "g"})
+    assert [(o.kind, o.from_ms - T0, o.to_ms - T0) for o in true] == [("thread", 20_000, 30_000), ("work", 30_000, 33_000)]
+    assert [(c.worker, c.asked_ms - T0, c.closed_ms) for c in closings(recording)] == [("w1", 32_000, None)]
+    certain, possible = working_spans(recording)
+    assert [(s.end_ms - T0) for s in certain if s.owner == "w1"] == [10_000, 32_000]
+    assert [(s.end_ms - T0) for s in possible if s.owner == "w1"] == [10_000, 33_000]
+
+
+@pytest.mark.parametrize(("reference", "skew"), [("broker-1/server.log", 0.0), ("w2/connect.log", SKEW_S)])
+def test_true_ownership_scores_full(recording, reference, skew):
+    rows = [ownership("w1/connect.log", 5, 33, skew), ownership("w2/connect.log", 20, None, skew)]
+    score = score_ownership(recording, rows, clock(recording, reference))
+    assert (score.percent, score.wrong) == (100.0, [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ([ownership("w1/connect.log", 5, 33)], "orders-0 on w2: had a thread, not owned: 40.0 s"),
+        ([ownership("w1/connect.log", 5, 43), ownership("w2/connect.log", 20, None)], "orders-0 on w1: had no thread, owned: 9.8 s"),
+        ([ownership("w1/connect.log", 5, 33, wide=3), ownership("w2/connect.log", 20, None)], "wide"),
+    ],
+)
+def test_faults_of_ownership_are_named(recording, rows, fault):
+    assert fault in score_ownership(recording, rows, clock(recording)).wrong[0]
+
+
+def test_true_verdicts_are_right(recording):
+    rows = [split("thread", "proved", 20, 33), split("work", "proved", 30, 32)]
+    found = score_split_brain(recording, rows, clock(recording))
+    assert (found.false_proved, found.false_refuted, found.missed, found.true_overlaps) == ([], [], [], 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (split("work", "proved", 20, 28), "no true overlap then"),
+        (split("thread", "proved", 20, 50), "certain for 30000 ms, truly 13000 ms"),
+        (split("thread", "proved", 35, 36), "no true overlap then"),
+    ],
+)
+def test_false_proof_is_caught(recording, row, words):
+    found = score_split_brain(recording, [row], clock(recording))
+    assert len(found.false_proved) == 1
+    assert words in found.false_proved[0]
+
+
+def test_false_refutation_is_caught_unless_another_row_answers(recording):
+    lone = score_split_brain(recording, [split("work", "refuted", 40, 45)], clock(recording))
+    assert len(lone.false_refuted) == 1
+    answered = score_split_brain(recording, [split("work", "refuted", 40, 45), split("work", "undecided", 30, 33)], clock(recording))
+    assert answered.false_refuted == []
+
+
+def test_silence_is_missed(recording):
+    found = score_split_brain(recording, [], clock(recording))
+    assert len(found.missed) == 2
+
+
+def test_clocks(recording):
+    rows = [{"process_id": "w2/connect.log", "reference_process_id": "broker-1/server.log", "lo_ms": 40_998, "hi_ms": 41_002}]
+    score, widest = score_clocks(recording, rows)
+    assert (score.right, score.total, widest) == (1, 1, 4.0)
+    assert score_clocks(recording, [rows[0] | {"hi_ms": 40_999}])[0].wrong
+
+
+def test_generations():
+    stored = [StoredGeneration("g", 1, "m1", frozenset({"m1"})), StoredGeneration("g", 2, "m1", frozenset({"m1", "m2"}))]
+    row = {"group_id": "g", "generation": 1, "leader_member_id": "m1", "member_count": 1}
+    score = score_generations(stored, [row])
+    assert (score.right, score.total, score.wrong) == (1, 2, ["g generation 2: not found"])
+    assert score_generations(stored, [row], printed={("g", 1)}).percent == 100.0
+    assert "leader" in score_generations(stored[:1], [row | {"leader_member_id": "m2"}]).wrong[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            'offset: 0 position: 0 key: {"metadata":"g"} payload: {"protocolType":"connect","protocol":"default","generationId":3,'
+            '"assignment":"{m1=2E6D31,m2=2E6D31}"}',
+            StoredGeneration("g", 3, "m1", frozenset({"m1", "m2"})),
+        ),
+        (
+            '| offset: 0 key: group_metadata::group=g payload: {"protocolType":"consumer","protocol":"range","generationId":4,'
+            '"assignment":"{a-1=[orders-0, orders-1], a-2=[]}"}',
+            StoredGeneration("g", 4, None, frozenset({"a-1", "a-2"})),
+        ),
+        (
+            '| offset: 0 key: {"type":"2","data":{"group":"g"}} payload: {"version":"3","data":{"generation":5,"leader":"m1",'
+            '"members":[{"memberId":"m1"}]}}',
+            StoredGeneration("g", 5, "m1", frozenset({"m1"})),
+        ),
+        (
+            'baseOffset: 0 lastOffset: 1\n| offset: 0 key: {"type":"5","data":{"groupId":"g","memberId":"m1"}} payload: {"data":{}}\n'
+            '| offset: 1 key: {"type":"3","data":{"groupId":"g"}} payload: {"data":{"epoch":6}}',
+            StoredGeneration("g", 6, None, frozenset({"m1"})),
+        ),
+        ("Error: Could not find or load main class kafka.tools.DumpLogSegments", None),
+    ],
+)
+def test_dumps_of_several_releases(text, expected):
+    assert read_dump(text) == ([expected] if expected else [])
