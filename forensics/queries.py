@@ -1,0 +1,215 @@
+"""SQL files to views: their order, their build into a case, and the text of `open.sql`.
+
+A view file says what it needs in its header (`-- Reads: a, b`); the order of building follows from these lines and is stated
+nowhere else. Views are built once a case and kept as Parquet, so that a reader never waits for the steps below the view.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forensics.errors import CaseError, ForensicsError
+from forensics.resources import sql_dir
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept):\s*(.+?)\s*$", re.MULTILINE)
+_CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class View:
+    """One view file.
+
+    Attributes:
+        name: the view's name, equal to the file's.
+        folder: `` for a public view, `steps` or `rules`.
+        sql: the whole text.
+        reads: tables and views that it reads.
+        grain: columns that tell its rows apart.
+        kept: False for a view that is cheap and wide, so that it is computed when read (`-- Kept: no`).
+    """
+
+    name: str
+    folder: str
+    sql: str
+    reads: tuple[str, ...]
+    grain: tuple[str, ...]
+    kept: bool
+
+    @property
+    def about(self) -> str:
+        """The first sentence of the header: what a row is."""
+        return self.sql.splitlines()[0].lstrip("- ").strip()
+
+
+def knobs() -> str:
+    """The text of `knobs.sql`: the thresholds as session variables."""
+    return (sql_dir() / "knobs.sql").read_text(encoding="utf-8")
+
+
+def views() -> dict[str, View]:
+    """All views by name, in an order in which each comes after what it reads.
+
+    Raises:
+        ForensicsError: a file's name is not its view's name, or views read each other in a circle.
+    """
+    found = {view.name: view for view in _load()}
+    rules = tuple(sorted(name for name, view in found.items() if view.folder == "rules"))
+    graph = {name: {read for read in _reads(view, rules) if read in found} for name, view in found.items()}
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError as e:
+        raise ForensicsError("Views read each other in a circle.", why=" -> ".join(e.args[1]), where="sql/") from e
+    return {name: found[name] for name in order}
+
+
+def _reads(view: View, rules: Sequence[str]) -> tuple[str, ...]:
+    return tuple(rules) + view.reads if view.name == "finding" else view.reads
+
+
+def _load() -> Iterator[View]:
+    root = sql_dir()
+    for folder in ("", "steps", "rules"):
+        place: Traversable = root / folder if folder else root
+        for file in sorted(place.iterdir(), key=lambda f: f.name):
+            if file.name.endswith(".sql") and file.name != "knobs.sql":
+                yield _parse(file.name.removesuffix(".sql"), folder, file.read_text(encoding="utf-8"))
+
+
+def _parse(name: str, folder: str, sql: str) -> View:
+    header: dict[str, str] = {key: value for key, value in _HEADER.findall(sql)}
+    # A rule's id has dashes, which no SQL name may have.
+    view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
+    created = _CREATE.search(sql)
+    if created is None or created.group(1) != view_name:
+        raise ForensicsError(
+            f"The view file {name}.sql does not create the view {view_name}.",
+            why=f"it creates {created.group(1)!r}" if created else "it has no CREATE OR REPLACE TEMPORARY VIEW",
+            where=f"sql/{folder}/{name}.sql" if folder else f"sql/{name}.sql",
+        )
+    names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
+    return View(view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no")
+
+
+def statements(sql: str) -> list[str]:
+    """A SQL text's statements, without comments' semicolons in the way.
+
+    Strings may hold semicolons and dashes; comments are `--` to the end of the line.
+    """
+    out, current, quote, i = [], [], "", 0
+    while i < len(sql):
+        c = sql[i]
+        if quote:
+            current.append(c)
+            if c == "\\" and i + 1 < len(sql):
+                current.append(sql[i + 1])
+                i += 1
+            elif c == quote:
+                quote = ""
+        elif c in "'\"`":
+            quote = c
+            current.append(c)
+        elif sql.startswith("--", i):
+            end = sql.find("\n", i)
+            i = len(sql) if end < 0 else end
+            current.append("\n")
+        elif c == ";":
+            out.append("".join(current).strip())
+            current = []
+        else:
+            current.append(c)
+        i += 1
+    out.append("".join(current).strip())
+    return [s for s in out if s]
+
+
+def register(spark: SparkSession, tables: Mapping[str, Sequence[str]], built: Mapping[str, str]) -> None:
+    """Make a case's tables and views known to a session, as `open.sql` does.
+
+    Args:
+        spark: the session.
+        tables: table name to Parquet paths.
+        built: view name to the Parquet path of its rows; other views are computed when read.
+    """
+    for statement in opening(tables, built):
+        spark.sql(statement)
+
+
+def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str]) -> list[str]:
+    """The statements of `open.sql`: knobs, tables, then every view, in order."""
+    out = statements(knobs())
+    for name, paths in tables.items():
+        union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{_quoted(path)}`" for path in paths)
+        out.append(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {union}")
+    for name, view in views().items():
+        if name in built:
+            out.append(_create_over(view, built[name]))
+        else:
+            out.extend(statements(view.sql))
+    return out
+
+
+def _create_over(view: View, path: str) -> str:
+    """The view's own CREATE statement, with its columns' comments, over the Parquet rows that it had."""
+    text = statements(view.sql)[-1]
+    head, sep, _ = re.split(r"\bAS\b(?=\s+(?:WITH|SELECT|\())", text, maxsplit=1, flags=re.IGNORECASE)[0], "", ""
+    del sep
+    columns = ", ".join(f"`{c}`" for c in re.findall(r"^\s{2}`?(\w+)`?\s+COMMENT", head, re.MULTILINE)) or "*"
+    return f"{head.rstrip()}\nAS SELECT {columns} FROM parquet.`{_quoted(path)}`"
+
+
+def _quoted(path: str) -> str:
+    return path.replace("`", "``")
+
+
+def build(
+    spark: SparkSession,
+    tables: Mapping[str, Sequence[str]],
+    target: Path,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> dict[str, str]:
+    """Compute every kept view once, in order, into Parquet.
+
+    Args:
+        spark: the session.
+        tables: table name to Parquet paths.
+        target: a folder that does not exist; `target/<view>` is made for each.
+        progress: called with the view's name, its number and how many there are.
+
+    Returns:
+        View name to the path of its rows.
+
+    Raises:
+        CaseError: a view could not be computed; says which and why.
+    """
+    built: dict[str, str] = {}
+    register_only = statements(knobs())
+    for statement in register_only:
+        spark.sql(statement)
+    for name, paths in tables.items():
+        spark.read.option("mergeSchema", "true").parquet(*paths).createOrReplaceTempView(name)
+    everything = views()
+    for number, (name, view) in enumerate(everything.items(), 1):
+        if progress:
+            progress(name, number, len(everything))
+        try:
+            for statement in statements(view.sql):
+                spark.sql(statement)
+            if view.kept:
+                path = str(target / name)
+                spark.table(name).write.parquet(path)
+                built[name] = path
+                spark.sql(_create_over(view, path))
+        except Exception as e:  # Spark's errors have no common base that pyspark promises
+            raise CaseError(
+                f"The view {name} could not be computed.", why=str(e).splitlines()[0], where=f"sql/{view.folder or '.'}/{name}.sql"
+            ) from e
+    return built

@@ -1,0 +1,65 @@
+-- One row per process and the reference of its island, and per pair of processes with direct evidence: how far apart their clocks are.
+-- Reads: clock_closure, clock_bound, clock_suspect, process_life
+-- Grain: process_id, reference_process_id
+-- The reference is a broker where the island has one. Nothing is compared across islands.
+CREATE OR REPLACE TEMPORARY VIEW clock_offset (
+  process_id           COMMENT 'Process',
+  reference_process_id COMMENT 'Process that it is compared with',
+  lo_ms                COMMENT 'Its clock is ahead of the reference''s by at least this, milliseconds; NULL: no lower bound',
+  hi_ms                COMMENT 'Its clock is ahead of the reference''s by at most this, milliseconds; NULL: no upper bound',
+  constraints          COMMENT 'Pairs of lines that say something directly about these two',
+  stepped              COMMENT 'True when no steady clock fits the lines',
+  suspect_time_zone    COMMENT 'Multiple of 15 minutes that lies within the bounds, as +HH:MM: a time zone told wrong; else NULL',
+  is_island_reference  COMMENT 'True for the row whose reference is that of the process''s island'
+)
+COMMENT 'One row per process and the reference of its island, and per pair with direct evidence: how far apart their clocks are.'
+AS
+WITH broker AS (
+  SELECT DISTINCT process_id, is_broker FROM process_life
+), linked AS (
+  SELECT a.from_process_id AS p, a.to_process_id AS q
+  FROM clock_closure a JOIN clock_closure b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
+), island AS (
+  SELECT p, min(struct(NOT coalesce(k.is_broker, false) AS not_broker, q)).q AS reference
+  FROM linked LEFT JOIN broker k ON k.process_id = q
+  GROUP BY p
+), pair AS (
+  SELECT p AS process_id, reference AS reference_process_id, true AS is_island_reference FROM island
+  UNION
+  SELECT process_id, process_id, true FROM broker LEFT ANTI JOIN island ON island.p = broker.process_id
+), direct AS (
+  SELECT DISTINCT greatest(from_process_id, to_process_id) AS process_id, least(from_process_id, to_process_id) AS reference_process_id, false
+  FROM clock_bound
+), every AS (
+  SELECT * FROM pair
+  UNION ALL
+  SELECT d.* FROM direct d LEFT ANTI JOIN pair p
+    ON p.process_id = d.process_id AND p.reference_process_id = d.reference_process_id
+    OR p.process_id = d.reference_process_id AND p.reference_process_id = d.process_id
+), bounded AS (
+  SELECT
+    e.process_id,
+    e.reference_process_id,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0 ELSE -coalesce(back.hi_ms, db.hi_ms) END AS lo_ms,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0 ELSE coalesce(forth.hi_ms, df.hi_ms) END AS hi_ms,
+    coalesce(df.constraints, 0) + coalesce(db.constraints, 0) AS constraints,
+    coalesce(df.impossible, false) OR s.process_id IS NOT NULL AS stepped,
+    e.is_island_reference
+  FROM every e
+  LEFT JOIN clock_closure forth ON forth.from_process_id = e.reference_process_id AND forth.to_process_id = e.process_id
+  LEFT JOIN clock_closure back ON back.from_process_id = e.process_id AND back.to_process_id = e.reference_process_id
+  LEFT JOIN clock_bound df ON df.from_process_id = e.reference_process_id AND df.to_process_id = e.process_id
+  LEFT JOIN clock_bound db ON db.from_process_id = e.process_id AND db.to_process_id = e.reference_process_id
+  LEFT JOIN clock_suspect s ON s.process_id = e.process_id
+)
+SELECT
+  process_id, reference_process_id, lo_ms, hi_ms, constraints, stepped,
+  CASE
+    WHEN NOT stepped AND ceil(lo_ms / 900000.0) <= floor(hi_ms / 900000.0) AND ceil(lo_ms / 900000.0) <> 0 AND hi_ms - lo_ms < 900000
+      THEN concat(
+        CASE WHEN ceil(lo_ms / 900000.0) < 0 THEN '-' ELSE '+' END,
+        lpad(CAST(abs(ceil(lo_ms / 900000.0)) DIV 4 AS STRING), 2, '0'), ':',
+        lpad(CAST(abs(ceil(lo_ms / 900000.0)) % 4 * 15 AS STRING), 2, '0'))
+  END,
+  is_island_reference
+FROM bounded

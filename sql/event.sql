@@ -1,0 +1,13 @@
+-- One row per recognised record: who printed it, when, what it is called, and what it tells.
+-- Reads: event_row, process_start
+-- Grain: event_id
+-- Kept: no
+-- The captures' comments come with the table, from the dictionary of captures.
+CREATE OR REPLACE TEMPORARY VIEW event
+COMMENT 'One row per recognised record: who printed it, when, what it is called, and what it tells.'
+AS
+SELECT
+  r.*,
+  coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
+FROM event_row r
+LEFT JOIN process_start s USING (process_id)

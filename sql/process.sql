@@ -1,0 +1,54 @@
+-- One row per process, that is one log stream made of rotated files.
+-- Reads: event, process_life, process_cluster, clock_offset, evidence_file
+-- Grain: process_id
+CREATE OR REPLACE TEMPORARY VIEW process (
+  process_id           COMMENT 'Process: path of its log stream; in a merged file with what names it there',
+  host                 COMMENT 'Host, as told or as the folders say',
+  role                 COMMENT 'broker, connect_worker or client',
+  kafka_version        COMMENT 'Kafka release of the last life',
+  version_how          COMMENT 'How the release is known: `printed`; NULL when it is not',
+  kafka_cluster        COMMENT 'Kafka cluster id; `unknown` when nothing tells',
+  worker_url           COMMENT 'REST URL that a Connect worker advertises',
+  group_ids            COMMENT 'Groups that it was a member of',
+  instances            COMMENT 'JVM starts seen in it; 0: it was running when the log began and never restarted',
+  clock_island         COMMENT 'Processes with the same value can be compared in time',
+  reference_process_id COMMENT 'Process whose clock is the island''s reference',
+  first_ts             COMMENT 'First line, by its own clock',
+  last_ts              COMMENT 'Last line, by its own clock'
+)
+COMMENT 'One row per process, that is one log stream made of rotated files.'
+AS
+WITH fact AS (
+  SELECT
+    process_id,
+    max_by(kafka_version, stream_pos) FILTER (WHERE event = 'kafka_version' AND kafka_version IS NOT NULL) AS kafka_version,
+    max_by(worker_url, stream_pos) FILTER (WHERE worker_url IS NOT NULL) AS worker_url,
+    array_sort(collect_set(group_id) FILTER (WHERE event IN ('joining', 'joined', 'synced', 'worker_assigned'))) AS group_ids,
+    count_if(event = 'process_started') AS instances
+  FROM event
+  GROUP BY process_id
+), life AS (
+  SELECT process_id, min(first_ts) AS first_ts, max(last_ts) AS last_ts, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
+  FROM process_life GROUP BY process_id
+), place AS (
+  SELECT process_id, max(host) AS host FROM evidence_file WHERE process_id IS NOT NULL GROUP BY process_id
+)
+SELECT
+  l.process_id,
+  p.host,
+  CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END,
+  f.kafka_version,
+  CASE WHEN f.kafka_version IS NOT NULL THEN 'printed' END,
+  c.kafka_cluster,
+  f.worker_url,
+  f.group_ids,
+  f.instances,
+  o.reference_process_id,
+  o.reference_process_id,
+  l.first_ts,
+  l.last_ts
+FROM life l
+LEFT JOIN fact f USING (process_id)
+LEFT JOIN place p USING (process_id)
+LEFT JOIN process_cluster c USING (process_id)
+LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

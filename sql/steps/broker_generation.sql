@@ -1,0 +1,103 @@
+-- One row per generation as its coordinator's log tells it.
+-- Reads: event_row, process_cluster
+-- Grain: kafka_cluster, group_id, incarnation, generation
+-- Positions order one broker's lines; when the coordinator moves, brokers are ordered by their own clocks, which a broker's operators
+-- keep together. The incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats (ghost).
+CREATE OR REPLACE TEMPORARY VIEW broker_generation (
+  kafka_cluster    COMMENT 'Kafka cluster',
+  group_id         COMMENT 'Group',
+  incarnation      COMMENT 'Which life of the group''s metadata',
+  incarnation_why  COMMENT 'Why this life began',
+  generation       COMMENT 'Generation',
+  process_id       COMMENT 'Broker',
+  offsets_partition COMMENT 'Partition of __consumer_offsets',
+  prepared_ts      COMMENT 'Preparing to rebalance',
+  prepared_id      COMMENT 'Its event',
+  prepared_member  COMMENT 'Member that its reason names',
+  reason           COMMENT 'Reason, verbatim',
+  client_reason    COMMENT 'Reason that the member gave',
+  stabilized_ts    COMMENT 'Stabilized: the join phase is over',
+  stabilized_id    COMMENT 'Its event',
+  member_count     COMMENT 'Members, where printed',
+  assigned_ts      COMMENT 'The leader''s assignment arrived',
+  assigned_id      COMMENT 'Its event',
+  leader_member_id COMMENT 'Leader, where printed',
+  expired_member   COMMENT 'Member that was removed for silence during this rebalance, the last one',
+  expired_ts       COMMENT 'When',
+  resolution_ms    COMMENT 'How exact the printed times are'
+)
+COMMENT 'One row per generation as its coordinator''s log tells it.'
+AS
+WITH line AS (
+  SELECT
+    c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, e.ts, e.event_id, e.event, e.generation, e.old_generation, e.offsets_partition,
+    e.member_id, e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
+  FROM event_row e JOIN process_cluster c USING (process_id)
+  WHERE e.group_id IS NOT NULL
+    AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired', 'group_died', 'group_emptied')
+), phased AS (
+  SELECT
+    *,
+    -- A rebalance's lines before Stabilized belong to the coming generation, those after it to the one that is there.
+    count_if(event = 'group_stabilized') OVER (PARTITION BY process_id, kafka_cluster, group_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+      + CASE WHEN event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
+  FROM line
+), phase AS (
+  SELECT
+    kafka_cluster, process_id, group_id, phase,
+    max(offsets_partition) AS offsets_partition,
+    min_by(ts, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS prepared_ts,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS prepared_id,
+    min_by(member_id, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS prepared_member,
+    min_by(reason, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS reason,
+    min_by(client_reason, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS client_reason,
+    min_by(old_generation, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS old_generation,
+    max(generation) FILTER (WHERE event = 'group_stabilized') AS generation,
+    max(ts) FILTER (WHERE event = 'group_stabilized') AS stabilized_ts,
+    max(event_id) FILTER (WHERE event = 'group_stabilized') AS stabilized_id,
+    max(stream_pos) FILTER (WHERE event = 'group_stabilized') AS stabilized_pos,
+    max(member_count) FILTER (WHERE event = 'group_stabilized') AS stabilized_members,
+    max(member_count) FILTER (WHERE event = 'assignment_from_leader') AS assigned_members,
+    min(ts) FILTER (WHERE event = 'assignment_from_leader') AS assigned_ts,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_from_leader') AS assigned_id,
+    max(leader_member_id) FILTER (WHERE event = 'assignment_from_leader') AS leader_member_id,
+    max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_member,
+    max(ts) FILTER (WHERE event = 'member_expired') AS expired_ts,
+    -- Said after this generation, so it explains a new life that follows.
+    bool_or(event = 'group_emptied') AS emptied_after,
+    bool_or(event = 'group_died') AS died_after,
+    max(resolution_ms) AS resolution_ms
+  FROM phased
+  GROUP BY kafka_cluster, process_id, group_id, phase
+), ordered AS (
+  SELECT
+    *,
+    lag(generation) OVER time AS last_generation,
+    lag(emptied_after) OVER time AS emptied_before,
+    lag(died_after) OVER time AS died_before
+  FROM phase
+  WHERE generation IS NOT NULL
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ts, process_id, stabilized_pos)
+), begun AS (
+  SELECT *, last_generation IS NULL OR generation <= last_generation AS begins
+  FROM ordered
+), lives AS (
+  SELECT
+    *,
+    count_if(begins) OVER time AS incarnation,
+    last_value(CASE WHEN begins THEN CASE
+      WHEN last_generation IS NULL THEN CASE WHEN coalesce(old_generation, generation - 1) = 0 THEN 'first' ELSE 'unknown' END
+      WHEN coalesce(old_generation, generation - 1) > 0 THEN 'ghost'
+      WHEN died_before AND emptied_before THEN 'expired_empty'
+      WHEN died_before THEN 'deleted'
+      ELSE 'metadata_lost'
+    END END, true) OVER time AS incarnation_why
+  FROM begun
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ts, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
+)
+SELECT
+  kafka_cluster, group_id, incarnation, incarnation_why, generation, process_id, offsets_partition,
+  prepared_ts, prepared_id, prepared_member, reason, client_reason,
+  stabilized_ts, stabilized_id, coalesce(stabilized_members, assigned_members), assigned_ts, assigned_id, leader_member_id,
+  expired_member, expired_ts, resolution_ms
+FROM lives

@@ -1,0 +1,81 @@
+-- One row per event of a group member (a consumer or a Connect worker), with the client that printed it.
+-- Reads: event, worker_group, process_cluster
+-- Grain: event_id
+CREATE OR REPLACE TEMPORARY VIEW client_event (
+  event_id         COMMENT 'Event',
+  kafka_cluster    COMMENT 'Kafka cluster',
+  group_id         COMMENT 'Group',
+  process_id       COMMENT 'Process',
+  instance         COMMENT 'Which life of the process',
+  client           COMMENT 'Client inside the process: its client.id, or what else tells it apart',
+  is_worker        COMMENT 'True for a Connect worker, false for a consumer',
+  stream_pos       COMMENT 'Order inside the process',
+  ts               COMMENT 'When, by its own clock',
+  resolution_ms    COMMENT 'How exact the printed time is',
+  event            COMMENT 'What happened',
+  client_id        COMMENT 'client.id',
+  group_instance_id COMMENT 'group.instance.id of a static member',
+  task             COMMENT 'Connect task whose consumer this is',
+  member_id        COMMENT 'Member id, when the line tells',
+  generation       COMMENT 'Generation, when the line tells',
+  member_epoch     COMMENT 'KIP-848 member epoch, when the line tells',
+  protocol         COMMENT 'Assignor or Connect protocol, when the line tells',
+  coordinator      COMMENT 'Coordinator, when the line tells',
+  coordinator_node COMMENT 'Coordinator''s node id, when the line tells',
+  leader_member_id COMMENT 'Leader, when the line tells',
+  reason           COMMENT 'Reason, when the line tells',
+  cause            COMMENT 'Cause, when the line tells',
+  error            COMMENT 'Error, when the line tells',
+  partitions       COMMENT 'Partitions given or taken, when the line tells',
+  assigned_tasks   COMMENT 'Assigned tasks, when the line tells',
+  assigned_connectors COMMENT 'Assigned connectors, when the line tells',
+  revoked_tasks    COMMENT 'Revoked tasks, when the line tells',
+  revoked_connectors COMMENT 'Revoked connectors, when the line tells',
+  delay_ms         COMMENT 'Scheduled rebalance delay, when the line tells'
+)
+COMMENT 'One row per event of a group member, with the client that printed it.'
+AS
+SELECT
+  e.event_id,
+  c.kafka_cluster,
+  coalesce(e.group_id, w.group_id) AS group_id,
+  e.process_id,
+  e.instance,
+  -- Releases before 1.0 print no client id: there the task or the thread has to tell two consumers of one process apart.
+  coalesce(e.client_id, w.client_id, e.task, e.thread, '-') AS client,
+  e.is_worker,
+  e.stream_pos,
+  e.ts,
+  e.resolution_ms,
+  e.event,
+  coalesce(e.client_id, w.client_id) AS client_id,
+  e.group_instance_id,
+  e.task,
+  e.member_id,
+  e.generation,
+  e.member_epoch,
+  e.protocol,
+  e.coordinator,
+  e.coordinator_node,
+  e.leader_member_id,
+  e.reason,
+  e.cause,
+  e.error,
+  e.partitions,
+  e.assigned_tasks,
+  e.assigned_connectors,
+  e.revoked_tasks,
+  e.revoked_connectors,
+  e.delay_ms
+FROM (
+  SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker
+  FROM event
+  WHERE event IN (
+    'coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_failed', 'synced', 'sync_failed', 'rejoin_requested',
+    'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed', 'assignment_received',
+    'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking'
+  )
+) e
+JOIN process_cluster c ON c.process_id = e.process_id
+LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance AND e.is_worker
+WHERE coalesce(e.group_id, w.group_id) IS NOT NULL

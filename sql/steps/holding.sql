@@ -1,0 +1,52 @@
+-- One row per ownership of a task, a connector or a partition, by its process's own clock.
+-- Reads: task_holding, partition_holding
+-- Grain: ownership_id
+CREATE OR REPLACE TEMPORARY VIEW holding (
+  ownership_id   COMMENT 'Stable id of the ownership',
+  kafka_cluster  COMMENT 'Kafka cluster',
+  group_id       COMMENT 'Group',
+  resource_kind  COMMENT 'task, connector or partition',
+  resource       COMMENT 'What is owned',
+  process_id     COMMENT 'Process',
+  owner          COMMENT 'What tells two owners in one process apart: the client, or the n-th start',
+  member_id      COMMENT 'Member id',
+  instance       COMMENT 'n-th start of it in the process',
+  generation     COMMENT 'Generation that assigned it',
+  start_lo_ts    COMMENT 'Not owned before; NULL: owned when the log began',
+  start_hi_ts    COMMENT 'Surely owned from then on',
+  stop_asked_ts  COMMENT 'Asked to stop',
+  first_sign_ts  COMMENT 'First sign of life',
+  last_sign_ts   COMMENT 'Last sign of life',
+  work_stop_lo_ts COMMENT 'Surely at work until then',
+  work_stop_hi_ts COMMENT 'Surely not at work from then on; NULL: nothing says so',
+  stop_lo_ts     COMMENT 'Surely owned until then',
+  stop_hi_ts     COMMENT 'Surely not owned from then on; NULL: nothing says so',
+  phase_end      COMMENT 'What it was doing when last heard of',
+  stop_how       COMMENT 'Which line says that it ended',
+  start_id       COMMENT 'Event of the start',
+  start_sign_id  COMMENT 'Event that shows it there first',
+  stop_asked_id  COMMENT 'Event of the order to stop',
+  last_sign_id   COMMENT 'Event of the last sign of life',
+  stop_id        COMMENT 'Event that says that it ended'
+)
+COMMENT 'One row per ownership of a task, a connector or a partition, by its process''s own clock.'
+AS
+SELECT
+  left(sha2(concat_ws('|', start_id, start_sign_id, stop_id, resource_kind, resource, process_id, process_instance, life), 256), 16),
+  kafka_cluster, group_id, resource_kind, resource, process_id,
+  concat_ws('/', process_instance, life) AS owner,
+  member_id,
+  row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life),
+  generation, start_lo_ts, start_hi_ts, stop_asked_ts, first_sign_ts, last_sign_ts, work_stop_lo_ts, work_stop_hi_ts, stop_lo_ts, stop_hi_ts,
+  phase_end, stop_how, start_id, start_sign_id, stop_asked_id, last_sign_id, stop_id
+FROM task_holding
+WHERE start_hi_ts IS NOT NULL OR start_lo_ts IS NOT NULL
+UNION ALL
+SELECT
+  left(sha2(concat_ws('|', start_id, resource, process_id, client), 256), 16),
+  kafka_cluster, group_id, 'partition', resource, process_id, client, member_id,
+  row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos),
+  generation, start_ts, start_ts, CAST(NULL AS TIMESTAMP), start_ts, CAST(NULL AS TIMESTAMP), CAST(NULL AS TIMESTAMP), stop_hi_ts, stop_lo_ts, stop_hi_ts,
+  CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END,
+  stop_how, start_id, start_id, CAST(NULL AS STRING), CAST(NULL AS STRING), stop_id
+FROM partition_holding

@@ -1,0 +1,140 @@
+-- One row per time that one client became a member of one generation, from the client's own lines.
+-- Reads: client_event
+-- Grain: process_id, group_id, client, round
+-- Up to 2.6.0 only the sync is printed (`synced`); it stands for the join. A member may get the generation it already has again
+-- (a static member that returns to a stable group); that is the same round.
+CREATE OR REPLACE TEMPORARY VIEW join_round (
+  kafka_cluster     COMMENT 'Kafka cluster',
+  group_id          COMMENT 'Group',
+  process_id        COMMENT 'Process',
+  instance          COMMENT 'Which life of the process',
+  client            COMMENT 'Client inside the process',
+  client_id         COMMENT 'client.id',
+  is_worker         COMMENT 'True for a Connect worker',
+  group_instance_id COMMENT 'group.instance.id of a static member',
+  task              COMMENT 'Connect task whose consumer this is',
+  round             COMMENT 'n-th generation that this client was a member of, over all its lives in this log',
+  generation        COMMENT 'Generation',
+  member_id         COMMENT 'Member id; NULL where the release prints none',
+  protocol          COMMENT 'Assignor or Connect protocol',
+  leader_member_id  COMMENT 'Leader as the worker''s assignment names it',
+  is_leader         COMMENT 'True when the line that only a leader prints was seen, or the assignment names this member',
+  from_pos          COMMENT 'Position of the round''s first line',
+  joining_count     COMMENT 'How many times (Re-)joining was printed before it got in',
+  joining_first_ts  COMMENT 'First (Re-)joining of the round',
+  joining_first_id  COMMENT 'Its event',
+  joining_second_ts COMMENT 'Second (Re-)joining of the round',
+  joining_second_id COMMENT 'Its event',
+  joining_last_ts   COMMENT 'The (Re-)joining that was answered',
+  joining_last_id   COMMENT 'Its event',
+  rejoin_ts         COMMENT 'When the client learnt that the group was already rebalancing',
+  rejoin_id         COMMENT 'Its event',
+  joined_ts         COMMENT 'Successfully joined (2.6.1 and later)',
+  joined_id         COMMENT 'Its event',
+  computed_ts       COMMENT 'Leader: Finished assignment',
+  computed_id       COMMENT 'Its event',
+  synced_ts         COMMENT 'Successfully synced; up to 2.6.0 Successfully joined',
+  synced_id         COMMENT 'Its event',
+  worker_assigned_ts COMMENT 'Connect: Joined group ... got assignment',
+  worker_assigned_id COMMENT 'Its event',
+  assigned          COMMENT 'Assignment: tasks and connectors of a worker, partitions of a consumer as its assignor was told',
+  revoked           COMMENT 'Tasks and connectors that the assignment revokes',
+  delay_ms          COMMENT 'Scheduled rebalance delay',
+  resolution_ms     COMMENT 'How exact the printed times are'
+)
+COMMENT 'One row per time that one client became a member of one generation, from the client''s own lines.'
+AS
+WITH line AS (
+  SELECT
+    *,
+    -- The Connect herder printed no generation up to 2.2: its assignment belongs to the sync before it.
+    CASE
+      WHEN event IN ('joined', 'synced') THEN generation
+      WHEN event = 'worker_assigned' THEN coalesce(generation, last_value(CASE WHEN event = 'synced' THEN generation END, true) OVER life)
+    END AS got
+  FROM client_event
+  WHERE event IN ('joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned', 'rejoin_requested', 'heartbeat_failed')
+  WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+), change AS (
+  SELECT
+    *,
+    last_value(got, true) OVER before AS last_got,
+    last_value(CASE WHEN got IS NOT NULL THEN member_id END, true) OVER before AS last_member,
+    last_value(CASE WHEN got IS NOT NULL THEN instance END, true) OVER before AS last_instance,
+    -- `joined N` after `synced N` is a new round (the group lost its past and counts anew) unless the member is the same.
+    last_value(CASE WHEN got IS NOT NULL THEN event END, true) OVER before AS last_event
+  FROM line
+  WINDOW before AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), numbered AS (
+  SELECT
+    *,
+    CASE WHEN got IS NOT NULL THEN sum(CASE
+      WHEN got IS NULL THEN 0
+      WHEN last_got IS NULL OR got <> last_got OR instance <> last_instance THEN 1
+      WHEN member_id <> last_member THEN 1
+      ELSE 0 END
+    ) OVER (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) END AS got_round
+  FROM change
+), placed AS (
+  SELECT
+    *,
+    CASE
+      WHEN got IS NOT NULL THEN got_round
+      WHEN event IN ('assignment_computed', 'assignment_received')
+        THEN last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+      -- Descending, because a frame that ends at the partition's end is computed anew for each row.
+      ELSE last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
+    END AS round
+  FROM numbered
+)
+SELECT
+  kafka_cluster,
+  group_id,
+  process_id,
+  instance,
+  client,
+  max(client_id),
+  max(is_worker),
+  max(group_instance_id),
+  max(task),
+  round,
+  max(got),
+  max_by(member_id, stream_pos) FILTER (WHERE got IS NOT NULL AND member_id IS NOT NULL),
+  max(protocol) FILTER (WHERE got IS NOT NULL),
+  max_by(leader_member_id, stream_pos) FILTER (WHERE leader_member_id IS NOT NULL),
+  coalesce(bool_or(event = 'assignment_computed'), false)
+    OR coalesce(max(leader_member_id) = max(CASE WHEN got IS NOT NULL THEN member_id END), false),
+  min(stream_pos),
+  count_if(event = 'joining'),
+  min(ts) FILTER (WHERE event = 'joining'),
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'joining'),
+  get(sort_array(collect_list(ts) FILTER (WHERE event = 'joining')), 1),
+  get(sort_array(collect_list(struct(stream_pos, event_id)) FILTER (WHERE event = 'joining')), 1).event_id,
+  max_by(ts, stream_pos) FILTER (WHERE event = 'joining'),
+  max_by(event_id, stream_pos) FILTER (WHERE event = 'joining'),
+  min_by(ts, stream_pos) FILTER (WHERE is_told),
+  min_by(event_id, stream_pos) FILTER (WHERE is_told),
+  min_by(ts, stream_pos) FILTER (WHERE event = 'joined'),
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'joined'),
+  min_by(ts, stream_pos) FILTER (WHERE event = 'assignment_computed'),
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_computed'),
+  min_by(ts, stream_pos) FILTER (WHERE event = 'synced'),
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'synced'),
+  min_by(ts, stream_pos) FILTER (WHERE event = 'worker_assigned'),
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'worker_assigned'),
+  max_by(CASE
+      WHEN event = 'worker_assigned' THEN concat(coalesce(assigned_connectors, array()), coalesce(assigned_tasks, array()))
+      ELSE partitions
+    END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')),
+  max_by(concat(coalesce(revoked_connectors, array()), coalesce(revoked_tasks, array())), stream_pos) FILTER (WHERE event = 'worker_assigned'),
+  max_by(delay_ms, stream_pos) FILTER (WHERE event = 'worker_assigned'),
+  max(resolution_ms)
+FROM (
+  SELECT
+    *,
+    event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
+      OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc' AS is_told
+  FROM placed
+  WHERE round IS NOT NULL AND round > 0
+)
+GROUP BY kafka_cluster, group_id, process_id, instance, client, round

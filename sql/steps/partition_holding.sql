@@ -1,0 +1,71 @@
+-- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
+-- Reads: client_event, join_round, event, process_life
+-- Grain: process_id, client, resource, from_pos
+-- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
+CREATE OR REPLACE TEMPORARY VIEW partition_holding (
+  kafka_cluster COMMENT 'Kafka cluster',
+  group_id      COMMENT 'Group',
+  resource      COMMENT 'Topic partition',
+  process_id    COMMENT 'Process',
+  process_instance COMMENT 'Which life of the process',
+  client        COMMENT 'Client inside the process',
+  task          COMMENT 'Connect task whose consumer this is',
+  member_id     COMMENT 'Member id',
+  generation    COMMENT 'Generation that assigned it',
+  from_pos      COMMENT 'Position of the line that gives it',
+  start_ts      COMMENT 'Given',
+  start_id      COMMENT 'Its event',
+  stop_lo_ts    COMMENT 'Surely held until then',
+  stop_hi_ts    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
+  stop_how      COMMENT 'revoked, lost, client_closed, process_restarted; NULL: nothing says so',
+  stop_id       COMMENT 'Its event'
+)
+COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
+AS
+WITH given AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, ts, event_id, event,
+    last_value(member_id, true) OVER w AS member_id,
+    last_value(generation, true) OVER w AS generation,
+    partitions
+  FROM client_event
+  WHERE NOT is_worker
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+), move AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
+    explode(partitions) AS resource,
+    CASE event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what
+  FROM given
+  WHERE event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
+), turn AS (
+  SELECT *, lag(what) OVER w AS last_what
+  FROM move
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, resource ORDER BY stream_pos)
+), change AS (
+  -- An eager member is given again what it still holds; that is one holding.
+  SELECT *, lead(struct(what, ts, event_id, stream_pos)) OVER w AS next
+  FROM turn
+  WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, resource ORDER BY stream_pos)
+), closed AS (
+  SELECT process_id, instance, client_id AS client, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
+  FROM event
+  WHERE event = 'client_closed' AND client_id IS NOT NULL
+  GROUP BY process_id, instance, client_id
+), held AS (
+  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos), 0) AS closing, p.last_ts, p.next_start_ts, p.next_start_id
+  FROM change c
+  LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
+  LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
+  WHERE c.what = 'given'
+)
+SELECT
+  kafka_cluster, group_id, resource, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
+  coalesce(next.ts, closing.ts, last_ts),
+  coalesce(next.ts, closing.ts, next_start_ts),
+  CASE
+    WHEN next.ts IS NOT NULL THEN next.what
+    WHEN closing.ts IS NOT NULL THEN 'client_closed'
+    WHEN next_start_ts IS NOT NULL THEN 'process_restarted'
+  END,
+  coalesce(next.event_id, closing.event_id, next_start_id)
+FROM held

@@ -1,0 +1,49 @@
+-- One row per life of a process: from its first to its last line in the log, and what ended it.
+-- Reads: event, range_row
+-- Grain: process_id, instance
+-- A log that just ends proves no death; a start further down in the same stream does.
+CREATE OR REPLACE TEMPORARY VIEW process_life (
+  process_id   COMMENT 'Process',
+  instance     COMMENT 'Which life of the process; 0 is one that began before the log',
+  first_ts     COMMENT 'First line',
+  last_ts      COMMENT 'Last line',
+  stopping_ts  COMMENT 'When it said that it was stopping',
+  next_start_ts COMMENT 'First line of the next life in the same stream; NULL when there is none',
+  next_start_id COMMENT 'Its event',
+  is_broker    COMMENT 'True for a broker',
+  is_worker    COMMENT 'True for a Connect worker'
+)
+COMMENT 'One row per life of a process: from its first to its last line in the log, and what ended it.'
+AS
+WITH life AS (
+  SELECT
+    process_id,
+    instance,
+    min(ts) AS first_ts,
+    max(ts) AS last_ts,
+    max(ts) FILTER (WHERE event = 'process_stopping') AS stopping_ts,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'process_started') AS start_id,
+    min(ts) FILTER (WHERE event = 'process_started') AS start_ts,
+    bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
+      OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
+    bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
+  FROM event
+  GROUP BY process_id, instance
+), ranges AS (
+  SELECT process_id, max(last_ts) AS last_ts, min(first_ts) AS first_ts FROM range_row GROUP BY process_id
+), ordered AS (
+  SELECT *, lead(start_ts) OVER w AS next_start_ts, lead(start_id) OVER w AS next_start_id,
+    row_number() OVER w AS nth
+  FROM life WINDOW w AS (PARTITION BY process_id ORDER BY instance)
+)
+SELECT
+  o.process_id,
+  o.instance,
+  CASE WHEN o.nth = 1 THEN least(o.first_ts, r.first_ts) ELSE o.first_ts END,
+  CASE WHEN o.next_start_ts IS NULL THEN greatest(o.last_ts, r.last_ts) ELSE o.last_ts END,
+  o.stopping_ts,
+  o.next_start_ts,
+  o.next_start_id,
+  bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id),
+  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id)
+FROM ordered o LEFT JOIN ranges r USING (process_id)

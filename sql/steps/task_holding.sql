@@ -1,0 +1,126 @@
+-- One row per unbroken time in which one worker had one task (or connector), with the two spans of it, by the worker's own clock.
+-- Reads: task_line, process_life
+-- Grain: process_id, process_instance, resource_kind, resource, life
+-- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
+-- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked
+-- to stop nor failed is there as long as its process prints: no task thread ends without a line.
+CREATE OR REPLACE TEMPORARY VIEW task_holding (
+  kafka_cluster  COMMENT 'Kafka cluster',
+  group_id       COMMENT 'Group of the Connect worker',
+  resource_kind  COMMENT 'task or connector',
+  resource       COMMENT 'Task or connector',
+  process_id     COMMENT 'Worker',
+  process_instance COMMENT 'Which life of the process',
+  life           COMMENT 'n-th start of this resource in this life of the process; 0: it was there when the log began',
+  member_id      COMMENT 'Worker''s member id',
+  generation     COMMENT 'Generation that assigned it',
+  start_lo_ts    COMMENT 'Not there before; NULL: it was there when the log began',
+  start_hi_ts    COMMENT 'Surely there from then on',
+  stop_asked_ts  COMMENT 'Asked to stop',
+  first_sign_ts  COMMENT 'First sign of life',
+  last_sign_ts   COMMENT 'Last sign of life',
+  work_stop_lo_ts COMMENT 'Surely at work until then',
+  work_stop_hi_ts COMMENT 'Surely no longer at work from then on; NULL: nothing says so',
+  stop_lo_ts     COMMENT 'Thread surely there until then',
+  stop_hi_ts     COMMENT 'Thread surely gone from then on; NULL: nothing says so',
+  phase_end      COMMENT 'running, stopping, closing, failed or gone: what it was doing when last heard of',
+  stop_how       COMMENT 'Which line says that it ended',
+  start_id       COMMENT 'Event of the start',
+  start_sign_id  COMMENT 'Event that shows it there first',
+  stop_asked_id  COMMENT 'Event of the order to stop',
+  last_sign_id   COMMENT 'Event of the last sign of life',
+  stop_id        COMMENT 'Event that says that it ended',
+  sign_count     COMMENT 'Signs of life'
+)
+COMMENT 'One row per unbroken time in which one worker had one task (or connector), by the worker''s own clock.'
+AS
+WITH flagged AS (
+  SELECT
+    *,
+    min(stream_pos) FILTER (WHERE kind = 'stop') OVER one AS stop_pos,
+    min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER one AS failed_stop_pos,
+    min(stream_pos) FILTER (WHERE kind = 'failed') OVER one AS failed_pos
+  FROM task_line
+  WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
+), holding AS (
+  SELECT
+    kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
+    max_by(member_id, stream_pos) FILTER (WHERE kind IN ('order', 'start', 'sign')) AS member_id,
+    min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation,
+    min(stream_pos) AS from_pos,
+    struct(min(ts) FILTER (WHERE kind = 'start') AS ts, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
+    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')) AS first_sign,
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
+    count_if(kind = 'sign') AS sign_count,
+    min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
+    min_by(struct(ts, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
+    max_by(herder_stopped, stream_pos) AS herder_stopped,
+    max(failed_stop_pos) AS failed_stop_pos,
+    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed') AS failed,
+    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed') AS orphan,
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'stopped') AS stopped,
+    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'leaving' AND stream_pos > stop_pos) AS leaving,
+    min_by(struct(ts + make_interval(0, 0, 0, 0, 0, 0, coalesce(timeout_ms, 0) / 1000.0) AS ts, event_id), stream_pos)
+      FILTER (WHERE kind = 'closing' AND stream_pos > coalesce(stop_pos, failed_pos)) AS closing,
+    -- A producer may be closed over the head of a thread that would not stop; a consumer is only closed by its own thread.
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
+      AND (failed_stop_pos IS NULL OR app_kind = 'kafka.consumer')) AS closed
+  FROM flagged
+  GROUP BY kafka_cluster, group_id, resource_kind, resource, process_id, instance, life
+), followed AS (
+  SELECT h.*, lead(start) OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY life) AS next_start
+  FROM holding h
+  -- Lines of a task's clients come before its first start only when the log begins in the middle of its life.
+  WHERE life > 0 OR instance = 0 AND (sign_count > 0 OR stop IS NOT NULL)
+), ended AS (
+  SELECT
+    f.*,
+    p.first_ts AS process_first_ts,
+    p.last_ts AS process_last_ts,
+    p.next_start_ts AS process_next_ts,
+    -- The earliest of the lines that say that the thread is gone.
+    array_min(filter(array(
+      CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id', f.stopped.event_id) END,
+      CASE WHEN f.closed IS NOT NULL THEN named_struct('ts', f.closed.ts, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
+      CASE WHEN f.orphan IS NOT NULL THEN named_struct('ts', f.orphan.ts, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
+      CASE WHEN f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
+        AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos)
+        THEN named_struct('ts', f.stop.tasks_stopped.ts, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
+      CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
+      CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
+      CASE WHEN p.next_start_ts IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
+    ), x -> x IS NOT NULL)) AS end_line
+  FROM followed f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
+)
+SELECT
+  kafka_cluster, group_id, resource_kind, resource, process_id, instance, life, member_id, generation,
+  CASE WHEN life > 0 THEN start.ts END,
+  CASE WHEN life = 0 THEN coalesce(first_sign.ts, stop.ts) ELSE least(
+    first_sign.ts, CASE WHEN failed.ts IS NULL OR failed.ts > work_started.ts THEN work_started.ts END, stop.ts, next_start.ts) END,
+  stop.ts,
+  first_sign.ts,
+  last_sign.ts,
+  last_sign.ts,
+  array_min(filter(array(failed.ts, leaving.ts, closing.ts, end_line.ts), t -> t IS NOT NULL)),
+  CASE
+    WHEN end_line.how = 'orphan_failed' THEN end_line.ts
+    WHEN failed.ts IS NOT NULL OR stop.ts IS NOT NULL
+      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts), end_line.ts)
+    ELSE least(process_last_ts, end_line.ts)
+  END,
+  end_line.ts,
+  CASE
+    WHEN end_line.how = 'process_restarted' THEN 'gone'
+    WHEN failed.ts IS NOT NULL THEN 'failed'
+    WHEN closing.ts IS NOT NULL OR leaving.ts IS NOT NULL THEN 'closing'
+    WHEN stop.ts IS NOT NULL THEN 'stopping'
+    ELSE 'running'
+  END,
+  end_line.how,
+  start.event_id,
+  CASE WHEN first_sign.ts <= work_started.ts OR work_started.ts IS NULL THEN first_sign.event_id ELSE work_started.event_id END,
+  stop.event_id,
+  last_sign.event_id,
+  end_line.event_id,
+  sign_count
+FROM ended

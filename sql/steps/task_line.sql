@@ -1,0 +1,73 @@
+-- One row per line that tells something about one Connect task or connector in one worker, with the worker's next and last marks around it.
+-- Reads: event, process_cluster, worker_group
+-- Grain: event_id
+-- `kind`: order (told to start), start (constructed), sign (the task's own thread or client was at work), stop (asked to stop), end lines.
+CREATE OR REPLACE TEMPORARY VIEW task_line (
+  event_id       COMMENT 'Event',
+  kafka_cluster  COMMENT 'Kafka cluster',
+  group_id       COMMENT 'Group of the Connect worker',
+  process_id     COMMENT 'Worker',
+  instance       COMMENT 'Which life of the process',
+  resource_kind  COMMENT 'task or connector',
+  resource       COMMENT 'Task or connector',
+  stream_pos     COMMENT 'Order inside the process',
+  ts             COMMENT 'When, by the worker''s clock',
+  event          COMMENT 'What happened',
+  kind           COMMENT 'order, start, sign, stop, failed_stop, stopped, failed, orphan_failed, leaving, closing, closed',
+  app_kind       COMMENT 'Kind of client that was closed',
+  timeout_ms     COMMENT 'Time that a closing producer has left',
+  life           COMMENT 'n-th start of this resource in this life of the process; 0 before the first',
+  member_id      COMMENT 'Worker''s member id at that time',
+  generation     COMMENT 'Generation of the worker''s last assignment before the line',
+  tasks_stopped  COMMENT 'The next line that says that all tasks to be stopped have stopped: position, time, event',
+  work_started   COMMENT 'The next line that says that all tasks to be started have started: position, time, event',
+  herder_stopped COMMENT 'The line that says that the herder stopped: position, time, event'
+)
+COMMENT 'One row per line that tells something about one Connect task or connector in one worker.'
+AS
+WITH told AS (
+  SELECT
+    event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, member_id, generation, client_kind,
+    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN 'connector'
+         WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
+    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN connector ELSE task END AS resource,
+    CASE
+      WHEN event = 'task_starting' THEN 'order'
+      WHEN event IN ('task_creating', 'connector_creating') THEN 'start'
+      WHEN event IN ('task_stopping', 'connector_stopping') THEN 'stop'
+      WHEN event = 'task_stop_failed' THEN 'failed_stop'
+      WHEN event IN ('task_stop_succeeded', 'connector_stopped') THEN 'stopped'
+      WHEN event = 'task_failed' THEN 'failed'
+      WHEN event = 'task_orphan_failed' THEN 'orphan_failed'
+      WHEN event = 'client_closed' THEN 'closed'
+      WHEN event = 'leaving' AND client_kind = 'Consumer' THEN 'leaving'
+      WHEN event = 'producer_closing' THEN 'closing'
+      WHEN event IN ('task_started', 'task_executing', 'task_committing', 'connector_started') THEN 'sign'
+      -- The client belongs to the task: it is made before the task's thread starts and closed by that thread.
+      WHEN client_kind IN ('Consumer', 'Producer') AND event NOT IN ('config_dumped', 'kafka_version', 'client_started') THEN 'sign'
+    END AS kind
+  FROM event
+  WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
+    OR event IN ('tasks_stopped', 'work_started', 'herder_stopped')
+    OR client_kind = 'Worker' AND event IN ('joined', 'synced', 'worker_assigned')
+), marked AS (
+  SELECT
+    *,
+    count_if(kind = 'start') OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life,
+    last_value(CASE WHEN client_kind = 'Worker' THEN member_id END, true) OVER before AS worker_member_id,
+    last_value(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END, true) OVER before AS worker_generation,
+    last_value(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS tasks_stopped,
+    last_value(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS work_started,
+    last_value(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS herder_stopped
+  FROM told
+  WINDOW
+    before AS (PARTITION BY process_id, instance ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
+    after AS (PARTITION BY process_id, instance ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
+)
+SELECT
+  m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.ts, m.event, m.kind,
+  m.app_kind, m.timeout_ms, m.life, m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
+FROM marked m
+JOIN process_cluster c ON c.process_id = m.process_id
+LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance
+WHERE m.kind IS NOT NULL AND m.resource IS NOT NULL

@@ -1,0 +1,22 @@
+-- One row per life of a process that runs one Connect worker: the worker's group.
+-- Reads: event
+-- Grain: process_id, instance
+-- Lines of Worker and of tasks carry no group id in any release, lines of the herder none before 2.3. A JVM with several herders
+-- (MirrorMaker 2) is left out: there such a line belongs to no known group.
+CREATE OR REPLACE TEMPORARY VIEW worker_group (
+  process_id COMMENT 'Process',
+  instance   COMMENT 'Which life of the process',
+  group_id   COMMENT 'group.id of its Connect worker',
+  client_id  COMMENT 'client.id of its Connect worker'
+)
+COMMENT 'One row per life of a process that runs one Connect worker: the worker''s group.'
+AS
+SELECT process_id, instance, max(group_id) AS group_id, max(client_id) AS client_id
+FROM (
+  SELECT process_id, instance, group_id, client_id FROM event WHERE client_kind = 'Worker' AND group_id IS NOT NULL
+  UNION ALL
+  SELECT process_id, instance, config['group.id'], NULL FROM event WHERE event = 'config_dumped' AND component = 'DistributedConfig'
+)
+WHERE group_id IS NOT NULL
+GROUP BY process_id, instance
+HAVING count(DISTINCT group_id) = 1
