@@ -1,0 +1,234 @@
+"""Whole lines: `parsers/layouts.toml` to compiled layouts and wrappers. Says what a line is; joining lines to records is for `records`."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from forensics.errors import CatalogueError, UsageError
+from forensics.layout_patterns import CompiledPattern, compile_pattern
+from forensics.resources import parsers_dir
+from forensics.timestamps import TimeFormat
+
+#: A tail is looked for in so many last characters of a line.
+TAIL_WINDOW = 500
+JSON_LAYOUT = "json"
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_GROUP = re.compile(r"\(\?P<\w+>")
+_FIELDS = {"ts", "level", "thread", "logger", "line", "context", "source"}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A line (or a whole record) and what must be read from it."""
+
+    line: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way to print a record.
+
+    Attributes:
+        name: as in the file; users see it in `source_file.layout`.
+        head: regular expression at the beginning of a record, with groups.
+        tails: regular expressions at the end of a line, in order of trial.
+        time: format of the group ts, None without one.
+        untimed: only tried in files without any time.
+        general: says little (a time and text), so that wrappers are tried before it.
+        whole: the head only tests the line, the message begins with it.
+        second: regular expression at the beginning of the second line, for records whose message is there.
+    """
+
+    name: str
+    head: str
+    tails: tuple[str, ...] = ()
+    time: TimeFormat | None = None
+    untimed: bool = False
+    general: bool = False
+    whole: bool = False
+    second: str = ""
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def bare_head(self) -> str:
+        """The head without names of groups, for alternations and for RE2."""
+        return _GROUP.sub("(?:", self.head)
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """What stands before every line of a collected or pasted log."""
+
+    name: str
+    head: str
+    time: TimeFormat | None
+    bare: bool
+    examples: tuple[Example, ...] = ()
+
+
+@dataclass(frozen=True)
+class JsonKeys:
+    """Keys of JSON lines, in order of preference; each a path of keys."""
+
+    paths: Mapping[str, tuple[tuple[str, ...], ...]]
+
+    def get(self, what: str, found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
+        """The first value that is there, None otherwise. A key with points may also be one flat key."""
+        for path in self.paths[what]:
+            if len(path) > 1 and (value := found.get(".".join(path))) is not None:
+                return value
+            value = found
+            for i, key in enumerate(path):
+                value = value.get(key) if isinstance(value, Mapping) else None
+                if isinstance(value, Mapping) and (flat := value.get(".".join(path[i + 1 :]))) is not None:
+                    value = flat
+                    break
+            if value is not None and not isinstance(value, Mapping):
+                return value
+        return None
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """All layouts, in order of trial, wrappers, and keys of JSON lines. Picklable.
+
+    Attributes:
+        layouts: the user's own first.
+        wrappers: those to try.
+        keys: for JSON lines.
+    """
+
+    layouts: tuple[Layout, ...]
+    wrappers: tuple[Wrapper, ...]
+    keys: JsonKeys
+    _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layouts, (self.layouts, self.wrappers, self.keys)
+
+    def compiled(self, source: str) -> re.Pattern[str]:
+        """`re.compile`, remembered."""
+        found = self._compiled.get(source)
+        if found is None:
+            found = self._compiled[source] = re.compile(source)
+        return found
+
+    def candidates(self, untimed: bool) -> tuple[Layout, ...]:
+        """Layouts to try in a file that has times, or in one that has none."""
+        return tuple(x for x in self.layouts if x.untimed == untimed)
+
+    def find(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
+        """The first layout whose head fits a line that is no JSON."""
+        which = "any untimed" if untimed else "any"
+        pattern = self._compiled.get(which)
+        candidates = self.candidates(untimed)
+        if pattern is None:
+            pattern = self._compiled[which] = re.compile("|".join(f"{x.bare_head}()" for x in candidates))
+        found = pattern.match(line)
+        if found is None or found.lastindex is None:
+            return None
+        layout = candidates[found.lastindex - 1]
+        match = self.compiled(layout.head).match(line)
+        return (layout, match) if match else None
+
+    def find_tail(self, layout: Layout, line: str) -> re.Match[str] | None:
+        """What stands after the message at the end of a line."""
+        for tail in layout.tails:
+            match = self.compiled(tail + r"\Z").search(line, max(0, len(line) - TAIL_WINDOW))
+            if match:
+                return match
+        return None
+
+    def with_pattern(self, pattern: str) -> Layouts:
+        """The same with a user's PatternLayout string tried first.
+
+        Raises:
+            UsageError: it cannot be compiled.
+        """
+        own = layout_of_pattern("told", (pattern,))
+        return Layouts((own, *self.layouts), self.wrappers, self.keys)
+
+
+def strip_colours(line: str) -> str:
+    """The line without ANSI sequences."""
+    return _ANSI.sub("", line) if "\x1b" in line else line
+
+
+def read_json(line: str) -> dict[str, Any] | None:
+    """The object that a line holds, None when it holds none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def layout_of_pattern(name: str, patterns: Sequence[str], **more: Any) -> Layout:  # noqa: ANN401
+    """A layout from PatternLayout strings that differ only after the message.
+
+    Raises:
+        UsageError: a string cannot be compiled, or their heads differ.
+    """
+    compiled: list[CompiledPattern] = [compile_pattern(p) for p in patterns]
+    first = compiled[0]
+    if any(c.head != first.head for c in compiled):
+        raise UsageError("The patterns of one layout must have the same text before the message.", where=name)
+    head, whole = first.head, False
+    untimed = first.time is None
+    if not head:  # only the tail tells that the line is a record
+        head, whole = rf"[^ \t].*(?:{'|'.join(_GROUP.sub('(?:', c.tail) for c in compiled)})$", True
+    return Layout(name, head, tuple(c.tail for c in compiled if c.tail), first.time, **{"untimed": untimed, "whole": whole, **more})
+
+
+@cache
+def packaged() -> Layouts:
+    """The layouts of `parsers/layouts.toml`.
+
+    Raises:
+        CatalogueError: the file has a wrong form.
+    """
+    return parse_layouts((parsers_dir() / "layouts.toml").read_text(encoding="utf-8"), "parsers/layouts.toml")
+
+
+def parse_layouts(text: str, file: str) -> Layouts:
+    """The blocks of a layout file; `file` is what errors call it."""
+    try:
+        table = tomllib.loads(text)
+        layouts = tuple(_layout(block) for block in table["layout"])
+        wrappers = tuple(
+            Wrapper(b["name"], b["head"], TimeFormat(b["time"]) if "time" in b else None, b.get("bare", False), _examples(b)) for b in table["wrapper"]
+        )
+        keys = JsonKeys({k: tuple(tuple(path.split(".")) for path in paths) for k, paths in table["json"].items()})
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, re.error, UsageError) as e:
+        raise CatalogueError("The layout file has a wrong form.", why=str(e), where=file) from e
+    return Layouts(layouts, wrappers, keys)
+
+
+def _layout(block: Mapping[str, Any]) -> Layout:
+    more = {"untimed": block.get("untimed", False), "examples": _examples(block)}
+    if "pattern" in block:
+        return layout_of_pattern(block["name"], block["pattern"], **more)
+    unknown = set(re.findall(r"\(\?P<(\w+)>", block["head"])) - _FIELDS
+    if unknown:
+        raise UsageError(f"Unknown groups {', '.join(sorted(unknown))} in the layout `{block['name']}`.")
+    time = TimeFormat(block["time"]) if "time" in block else None
+    return Layout(
+        block["name"], block["head"], tuple(block.get("tail", ())), time,
+        general=block.get("general", False), whole=block.get("message_at") == 0, second=block.get("second", ""), **more,
+    )  # fmt: skip
+
+
+def _examples(block: Mapping[str, Any]) -> tuple[Example, ...]:
+    return tuple(Example(e["line"], e.get("fields", {})) for e in block.get("example", ()))
+
+
+def loggers_in(layouts: Iterable[Layout]) -> bool:
+    """Whether every one of the layouts prints the logger."""
+    return all("(?P<logger>" in x.head or any("(?P<logger>" in t for t in x.tails) for x in layouts)

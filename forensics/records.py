@@ -1,0 +1,330 @@
+"""Lines to records: which line begins one, which lines continue it, and what its layout says.
+
+This is the plain, obvious reading, one line at a time. `columns` does the same for millions of lines at once and is held to this one by a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forensics.layouts import JSON_LAYOUT, Layout, Layouts, Wrapper, read_json, strip_colours
+from forensics.timestamps import SECOND, Moment, TimeFormat, Zone
+
+#: A line that begins further than this behind its record's first byte is no part of it, and what is longer is cut.
+MOST_RECORD_BYTES = 1 << 20
+_NESTED_WRAPPERS = 3
+_ANY_TIME = TimeFormat("ANY")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a file's beginning tells about the whole file; the layout itself is chosen for each record.
+
+    Attributes:
+        wrappers: names of wrappers to take off every line.
+        colours: lines carry ANSI sequences.
+        json: `record` when lines are JSON records, `wrapper` when JSON objects hold whole lines of another layout, else empty.
+        untimed: no line has a time, so layouts without one are tried.
+        newest_first: the file is sorted backwards.
+        lines: lines looked at that are not blank.
+        fitting: those that begin a record.
+    """
+
+    wrappers: tuple[str, ...] = ()
+    colours: bool = False
+    json: str = ""
+    untimed: bool = False
+    newest_first: bool = False
+    lines: int = 0
+    fitting: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether lines can be read as they are."""
+        return not (self.wrappers or self.colours or self.json == "wrapper")
+
+
+@dataclass(slots=True)
+class Record:
+    """One record as its layout tells it.
+
+    Attributes:
+        layout: name of the layout.
+        moment: its time, None without one.
+        level, thread, logger, source_line, context: as printed.
+        message: text without layout; lines joined by line breaks, blanks at the end dropped.
+        source: what names the process in a merged file.
+    """
+
+    layout: str
+    moment: Moment | None = None
+    level: str | None = None
+    thread: str | None = None
+    logger: str | None = None
+    source_line: int | None = None
+    context: str | None = None
+    message: str = ""
+    source: str | None = None
+
+
+@dataclass(slots=True)
+class Line:
+    """A line without its wrappers.
+
+    Attributes:
+        text: the rest.
+        source: names that wrappers gave, joined by `/`.
+        collector: time of a wrapper.
+        bare: blanks and quotation marks that stood before it.
+        wrapped: a wrapper with a name or a time was there.
+    """
+
+    text: str
+    source: str | None = None
+    collector: Moment | None = None
+    bare: str = ""
+    wrapped: bool = False
+
+
+Start = tuple[Layout, re.Match[str]] | Mapping[str, Any]
+
+
+class RecordReader:
+    """Reads the lines of one file.
+
+    Args:
+        layouts: layouts to try.
+        profile: of the file.
+    """
+
+    def __init__(self, layouts: Layouts, profile: Profile) -> None:
+        self.layouts, self.profile = layouts, profile
+        self._wrappers = tuple(w for w in layouts.wrappers if w.name in profile.wrappers)
+
+    def unwrap(self, line: str) -> Line:
+        """Takes off what collectors and pastes put before a line."""
+        if self.profile.colours:
+            line = strip_colours(line)
+        found = Line(line)
+        if self._wrappers:
+            for _ in range(_NESTED_WRAPPERS):
+                if not any(self._take_off(found, w) for w in self._wrappers):
+                    break
+        if self.profile.json == "wrapper" and found.text.startswith("{"):
+            self._open_json(found)
+        return found
+
+    def _take_off(self, line: Line, wrapper: Wrapper) -> bool:
+        match = self.layouts.compiled(wrapper.head).match(line.text)
+        if match is None or not match.end():
+            return False
+        rest = line.text[match.end() :]
+        if wrapper.bare:
+            if self.layouts.find(rest, self.profile.untimed) is None and not any(
+                self.layouts.compiled(w.head).match(rest) for w in self._wrappers if not w.bare
+            ):
+                return False
+            line.bare += match[0]
+        else:
+            found = match.groupdict()
+            if found.get("source"):
+                line.source = f"{line.source}/{found['source']}" if line.source else found["source"]
+            if found.get("ts") and wrapper.time:
+                line.collector = wrapper.time.read(found["ts"])
+            line.wrapped = True
+        line.text = rest
+        return True
+
+    def _open_json(self, line: Line) -> None:
+        found = read_json(line.text)
+        keys = self.layouts.keys
+        text = keys.get("message", found) if found else None
+        if not found or not isinstance(text, str):
+            return
+        line.collector = _json_time(keys.get("time", found)) or line.collector
+        source = keys.get("source", found)
+        line.source = str(source) if source else line.source
+        line.text = text.removesuffix("\n")
+        line.wrapped = True
+
+    def start(self, line: Line) -> Start | None:
+        """What the line begins, None when it continues a record."""
+        text = line.text
+        if self.profile.json == "record" and looks_like_json(text):
+            return read_json(text) or {}
+        return self.layouts.find(text, self.profile.untimed)
+
+    def finish(self, start: Start, lines: list[str]) -> Record:
+        """The record that `start` begins and whose lines (unwrapped, the first included) are `lines`."""
+        if isinstance(start, Mapping):
+            return _json_record(self.layouts, start, lines)
+        layout, match = start
+        found = match.groupdict()
+        texts = [lines[0] if layout.whole else lines[0][match.end() :], *lines[1:]]
+        if layout.second:
+            second = self.layouts.compiled(layout.second).match(texts[1]) if len(texts) > 1 else None
+            if second:
+                found.update(second.groupdict())
+                texts = [texts[1][second.end() :], *texts[2:]]
+        for i, text in enumerate(texts) if layout.tails else ():
+            tail = self.layouts.find_tail(layout, text)
+            if tail is None:
+                continue
+            named = tail.groupdict()
+            if i == 0 or "." in (named.get("logger") or ""):
+                texts[i] = text[: tail.start()]
+                found.update(named)
+                break
+        time = found.get("ts")
+        line = found.get("line")
+        return Record(
+            layout=layout.name,
+            moment=layout.time.read(time) if time and layout.time else None,
+            level=_strip(found.get("level")),
+            thread=_strip(found.get("thread")),
+            logger=found.get("logger"),
+            source_line=int(line) if line and line.isdigit() and len(line) < 10 else None,
+            context=found.get("context"),
+            message="\n".join(texts).rstrip(),
+            source=found.get("source"),
+        )
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a line of a file of JSON records begins one: it opens and closes an object."""
+    return text.startswith("{") and text.endswith("}")
+
+
+def _strip(text: str | None) -> str | None:
+    return text.strip() or None if text else None
+
+
+def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -> Record:
+    keys = layouts.keys
+    message = keys.get("message", found)
+    trace = keys.get("trace", found)
+    texts = [str(message) if message is not None else lines[0], *([trace] if isinstance(trace, str) else []), *lines[1:]]
+    logger = keys.get("logger", found)
+    line = keys.get("line", found)
+    name, _, number = str(logger).rpartition(":") if logger else ("", "", "")
+    if name and number.isdigit():  # class:line in one key
+        logger, line = name, number
+    instant = found.get("instant")
+    time = _json_time(instant if isinstance(instant, Mapping) else keys.get("time", found))
+    return Record(
+        layout=JSON_LAYOUT,
+        moment=time,
+        level=_text(keys.get("level", found)),
+        thread=_text(keys.get("thread", found)),
+        logger=_text(logger),
+        source_line=int(line) if str(line).isdigit() and len(str(line)) < 10 else None,
+        context=(_text(keys.get("context", found)) or "").strip("[] ") or None,
+        message="\n".join(texts).rstrip(),
+        source=_text(keys.get("source", found)),
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _json_time(value: object) -> Moment | None:
+    """A time in JSON: text of ISO 8601, epoch seconds or milliseconds, or log4j's instant."""
+    if isinstance(value, Mapping):
+        seconds, nanos = value.get("epochSecond"), value.get("nanoOfSecond", 0)
+        return Moment(seconds * SECOND + nanos // 1000, 0, 1) if isinstance(seconds, int) and isinstance(nanos, int) else None
+    if isinstance(value, str):
+        return _ANY_TIME.read(value.strip())
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 10**8 < value < 10**16:
+        micros = value * (1000 if value > 10**11 else SECOND)
+        return Moment(int(micros), 0, 1 if value > 10**11 or value != int(value) else 1000)
+    return None
+
+
+@dataclass(slots=True)
+class PlacedRecord:
+    """A record and where it stands.
+
+    Attributes:
+        offset, line: place of its first byte and its line number in the content, from 0 and 1.
+        raw: its bytes, its lines only, at most `MOST_RECORD_BYTES`.
+        collector: time of the first line's wrapper.
+    """
+
+    record: Record
+    offset: int
+    line: int
+    raw: bytes
+    collector: Moment | None
+
+
+def read_records(content: bytes, reader: RecordReader, unfit: Callable[[int, int, bytes], None] | None = None) -> Iterator[PlacedRecord]:
+    """All records of a content, the slow and obvious way.
+
+    Args:
+        content: UTF-8.
+        reader: of the file.
+        unfit: told offset, line number and bytes of each line that belongs to no record and is not blank.
+
+    Yields:
+        Records by their first byte.
+    """
+    open_records: dict[str | None, tuple[Start, Line, int, int, list[str], list[bytes]]] = {}
+    done: list[PlacedRecord] = []
+
+    def close(key: str | None) -> None:
+        start, first, offset, number, lines, raws = open_records.pop(key)
+        record = reader.finish(start, lines)
+        record.source = first.source or record.source
+        done.append(PlacedRecord(record, offset, number, b"".join(raws)[:MOST_RECORD_BYTES], first.collector))
+
+    offset, latest = 0, None
+    for number, raw in enumerate(_lines(content), 1):
+        line = reader.unwrap(decode(raw))
+        start = reader.start(line)
+        key = line.source
+        if start is None and line.wrapped and reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
+            start = BARE, _ALL.match(line.text)  # type: ignore[assignment]
+        if start is None and not line.wrapped and key not in open_records:
+            key = latest  # a terminal broke the line
+        if start is not None:
+            latest = key
+            if key in open_records:
+                close(key)
+            open_records[key] = (start, line, offset, number, [line.text], [raw])
+        elif key in open_records and offset - open_records[key][2] < MOST_RECORD_BYTES:
+            entry = open_records[key]
+            entry[4].append(line.text.removeprefix(entry[1].bare) if entry[1].bare else line.text)
+            entry[5].append(raw)
+        elif unfit and line.text.strip():
+            unfit(offset, number, raw)
+        offset += len(raw)
+    for key in list(open_records):
+        close(key)
+    yield from sorted(done, key=lambda r: r.offset)
+
+
+BARE = Layout("message only", "", untimed=True)
+_ALL = re.compile("")
+
+
+def _lines(content: bytes) -> Iterable[bytes]:
+    """Lines with their line breaks; only \\n breaks lines, as in `grep`."""
+    parts = content.split(b"\n")
+    last = parts.pop()
+    yield from (p + b"\n" for p in parts)
+    if last:
+        yield last
+
+
+def decode(raw: bytes) -> str:
+    """Text of a line: UTF-8, broken bytes shown as U+FFFD, without line break, zero bytes and a byte order mark."""
+    return raw.decode("utf-8", "replace").rstrip("\r\n").removeprefix("\ufeff").replace("\0", "")
+
+
+def utc(moment: Moment | None, zone: Zone) -> int | None:
+    """Microseconds since 1970 in UTC, None without a time or date."""
+    return zone.utc(moment) if moment is not None else None

@@ -1,0 +1,224 @@
+"""Text of a time to microseconds: log4j, logback and SimpleDateFormat formats, and zones.
+
+A format says how a time looks (`pattern`), and reads one (`read`). Whether the reading is UTC is the zone's business (`Zone`): most logs
+print local wall time without saying whose.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from forensics.errors import UsageError
+
+SECOND = 1_000_000
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (naive on purpose: wall time)
+_MONTHS = {m: i for i, m in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
+_OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})?")
+
+#: Names that log4j 1, log4j 2 and logback give to formats. ISO8601 stands for both spellings, with a space and with a T.
+NAMED = {
+    "": "yyyy-MM-dd HH:mm:ss,SSS",
+    "ISO8601": "yyyy-MM-dd HH:mm:ss,SSS",
+    "DEFAULT": "yyyy-MM-dd HH:mm:ss,SSS",
+    "DEFAULT_MICROS": "yyyy-MM-dd HH:mm:ss,SSSSSS",
+    "DEFAULT_NANOS": "yyyy-MM-dd HH:mm:ss,SSSSSSSSS",
+    "DEFAULT_PERIOD": "yyyy-MM-dd HH:mm:ss.SSS",
+    "STRICT": "yyyy-MM-dd'T'HH:mm:ss,SSS",
+    "ISO8601_BASIC": "yyyyMMdd'T'HHmmss,SSS",
+    "ISO8601_BASIC_PERIOD": "yyyyMMdd'T'HHmmss.SSS",
+    "ISO8601_OFFSET_DATE_TIME_HH": "yyyy-MM-dd'T'HH:mm:ss,SSSX",
+    "ISO8601_OFFSET_DATE_TIME_HHMM": "yyyy-MM-dd'T'HH:mm:ss,SSSXX",
+    "ISO8601_OFFSET_DATE_TIME_HHCMM": "yyyy-MM-dd'T'HH:mm:ss,SSSXXX",
+    "ISO8601_PERIOD": "yyyy-MM-dd'T'HH:mm:ss.SSS",
+    "ISO8601_PERIOD_MICROS": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    "ABSOLUTE": "HH:mm:ss,SSS",
+    "ABSOLUTE_PERIOD": "HH:mm:ss.SSS",
+    "ABSOLUTE_MICROS": "HH:mm:ss,SSSSSS",
+    "ABSOLUTE_NANOS": "HH:mm:ss,SSSSSSSSS",
+    "DATE": "dd MMM yyyy HH:mm:ss,SSS",
+    "DATE_PERIOD": "dd MMM yyyy HH:mm:ss.SSS",
+    "COMPACT": "yyyyMMddHHmmssSSS",
+    "UNIX": "epoch",
+    "UNIX_MILLIS": "epoch",
+    "RFC1123": "EEE, dd MMM yyyy HH:mm:ss z",
+}
+_ZONE = r"Z|UTC|GMT|[A-Z]{2,5}|[+-][0-9]{2}:?[0-9]{2}"
+#: ISO 8601 as people print it: T or space, comma or point, any number of fraction digits, a zone or none.
+_ANY = r"(?P<y>[0-9]{4})[-/](?P<M>[0-9]{2})[-/](?P<d>[0-9]{2})[T ](?P<H>[0-9]{2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2})(?:[.,](?P<S>[0-9]{1,9}))?(?P<z> ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One time as read.
+
+    Attributes:
+        wall_us: microseconds since 1970 on the writer's wall clock, None when the text has no date.
+        offset_us: offset of that wall clock from UTC, when the text says it.
+        resolution_ms: milliseconds between two printable times; 1 also for finer ones.
+        second_at: where the seconds' digits begin in the text, -1 when a fixed-position reader cannot use it.
+        fraction: place and number of the fraction's digits.
+    """
+
+    wall_us: int | None
+    offset_us: int | None
+    resolution_ms: int
+    second_at: int = -1
+    fraction: tuple[int, int] = (0, 0)
+
+
+class TimeFormat:
+    """A format of times.
+
+    Args:
+        text: a name of `NAMED`, `ISO8601`, `ANY`, or letters of Java's SimpleDateFormat.
+
+    Attributes:
+        pattern: regular expression of a time in this format, without groups.
+        dated: False when the format has no date.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        source = _ANY if text == "ANY" else _java_format(NAMED.get(text, text))
+        if text in ("ISO8601", "", "DEFAULT"):
+            source = _java_format("yyyy-MM-dd") + "[ T]" + _java_format("HH:mm:ss,SSS")
+        self.pattern = re.sub(r"\(\?P<\w+>", "(?:", source)
+        self.dated = "(?P<d>" in source or "(?P<epoch>" in source
+        self._regex = re.compile(source)
+
+    def read(self, text: str) -> Moment | None:
+        """Reads one time; None when the text is none (a 31st of February, say)."""
+        match = self._regex.fullmatch(text)
+        return _moment(match) if match else None
+
+
+def _java_format(text: str) -> str:
+    """SimpleDateFormat letters to a regular expression with a group for each field."""
+    if text == "epoch":
+        return r"(?P<epoch>[0-9]{9,10})(?:[.,]?(?P<S>[0-9]{3,9}))?"
+    parts = []
+    for quoted, letters, other in _pieces(text):
+        if letters:
+            parts.append(_field(letters))
+        else:
+            parts.append(re.escape(quoted or other))
+    return "".join(parts)
+
+
+def _pieces(text: str) -> list[tuple[str, str, str]]:
+    """Quoted text, runs of one letter, single other characters."""
+    return [(m[1] or "", m[2] or "", m[4] or "") for m in re.finditer(r"'([^']*)'|(([A-Za-z])\3*)|([^A-Za-z])", text)]
+
+
+def _field(letters: str) -> str:
+    letter, count = letters[0], len(letters)
+    if letter in "yu":
+        return "(?P<y>[0-9]{2})" if count == 2 else "(?P<y>[0-9]{4})"
+    if letter in "ML":
+        return "(?P<M>[0-9]{2})" if count == 2 else "(?P<M>[0-9]{1,2})" if count == 1 else r"(?P<M>[A-Za-z]{3,9}\.?)"
+    if letter in "dHhms" or letter in "kK":
+        name = {"k": "H", "K": "h"}.get(letter, letter)
+        return f"(?P<{name}>[0-9]{{2}})" if count > 1 else f"(?P<{name}>[0-9]{{1,2}})"
+    if letter in "Sn":
+        return f"(?P<S>[0-9]{{{count}}})"
+    if letter == "a":
+        return "(?P<a>[AaPp][Mm])"
+    if letter in "zZXxOV":
+        return f"(?P<z>{_ZONE})"
+    if letter == "E":
+        return "[A-Za-z]{3,9}"
+    raise UsageError(f"Unknown letters `{letters}` in a time format.", fix="Letters are those of Java's SimpleDateFormat, for example yyyy-MM-dd HH:mm:ss,SSS.")
+
+
+def _moment(match: re.Match[str]) -> Moment | None:
+    found = match.groupdict()
+    fraction = found.get("S") or ""
+    micros = int(fraction[:6].ljust(6, "0")) if fraction else 0
+    resolution = 1000 if not fraction else max(1, 1000 // 10 ** len(fraction))
+    place = (match.start("S"), len(fraction)) if fraction else (0, 0)
+    if found.get("epoch"):
+        return Moment(int(found["epoch"]) * SECOND + micros, 0, resolution)
+    if not found.get("d"):
+        return Moment(None, None, resolution)
+    month = found["M"]
+    number = int(month) if month[0].isdigit() else _MONTHS.get(month[:3].lower(), 0)
+    hour = int(found.get("H") or found.get("h") or 0)
+    if found.get("a"):
+        hour = hour % 12 + (12 if found["a"][0] in "Pp" else 0)
+    year = int(found["y"]) if found.get("y") else 0
+    minutes = _wall_minute(year + 2000 if 0 < year < 100 else year, number, int(found["d"]), hour, int(found.get("m") or 0))
+    second = int(found.get("s") or 0)
+    if minutes is None or second > 60:
+        return None
+    zone = found.get("z")
+    at = match.start("s") if len(found.get("s") or "") == 2 else -1
+    return Moment(minutes + second * SECOND + micros, _zone_offset(zone), resolution, at, place)
+
+
+@lru_cache(maxsize=4096)
+def _wall_minute(year: int, month: int, day: int, hour: int, minute: int) -> int | None:
+    try:
+        return (datetime(year, month, day, hour, minute) - _EPOCH) // timedelta(microseconds=1)  # noqa: DTZ001
+    except ValueError:
+        return None
+
+
+def _zone_offset(text: str | None) -> int | None:
+    """Offset from UTC in microseconds; None for abbreviations, which several zones share."""
+    text = (text or "").strip()
+    if text in ("Z", "UTC", "GMT"):
+        return 0
+    match = _OFFSET.fullmatch(text)
+    if not match:
+        return None
+    seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
+    return (-seconds if match[1] == "-" else seconds) * SECOND
+
+
+class Zone:
+    """Wall time to UTC, for times that do not say their offset.
+
+    An hour that a clock change repeats is read as its first pass, a skipped hour with the offset before the change.
+
+    Args:
+        name: an IANA name (`Europe/Berlin`) or an offset (`+02:00`, `Z`).
+
+    Raises:
+        UsageError: there is no such zone.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._zone = _find_zone(name)
+        self._offsets: dict[int, int] = {}
+
+    def __reduce__(self) -> tuple[type[Zone], tuple[str]]:
+        return Zone, (self.name,)
+
+    def utc(self, moment: Moment) -> int | None:
+        """Microseconds since 1970 in UTC; None without a date."""
+        if moment.wall_us is None:
+            return None
+        return moment.wall_us - (self.offset(moment.wall_us) if moment.offset_us is None else moment.offset_us)
+
+    def offset(self, wall_us: int) -> int:
+        """Offset of this zone from UTC at a wall time, in microseconds."""
+        quarter = wall_us // (900 * SECOND)
+        if quarter not in self._offsets:
+            wall = (_EPOCH + timedelta(seconds=quarter * 900)).replace(tzinfo=self._zone)
+            self._offsets[quarter] = int((wall.utcoffset() or timedelta()).total_seconds()) * SECOND
+        return self._offsets[quarter]
+
+
+def _find_zone(name: str) -> tzinfo:
+    offset = _zone_offset(name)
+    if offset is not None:
+        return timezone(timedelta(microseconds=offset)) if offset else UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as e:
+        raise UsageError(f"Unknown time zone `{name}`.", fix="An IANA name such as Europe/Berlin, or an offset such as +02:00.") from e
