@@ -12,7 +12,7 @@ import regex
 from forensics.literals import requirements
 from forensics.pattern_files import EventPattern
 from forensics.patterns import LONG_MESSAGE, MATCH_SECONDS, Catalogue, compiled, convert, match, simple_name
-from forensics.prefixes import Prefixes, captures_of_thread, parse_prefix
+from forensics.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
 from forensics.schema import Field
 from forensics.values import CONVERTERS, EXPANDING
 
@@ -188,6 +188,8 @@ class Recogniser:
                 event = plan.event
                 captures = plan.match(rest if event.multiline else line)
                 if captures is not None:
+                    if "client_id" in captures and "task" not in outer:
+                        captures = {**task_of_client(captures["client_id"]), **captures}
                     return Recognised(event.name, event.category, {**outer, **captures} if outer else captures, line, context, event)
         return None
 

@@ -27,6 +27,12 @@ _BROKER = regex.compile(
     )\]:?\ ?""",
     regex.VERBOSE,
 )
+# A broker's own clients: of the controller quorum, of replication, of forwarding.
+_BROKER_CLIENT = regex.compile(
+    r"""\[(?:RaftManager\ id | ReplicaFetcher\ replicaId | (?:NodeToController|BrokerToController)ChannelManager\ (?:id|broker))=(?P<broker_id>\d+)
+    (?:,?\ \w+=[^\]]*)?\]\ ?""",
+    regex.VERBOSE,
+)
 _GROUP = regex.compile(r"\[(?:GroupId\ |Group\ |GroupId=)(?P<group_id>[^\]]+)\]\ ?", regex.VERBOSE)
 _STREAM = regex.compile(r"stream-(?:thread|client)\ \[(?P<thread_name>[^\]]+)\]:?\ ?", regex.VERBOSE)
 _TASK_CLIENT = regex.compile(r"connector-(?:consumer|producer|dlq-producer|adminclient)-(?P<connector>.+)-(?P<number>\d+)", regex.VERBOSE)
@@ -99,7 +105,7 @@ def parse_prefix(head: str) -> tuple[Captures, str | None] | None:
         if found["number"]:
             captures["task"] = f"{found['connector']}-{found['number']}"
         return captures, head.strip()[1:-1]
-    found = _BROKER.fullmatch(head)
+    found = _BROKER.fullmatch(head) or _BROKER_CLIENT.fullmatch(head)
     if found:
         return {k: int(v) for k, v in found.groupdict().items() if v is not None}, None
     found = _GROUP.fullmatch(head) or _STREAM.fullmatch(head)

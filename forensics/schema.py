@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 STRINGS = pa.list_(pa.string())
 
-#: Types that a capture may have, and the column that holds it. `assignment_bytes` and `connect_assignment` have none: they are taken
-#: apart into other captures.
+#: Types that a capture may have, and the column that holds it. `assignment_bytes` has none: it is taken apart into other captures.
 CAPTURE_TYPES: Mapping[str, pa.DataType | None] = {
     "string": pa.string(),
     "int": pa.int64(),
@@ -33,6 +32,8 @@ CAPTURE_TYPES: Mapping[str, pa.DataType | None] = {
     "list": STRINGS,
     "map": pa.map_(pa.string(), STRINGS),
     "config": pa.map_(pa.string(), pa.string()),
+    "offsets": pa.map_(pa.string(), pa.int64()),
+    "address": pa.string(),
     "assignment_bytes": None,
 }
 

@@ -11,10 +11,13 @@ from forensics.wire import decode_assignment
 
 Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
 
+_INT64 = (-(2**63), 2**63 - 1)
+_LONGEST_INT = 20
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _CONFIG_LINE = regex.compile(r"\t(\S+) = ?(.*)")
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
 _BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
+_OFFSET = regex.compile(r"([^\s{}=,]+)=\w+\{offset=(-?\d+)")
 _BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
 
 
@@ -24,8 +27,11 @@ def to_string(text: str) -> str | None:
 
 
 def to_int(text: str) -> int | None:
-    """A decimal integer."""
-    return int(text) if text not in _SINGULAR_NULLS else None
+    """A decimal integer; none when it is no 64-bit number, for a line may say anything."""
+    if text in _SINGULAR_NULLS or len(text) > _LONGEST_INT:
+        return None
+    value = int(text)
+    return value if _INT64[0] <= value <= _INT64[1] else None
 
 
 def to_double(text: str) -> float | None:
@@ -61,6 +67,16 @@ def to_config(text: str) -> dict[str, str]:
     return {m[1]: m[2].rstrip() for m in _CONFIG_LINE.finditer(text)}
 
 
+def to_offsets(text: str) -> dict[str, int]:
+    """Offset by partition of `{t-0=OffsetAndMetadata{offset=5, ...}}` or `{t-0=FetchPosition{offset=5, ...}}`."""
+    return {m[1]: value for m in _OFFSET.finditer(text) if (value := to_int(m[2])) is not None}
+
+
+def to_address(text: str) -> str | None:
+    """`host:port`, also out of a printed `host='...', port=...`."""
+    return to_string(text.replace("', port=", ":"))
+
+
 #: Converter by type; a type that becomes several captures is in `EXPANDING`.
 CONVERTERS: dict[str, Callable[[str], Any]] = {
     "string": to_string,
@@ -69,6 +85,8 @@ CONVERTERS: dict[str, Callable[[str], Any]] = {
     "list": to_list,
     "map": to_map,
     "config": to_config,
+    "offsets": to_offsets,
+    "address": to_address,
 }
 
 
