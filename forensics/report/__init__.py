@@ -1,0 +1,12 @@
+"""Views to text, JSON, Markdown and HTML. No Spark: built views are Parquet, and pyarrow reads them.
+
+The modules, in reading order:
+
+    model       the rows of a case, filtered; also the JSON report's shape
+    words       times, spans, names of things, untrusted text made harmless
+    names       what processes and members are called
+    document    blocks: what is said, without how it looks
+    verdict, findings, groups, unseen     the report's parts, rows to blocks
+    content     the parts in their order
+    text, markdown, html, json            blocks (or rows) to characters
+"""

@@ -1,0 +1,68 @@
+"""From rows to blocks: what the report says, in the order of what matters to the reader."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from forensics.report import findings, groups, unseen, verdict
+from forensics.report.document import Document, Heading, Para
+from forensics.report.names import Names
+from forensics.report.words import Clock, count
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report
+
+_ROLES = {"broker": "broker", "connect_worker": "Connect worker", "client": "client"}
+
+
+def compose(report: Report) -> Document:
+    """The whole report. With `--rule` it is the findings of those rules alone, and what was not seen."""
+    names, clock, out = Names(report), Clock(_times(report)), Document()
+    out.add(Heading(1, "Kafka group forensics"), Para(_case_line(report)))
+    if window := _window_line(report):
+        out.add(Para(window, tone="dim"))
+    only = bool(report.filters.get("rules"))
+    if not only:
+        title, tone, blocks = verdict.section(report, names, clock)
+        out.section(title, blocks, tone)
+    out.section(findings.title(report), findings.section(report, clock, everything=only))
+    if not only:
+        for group in report.groups:
+            out.section(groups.title(group), groups.section(group, names, clock))
+        out.section("Coordinator lost", unseen.episodes(report, names, clock))
+        out.section("Clocks", unseen.clocks(report, names))
+    out.section("What was not seen", unseen.section(report, names, clock))
+    return out
+
+
+def _times(report: Report) -> list[datetime]:
+    rows = [*report.findings, *report.split_brain, *report.coordinator_episodes, *report.coverage, *report.case["processes"]]
+    rows += [g for group in report.groups for g in group["generations"]]
+    return [v for row in rows for v in row.values() if isinstance(v, datetime)]
+
+
+def _case_line(report: Report) -> str:
+    processes, files = report.case["processes"], report.case["source_files"]
+    roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
+    versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
+    parts = [count(len(files), "file"), ", ".join(count(n, role) for role, n in sorted(roles.items())) or "no process"]
+    if versions:
+        parts.append("Kafka " + ", ".join(versions))
+    text = "; ".join(parts)
+    first = min((p["first_ts"] for p in processes if p["first_ts"]), default=None)
+    last = max((p["last_ts"] for p in processes if p["last_ts"]), default=None)
+    if first and last:
+        end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
+        text += f"; {first:%Y-%m-%d %H:%M:%S} to {end} UTC"
+    return text + "."
+
+
+def _window_line(report: Report) -> str:
+    since, until = report.filters.get("since"), report.filters.get("until")
+    parts = [f"group {', '.join(report.filters['groups'])}"] if report.filters.get("groups") else []
+    parts += [f"rule {', '.join(report.filters['rules'])}"] if report.filters.get("rules") else []
+    parts += [f"since {since:%Y-%m-%d %H:%M:%S} UTC"] if since else []
+    parts += [f"until {until:%Y-%m-%d %H:%M:%S} UTC"] if until else []
+    return f"Only: {'; '.join(parts)}." if parts else ""

@@ -1,0 +1,85 @@
+"""The report as blocks: what is said, without how it looks. Text, Markdown and HTML each render these and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+Tone = Literal["", "bad", "warn", "good", "dim"]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A title; level 1 is the report's, 2 a section's, 3 a thing's."""
+
+    level: int
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Para:
+    """A paragraph. `label` is printed before it in bold (`Advice:`)."""
+
+    text: str
+    label: str = ""
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table's column: `right` for numbers; `fixed` is never broken over lines."""
+
+    name: str
+    right: bool = False
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text. `tones` colours single rows by their index."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    tones: dict[int, Tone] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A log line that proves something: where it stands, its writer's time, its text, its id."""
+
+    where: str
+    ts: str
+    text: str
+    event_id: str
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Witness lines, in the order of the proof."""
+
+    lines: tuple[Line, ...]
+    label: str = "Proof"
+
+
+Block = Heading | Para | Table | Lines
+
+
+class Document:
+    """Blocks in order of reading; a section without blocks is not printed at all."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.blocks)
+
+    def add(self, *blocks: Block) -> None:
+        """Appends blocks."""
+        self.blocks.extend(blocks)
+
+    def section(self, title: str, blocks: list[Block], tone: Tone = "") -> None:
+        """Appends a heading and its blocks, unless there are none."""
+        if blocks:
+            self.add(Heading(2, title, tone), *blocks)

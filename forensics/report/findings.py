@@ -1,0 +1,91 @@
+"""The findings: by severity, then by rule; a rule that found much is told by its first findings and a table of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from forensics.report.document import Block, Column, Heading, Lines, Para, Table, Tone
+from forensics.report.verdict import TOLD_HERE, line
+from forensics.report.words import SEVERITIES, Clock, count, shorten
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+
+_TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
+_IN_FULL = 2
+_IN_TABLE = 12
+_WITNESSES = 8
+
+
+def title(report: Report) -> str:
+    """`Findings: 1 critical, 3 warnings`."""
+    numbers = Counter(f["severity"] for f in report.findings)
+    parts = [f"{n:,} critical" if severity == "critical" else count(n, severity) for severity in SEVERITIES if (n := numbers[severity])]
+    return f"Findings: {', '.join(parts)}" if parts else "Findings"
+
+
+def section(report: Report, clock: Clock, *, everything: bool) -> list[Block]:
+    """Blocks of all findings.
+
+    Args:
+        report: what was found.
+        clock: how times are printed.
+        everything: tell each finding in full (the reader asked for this rule), with all its lines.
+    """
+    if not report.findings:
+        return [Para("None.", tone="good")]
+    told = [] if everything else [f for f in report.findings if f["rule"] in TOLD_HERE and report.split_brain]
+    blocks: list[Block] = []
+    if told:
+        rows = tuple((f["severity"], _when(f, clock), f["group_id"] or "", shorten(f["headline"], 200), f["finding_id"]) for f in told[:_IN_TABLE])
+        columns = (Column("", fixed=True), Column("when"), Column("group"), Column("what"), Column("id", fixed=True))
+        blocks += [Para("Told above:", tone="dim"), Table(columns, rows)]
+        if len(told) > _IN_TABLE:
+            blocks.append(Para(f"… and {len(told) - _IN_TABLE} more.", tone="dim"))
+    rest = [f for f in report.findings if f not in told]
+    for (_, _), same in groupby(_ordered(rest), key=lambda f: (f["severity"], f["rule"])):
+        blocks += _rule(list(same), clock, everything=everything)
+    return blocks
+
+
+def _ordered(found: list[Row]) -> list[Row]:
+    """Findings of one severity and rule together, the rules in the order of their first finding."""
+    place: dict[tuple[str, str], int] = {}
+    for f in found:
+        place.setdefault((f["severity"], f["rule"]), len(place))
+    return sorted(found, key=lambda f: place[f["severity"], f["rule"]])
+
+
+def _rule(found: list[Row], clock: Clock, *, everything: bool) -> Iterator[Block]:
+    # One more in full costs no more room than a table of a single row.
+    in_full = found if everything or len(found) <= _IN_FULL + 1 else found[:_IN_FULL]
+    told: set[tuple[str, str]] = set()
+    for f in in_full:
+        yield Heading(3, f"{f['severity']}: {f['headline']}", _TONES.get(f["severity"], ""))
+        group = f"group {f['group_id']}" if f["group_id"] else ""
+        yield Para(" · ".join(x for x in (f["rule"], f["verdict"], group, _when(f, clock), f["finding_id"]) if x), tone="dim")
+        for label, key in (("", "explanation"), ("What to do", "advice")):
+            if f[key] and (key, f[key]) not in told:
+                told.add((key, f[key]))
+                yield Para(f[key], label=label)
+        if f["witness"]:
+            shown = f["witness"] if everything else f["witness"][:_WITNESSES]
+            yield Lines(tuple(line(w, clock) for w in shown))
+            if len(f["witness"]) > len(shown):
+                yield Para(f"… and {len(f['witness']) - len(shown)} more lines: `forensics show {f['finding_id']}`.", tone="dim")
+    rest = found[len(in_full) :]
+    if rest:
+        yield Para(f"{len(rest)} more of {rest[0]['rule']}:", tone="dim")
+        rows = tuple((_when(f, clock), f["group_id"] or "", shorten(f["headline"], 160)) for f in rest[:_IN_TABLE])
+        yield Table((Column("when"), Column("group"), Column("what")), rows)
+        if len(rest) > _IN_TABLE:
+            yield Para(f"… and {len(rest) - _IN_TABLE} more: `forensics report --rule {rest[0]['rule']}` tells all.", tone="dim")
+
+
+def _when(f: Row, clock: Clock) -> str:
+    if f["from_ts"] is None:
+        return ""
+    return clock.at(f["from_ts"]) + (f" to {clock.at(f['to_ts'])}" if f["to_ts"] and f["to_ts"] != f["from_ts"] else "")

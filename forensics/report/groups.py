@@ -1,0 +1,215 @@
+"""A group's life as a table of generations: when, how long, why, who led, who got what. Long lives are told in runs of like generations."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from forensics.report.document import Block, Column, Para, Table
+from forensics.report.words import Clock, count, fold, span
+
+if TYPE_CHECKING:
+    from forensics.report.model import Row
+    from forensics.report.names import Names
+
+#: Up to so many generations are told one by one; beyond, neighbours alike are one row.
+_ONE_BY_ONE = 40
+_HEAD, _TAIL = 25, 15
+_WHY_RESET = {
+    "metadata_lost": "the group's metadata was lost: generations began again",
+    "deleted": "the group was deleted",
+    "expired_empty": "the empty group expired",
+    "ghost": "a generation repeated: the coordinator moved or could not store it",
+    "unknown": "generations began again; the logs do not say why",
+}
+
+
+@dataclass
+class _Run:
+    """Neighbouring generations that are told as one row."""
+
+    rows: list[Row]
+
+    @property
+    def first(self) -> Row:
+        return self.rows[0]
+
+    @property
+    def last(self) -> Row:
+        return self.rows[-1]
+
+
+def title(group: Row) -> str:
+    """`Group connect-cluster`, with its protocol and Kafka cluster."""
+    kinds = {
+        " ".join(w for w in (g["protocol_type"], g["group_protocol"] if g["group_protocol"] == "consumer" else "", g["rebalance_mode"]) if w)
+        for g in group["generations"]
+    } - {""}
+    text = f"Group {group['group_id']}"
+    if kinds:
+        text += f" ({', '.join(sorted(kinds))})"
+    if group["kafka_cluster"]:
+        text += f" on Kafka cluster {group['kafka_cluster']}"
+    return text
+
+
+def section(group: Row, names: Names, clock: Clock) -> list[Block]:
+    """Blocks of one group."""
+    generations: list[Row] = group["generations"]
+    if not generations:
+        return [Para(f"{count(len(group['members']), 'member')} seen, no generation.", tone="dim")]
+    blocks: list[Block] = [Para(_summary(group, names))]
+    shares: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for share in group["member_generations"]:
+        shares[share["incarnation"], share["generation"]].append(share)
+    runs = [_Run([g]) for g in generations] if len(generations) <= _ONE_BY_ONE else list(_runs(generations))
+    for part in _parts(runs):
+        if isinstance(part, str):
+            blocks.append(Para(part, tone="dim"))
+        else:
+            blocks += _table(part, shares, names, clock)
+    blocks += _paused(group, names)
+    return blocks
+
+
+def _summary(group: Row, names: Names) -> str:
+    generations = group["generations"]
+    triggers = Counter(g["trigger"] or "unknown" for g in generations)
+    why = ", ".join(f"{n} {_words(t)}" for t, n in triggers.most_common(4)) + (", …" if len(triggers) > 4 else "")
+    busy = sum(g["duration_ms"] or 0 for g in generations)
+    coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
+    text = f"{count(len(generations), 'generation')}: {why}. {span(busy)} spent in rebalances"
+    if coordinators:
+        text += f"; coordinator {', '.join(coordinators)}"
+    leaders = Counter(names.member(g["leader_member_id"]) for g in generations if g["leader_member_id"])
+    if leaders:
+        text += f"; led by {', '.join(n for n, _ in leaders.most_common(3))}" + (", …" if len(leaders) > 3 else "")
+    return text + "."
+
+
+def _words(trigger: str | None) -> str:
+    return (trigger or "unknown").replace("_", " ")
+
+
+def _runs(generations: list[Row]) -> Iterator[_Run]:
+    """Neighbours with the same cause and number of members, together."""
+    for _, same in groupby(generations, key=lambda g: (g["incarnation"], g["trigger"], g["member_count"])):
+        yield _Run(list(same))
+
+
+def _parts(runs: list[_Run]) -> Iterator[list[_Run] | str]:
+    """All runs, or the first and the last of them with the middle told in one sentence."""
+    if len(runs) <= _HEAD + _TAIL:
+        yield runs
+        return
+    yield runs[:_HEAD]
+    middle = [g for run in runs[_HEAD:-_TAIL] for g in run.rows]
+    triggers = Counter(_words(g["trigger"]) for g in middle)
+    yield (
+        f"… {count(len(middle), 'generation')} from {middle[0]['generation']} to {middle[-1]['generation']} left out here: "
+        f"{', '.join(f'{n:,} {t}' for t, n in triggers.most_common(5))}. All of them: `forensics sql generation` …"
+    )
+    yield runs[-_TAIL:]
+
+
+def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Names, clock: Clock) -> Iterator[Block]:
+    """One table for each incarnation, so that a restart of the count is seen."""
+    columns = (
+        Column("gen.", right=True, fixed=True),
+        Column("began", fixed=True),
+        Column("took", right=True, fixed=True),
+        Column("why"),
+        Column("who got what (* leads)"),
+    )
+    before: dict[str, list[str]] = {}
+    for incarnation, same in groupby(runs, key=lambda r: r.first["incarnation"]):
+        rows = list(same)
+        why = rows[0].first["incarnation_why"]
+        if why and why != "first" and rows[0].first["generation"] == min(r.first["generation"] for r in rows):
+            yield Para(f"Incarnation {incarnation}: {_WHY_RESET.get(why, why)}.", tone="warn")
+        cells = []
+        for run in rows:
+            now = _assignment(shares.get((run.last["incarnation"], run.last["generation"]), []), names)
+            cells.append((_number(run), _began(run, clock), _took(run), _why(run, names), _who(run, now, before, names)))
+            before = now or before
+        yield Table(columns, tuple(cells))
+
+
+def _number(run: _Run) -> str:
+    first, last = run.first["generation"], run.last["generation"]
+    return str(first) if len(run.rows) == 1 else f"{first}-{last}"
+
+
+def _began(run: _Run, clock: Clock) -> str:
+    text = clock.at(_start(run.first))
+    return text if len(run.rows) == 1 else f"{text} to {clock.at(_start(run.last))}"
+
+
+def _start(g: Row) -> datetime | None:
+    moment: datetime | None = g["prepared_ts"] or g["stabilized_ts"] or g["assigned_ts"]
+    return moment
+
+
+def _took(run: _Run) -> str:
+    known = sorted(g["duration_ms"] for g in run.rows if g["duration_ms"] is not None)
+    if not known:
+        return "?"
+    return span(known[0]) if len(run.rows) == 1 else f"{span(known[0])} to {span(known[-1])}"
+
+
+def _why(run: _Run, names: Names) -> str:
+    g = run.first
+    text = _words(g["trigger"])
+    who = {x["trigger_member_id"] for x in run.rows} - {None}
+    if len(who) == 1:
+        text += f" ({names.member(next(iter(who)))})"
+    if g["trigger_inferred"]:
+        text += ", inferred"
+    if len(run.rows) == 1 and g["waited_for_member_id"]:
+        how = {"expired": ", until it expired", "pending_expired": ", which never joined"}.get(g["waited_why"], "")
+        text += f"; waited for {names.member(g['waited_for_member_id'])}{how}"
+    return text if len(run.rows) == 1 else f"{text}, {len(run.rows):,} times"
+
+
+def _assignment(shares: list[Row], names: Names) -> dict[str, list[str]]:
+    held: dict[str, list[str]] = defaultdict(list)
+    for share in shares:
+        held[names.member(share["member_id"])] += share["assigned"] or []
+    return dict(held)
+
+
+def _who(run: _Run, now: dict[str, list[str]], before: dict[str, list[str]], names: Names) -> str:
+    g = run.last
+    leader = names.member(g["leader_member_id"]) if g["leader_member_id"] else ""
+    if not now:
+        text = count(g["member_count"], "member") if g["member_count"] is not None else "?"
+        return text + (f", led by {leader}" if leader else "")
+    if now == before:
+        return "as before" + (f" ({leader}*)" if leader else "")
+    parts = [f"{who}{'*' if who == leader else ''}: {fold(sorted(set(got))) or 'nothing'}" for who, got in sorted(now.items())]
+    missing = (g["member_count"] or 0) - len(now)
+    if missing > 0:
+        parts.append(f"{count(missing, 'member')} without a log here")
+    return "\n".join(parts)
+
+
+def _paused(group: Row, names: Names) -> Iterator[Block]:
+    """How long each member stopped working, over all generations shown."""
+    total: dict[str, list[float]] = defaultdict(list)
+    for share in group["member_generations"]:
+        if share["paused_ms"] is not None:
+            total[names.member(share["member_id"])].append(share["paused_ms"])
+    rows = tuple((who, f"{len(ms):,}", span(sum(ms)), span(max(ms))) for who, ms in sorted(total.items(), key=lambda x: -sum(x[1]))[:20])
+    if rows:
+        yield Para("How long members did not work because of rebalances:", tone="dim")
+        columns = (
+            Column("member"),
+            Column("rebalances", right=True),
+            Column("in all", right=True, fixed=True),
+            Column("longest", right=True, fixed=True),
+        )
+        yield Table(columns, rows)

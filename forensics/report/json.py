@@ -1,0 +1,35 @@
+"""The report as JSON: the views' columns as keys, ISO 8601 times in UTC; `report-schema.json` says what users may rely on."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from forensics.report.words import iso
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report
+
+
+def render(report: Report) -> str:
+    """The whole report as one JSON object."""
+    parts = {
+        "case": {**report.case, "filters": report.filters},
+        "coverage": report.coverage,
+        "clocks": report.clocks,
+        "groups": report.groups,
+        "ownership": report.ownership,
+        "split_brain": report.split_brain,
+        "coordinator_episodes": report.coordinator_episodes,
+        "findings": report.findings,
+    }
+    return json.dumps(parts, default=_plain, indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 (whatever a column holds)
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"no JSON form for {type(value).__name__}")

@@ -1,0 +1,48 @@
+"""Blocks to Markdown (GitHub's), for tickets and wikis."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from forensics.report.document import Heading, Lines, Para, Table
+from forensics.report.words import printable
+
+if TYPE_CHECKING:
+    from forensics.report.document import Block, Document
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&@])")
+_CODE = re.compile(r"(`[^`\n]+`)")
+
+
+def render(document: Document) -> str:
+    """The blocks as Markdown; text from logs can neither make markup nor end a code block."""
+    return "\n".join(part for block in document for part in _block(block)).strip() + "\n"
+
+
+def _block(block: Block) -> list[str]:
+    match block:
+        case Heading(level, text, _):
+            return ["", f"{'#' * level} {_escape(text)}", ""]
+        case Para(text, label, _):
+            return [(f"**{label}:** " if label else "") + _prose(text).replace("\n", "  \n"), ""]
+        case Table(columns, rows, _):
+            head = [_row([_escape(c.name) for c in columns]), _row(["---:" if c.right else "---" for c in columns])]
+            return [*head, *(_row([_escape(cell).replace("\n", "<br>") for cell in row]) for row in rows), ""]
+        case Lines(lines, label):
+            text = "\n".join(f"{printable(line.where)}  {line.ts}\n    {printable(line.text)}" for line in lines)
+            fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+            return [f"**{label}:**", "", f"{fence}text\n{text}\n{fence}", ""]
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _escape(text: str) -> str:
+    return "\n".join(_SPECIAL.sub(r"\\\1", printable(part)) for part in text.split("\n"))
+
+
+def _prose(text: str) -> str:
+    """Our own sentences keep their `code`; everything else in them is escaped."""
+    return "".join("`" + printable(part[1:-1]) + "`" if _CODE.fullmatch(part) else _escape(part) for part in _CODE.split(text))

@@ -1,0 +1,254 @@
+"""A case's views as one plain structure: the JSON report, from which the other formats are made too. Reads Parquet; starts no Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from forensics.errors import UsageError
+from forensics.report.words import SEVERITIES, VERDICTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = dict[str, Any]
+
+#: The views that a report reads, and the columns in which a row's time begins and ends (none: the row has no time of its own).
+VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "source_file": ((), ()),
+    "process": ((), ()),
+    "member": (("first_ts",), ("last_ts",)),
+    "generation": (("prepared_ts", "stabilized_ts", "assigned_ts"), ("assigned_ts", "stabilized_ts", "prepared_ts")),
+    "member_generation": ((), ()),
+    "ownership": (("start_lo", "start_hi"), ("stop_hi",)),
+    "split_brain": (("from_lo", "from_hi"), ("to_hi",)),
+    "coordinator_episode": (("lost_ts",), ("found_ts",)),
+    "clock_offset": ((), ()),
+    "coverage": (("from_ts",), ("to_ts",)),
+    "finding": (("from_ts",), ("to_ts",)),
+}
+_GENERATION_KEY = ("kafka_cluster", "group_id", "incarnation", "generation")
+_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d|w)")
+_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+class CaseLike(Protocol):
+    """What a report needs of a case folder."""
+
+    manifest: Mapping[str, Any]
+
+    def view_path(self, name: str) -> Path | None:
+        """The folder of a view's Parquet files; None when it is not built."""
+
+    def table_paths(self, name: str) -> Sequence[Path]:
+        """The folders of a table's Parquet files."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the reader asked for. Times are ISO 8601 or spans back from the case's last event; empty means no limit."""
+
+    since: str = ""
+    until: str = ""
+    groups: Sequence[str] = ()
+    rules: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The rows of a case that the reader asked for, with times as datetimes in UTC.
+
+    Attributes:
+        case: manifest facts, `processes` and `source_files`.
+        groups: one entry a group with its `generations`, `members` and `member_generations`.
+        filters: what was asked for, as printed in the report.
+    """
+
+    case: Row
+    coverage: list[Row]
+    clocks: list[Row]
+    groups: list[Row]
+    ownership: list[Row]
+    split_brain: list[Row]
+    coordinator_episodes: list[Row]
+    findings: list[Row]
+    filters: Row = field(default_factory=dict)
+
+    def failed(self, fail_on: str) -> bool:
+        """Whether findings reach `--fail-on`; notes never do."""
+        serious = [f for f in self.findings if f["severity"] in ("critical", "warning")]
+        return bool(serious) if fail_on == "any" else fail_on == "proved" and any(f["verdict"] == "proved" for f in serious)
+
+
+def parse_time(text: str, last: datetime | None, option: str) -> datetime | None:
+    """A moment from `--since` or `--until`.
+
+    Args:
+        text: ISO 8601 (without a zone: UTC), or a span back from the case's last event, such as `2h` or `30m`.
+        last: time of the case's last event.
+        option: the option's name, for the error.
+
+    Raises:
+        UsageError: neither of the two.
+    """
+    if not text:
+        return None
+    if m := _SPAN.fullmatch(text.strip()):
+        if last is None:
+            raise UsageError(f"`{text}` counts back from the case's last event, but the case has none with a time.", where=option)
+        try:
+            return last - timedelta(seconds=float(m["number"]) * _UNITS[m["unit"]])
+        except OverflowError as e:
+            raise UsageError(f"`{text}` reaches further back than the calendar does.", where=option) from e
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as e:
+        raise UsageError(
+            f"`{text}` is neither a time nor a span.",
+            why=str(e),
+            where=option,
+            fix="Write a time like 2026-11-21T07:50:00Z (without a zone: UTC), or a span back from the last event like 90s, 30m, 2h, 1d.",
+        ) from e
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def read(case: CaseLike, filters: Filters) -> Report:
+    """Reads a case's built views.
+
+    Raises:
+        UsageError: a time, group or rule that the case does not have.
+    """
+    rows = {name: _rows(case.view_path(name)) for name in VIEWS}
+    return assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
+
+
+def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters: Filters, lookup: Any) -> Report:  # noqa: ANN401
+    """Puts the views' rows together.
+
+    Args:
+        manifest: the case's manifest.
+        rows: the rows of each view in `VIEWS`.
+        filters: what the reader asked for.
+        lookup: gives event ids their lines.
+    """
+    last = max((r["last_ts"] for name in ("source_file", "process") for r in rows[name] if r.get("last_ts")), default=None)
+    since, until = parse_time(filters.since, last, "--since"), parse_time(filters.until, last, "--until")
+    if since and until and since > until:
+        raise UsageError(f"`--since` ({since:%Y-%m-%d %H:%M:%S}) is after `--until` ({until:%Y-%m-%d %H:%M:%S}) UTC.", where="--since")
+    known = sorted({r["group_id"] for name in ("generation", "member", "ownership", "finding") for r in rows[name] if r.get("group_id")})
+    for group in filters.groups:
+        if group not in known:
+            raise UsageError(f"The case has no group `{group}`.", where="--group", fix=f"Its groups: {', '.join(known) or 'none'}.")
+
+    def kept(name: str) -> list[Row]:
+        starts, ends = VIEWS[name]
+        return [r for r in rows[name] if _in_window(r, starts, ends, since, until) and _in_groups(r, filters.groups)]
+
+    findings = [f for f in kept("finding") if not filters.rules or f["rule"] in filters.rules]
+    findings.sort(key=lambda f: (_place(SEVERITIES, f["severity"]), _place(VERDICTS, f["verdict"]), f["from_ts"] or _LATEST))
+    splits = sorted(kept("split_brain"), key=lambda s: (_place(VERDICTS, s["verdict"]), s["from_lo"] or _LATEST, s["resource"]))
+    lines = lookup({i for r in (*findings, *splits) for i in r.get("witness") or ()})
+    for row in (*findings, *splits):
+        row["witness"] = [lines.get(i, {"event_id": i}) for i in row.get("witness") or ()]
+    members, generations = kept("member"), kept("generation")
+    return Report(
+        case=_case(manifest, rows, last),
+        coverage=sorted(kept("coverage"), key=lambda c: (c["process_id"] or "", c["from_ts"] or _EARLIEST)),
+        clocks=sorted(rows["clock_offset"], key=lambda c: (c["reference_process_id"] or "", c["process_id"] or "")),
+        groups=_groups(generations, members, rows["member_generation"]),
+        ownership=sorted(kept("ownership"), key=lambda o: (o["resource"] or "", o["start_lo"] or _EARLIEST)),
+        split_brain=splits,
+        coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
+        findings=findings,
+        filters={"since": since, "until": until, "groups": list(filters.groups), "rules": list(filters.rules)},
+    )
+
+
+def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
+    """The lines behind event ids: `event_id, process_id, path, line, byte_offset, ts, text`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    wanted, paths = sorted(set(ids)), [str(p) for p in case.table_paths("event_row")]
+    found: dict[str, Row] = {}
+    if not wanted:
+        return found
+    columns = ["event_id", "process_id", "path", "line", "byte_offset", "ts", "message"]
+    for path in paths:
+        table = ds.dataset(path, format="parquet").to_table(columns=columns, filter=pc.field("event_id").isin(pa.array(wanted)))
+        for row in pylist(table):
+            row["text"] = row.pop("message")
+            found.setdefault(row["event_id"], row)
+    return found
+
+
+def pylist(table: pa.Table) -> list[Row]:
+    """A table as rows; its times as datetimes in UTC."""
+    rows = table.to_pylist()
+    for row in rows:
+        for key, value in row.items():
+            if isinstance(value, datetime):
+                row[key] = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return rows  # type: ignore[no-any-return]
+
+
+def _rows(path: Path | None) -> list[Row]:
+    import pyarrow.dataset as ds
+
+    if path is None or not any(Path(path).rglob("*.parquet")):
+        return []
+    return pylist(ds.dataset(str(path), format="parquet").to_table())
+
+
+def _case(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], last: datetime | None) -> Row:
+    keep = ("tool_version", "catalogue_hash", "command_line", "created")
+    return {
+        **{key: manifest[key] for key in keep if key in manifest},
+        "last_event_ts": last,
+        "processes": sorted(rows["process"], key=lambda p: p["process_id"] or ""),
+        "source_files": sorted(rows["source_file"], key=lambda f: f["path"] or ""),
+    }
+
+
+def _groups(generations: list[Row], members: list[Row], shares: list[Row]) -> list[Row]:
+    groups: dict[tuple[str, str], Row] = {}
+
+    def of(row: Row) -> Row:
+        key = (row["kafka_cluster"] or "", row["group_id"] or "")
+        names = {"kafka_cluster": row["kafka_cluster"], "group_id": row["group_id"]}
+        return groups.setdefault(key, names | {"generations": [], "members": [], "member_generations": []})
+
+    for row in generations:
+        of(row)["generations"].append(row)
+    for row in members:
+        of(row)["members"].append(row)
+    shown = {tuple(g[k] for k in _GENERATION_KEY) for g in generations}
+    for row in shares:
+        if tuple(row[k] for k in _GENERATION_KEY) in shown:
+            of(row)["member_generations"].append(row)
+    for group in groups.values():
+        group["generations"].sort(key=lambda g: (g["incarnation"] or 0, g["generation"] or 0))
+        group["members"].sort(key=lambda m: m["member_id"] or "")
+        group["member_generations"].sort(key=lambda m: (m["incarnation"] or 0, m["generation"] or 0, m["member_id"] or ""))
+    return [groups[key] for key in sorted(groups)]
+
+
+def _in_groups(row: Row, groups: Sequence[str]) -> bool:
+    return not groups or row.get("group_id") is None or row["group_id"] in groups
+
+
+def _in_window(row: Row, starts: Sequence[str], ends: Sequence[str], since: datetime | None, until: datetime | None) -> bool:
+    """Whether a row's time touches the window. A row without an end still lasts; one without any time is always shown."""
+    start = next((row[c] for c in starts if row.get(c)), None)
+    end = next((row[c] for c in ends if row.get(c)), None)
+    return not (since and end and end < since) and not (until and start and start > until)
+
+
+def _place(order: Sequence[str], value: str | None) -> int:
+    return order.index(value) if value in order else len(order)

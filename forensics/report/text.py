@@ -1,0 +1,85 @@
+"""Blocks to a terminal, at any width, with or without colours."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from forensics.report.document import Heading, Lines, Para, Table
+from forensics.report.words import printable
+
+if TYPE_CHECKING:
+    from forensics.report.document import Block, Document
+
+_STYLE = {"": "", "bad": "bold red", "warn": "yellow", "good": "green", "dim": "dim"}
+#: Width where there is no terminal to ask (a file, a pipe): wide enough for a log line's beginning, narrow enough for a ticket.
+_PIPED_WIDTH = 120
+
+
+def render(document: Document, to: TextIO | None = None, width: int | None = None) -> None:
+    """Prints the blocks.
+
+    Args:
+        document: what to print.
+        to: where; standard output by default.
+        width: columns; by default the terminal's, or $COLUMNS, or 120 where there is no terminal.
+    """
+    out = to or sys.stdout
+    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if width is None and not console.is_terminal and "COLUMNS" not in console._environ:  # noqa: SLF001 (rich has no public word for it)
+        console.width = _PIPED_WIDTH
+    for block in document:
+        _print(console, block)
+
+
+def as_text(document: Document, width: int = _PIPED_WIDTH) -> str:
+    """The blocks as plain text."""
+    out = io.StringIO()
+    render(document, out, width)
+    return out.getvalue()
+
+
+def _print(console: Console, block: Block) -> None:
+    match block:
+        case Heading(level, text, tone):
+            console.print()
+            if level == 2:
+                console.print(Text("━━ ", _STYLE[tone] or "bold") + Text(printable(text), _STYLE[tone] or "bold"))
+            else:
+                console.print(Text(printable(text), _STYLE[tone] if level == 3 and tone else "bold"))
+        case Para(text, label, tone):
+            words = Text(f"{label}: " if label else "", "bold")
+            words.append(_lines(text), _STYLE[tone])
+            console.print(Padding(words, (0, 0, 0, 2), expand=False))
+        case Table():
+            console.print(Padding(_table(block), (0, 0, 0, 2), expand=False))
+        case Lines(lines, label):
+            console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
+            for line in lines:
+                # The place stands alone and unbroken, so that a terminal or an editor can follow it.
+                head = Text(printable(line.where), "cyan") + Text(f"  {line.ts}  ", "dim") + Text(line.event_id, "dim")
+                console.print(Padding(head, (0, 0, 0, 4), expand=False), soft_wrap=True)
+                console.print(Padding(Text(printable(line.text)), (0, 0, 0, 6), expand=False))
+
+
+def _lines(text: str) -> str:
+    """Text of our own making may have line breaks; nothing in it may steer the terminal."""
+    return "\n".join(printable(part) for part in text.split("\n"))
+
+
+def _table(block: Table) -> RichTable:
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold dim", padding=(0, 1), show_header=any(c.name for c in block.columns))
+    for column in block.columns:
+        table.add_column(
+            column.name, justify="right" if column.right else "left", no_wrap=column.fixed, overflow="fold" if not column.fixed else "ellipsis"
+        )
+    for number, row in enumerate(block.rows):
+        table.add_row(*(Text(_lines(cell)) for cell in row), style=_STYLE[block.tones.get(number, "")])
+    return table

@@ -1,0 +1,139 @@
+"""Coordinator episodes, clocks, and what the logs do not show: without the last, nothing that was not found would mean anything."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from forensics.report.document import Block, Column, Para, Table
+from forensics.report.words import Clock, bounded, count, span
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.names import Names
+
+_ROWS = 30
+_HOLES = {"gap": "silent", "truncated": "cut off"}
+
+
+def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
+    """When members were without their group's coordinator, the longest first."""
+    rows = report.coordinator_episodes
+    if not rows:
+        return []
+    shown = sorted(rows, key=lambda e: -(e["duration_ms"] if e["duration_ms"] is not None else float("inf")))[:_ROWS]
+    shown.sort(key=lambda e: (e["lost_ts"] is None, e["lost_ts"]))
+    cells = tuple(
+        (
+            e["group_id"] or "?",
+            names.process(e["process_id"]),
+            clock.at(e["lost_ts"]),
+            span(e["duration_ms"]) if e["found_ts"] else "not found again",
+            (e["cause"] or "?").replace("_", " "),
+            e["scope"] or "?",
+        )
+        for e in shown
+    )
+    columns = tuple(
+        Column(name, right=name == "for", fixed=name in ("who", "lost at")) for name in ("group", "who", "lost at", "for", "cause", "scope")
+    )
+    blocks: list[Block] = [Table(columns, cells)]
+    if len(rows) > _ROWS:
+        blocks.append(Para(f"The longest {_ROWS} of {len(rows):,}; all: `forensics sql coordinator_episode`.", tone="dim"))
+    return blocks
+
+
+def clocks(report: Report, names: Names) -> list[Block]:
+    """How far clocks were apart, by the causality of messages; and which processes have no common clock."""
+    references = {p["process_id"]: p["reference_process_id"] for p in report.case["processes"]}
+    rows = [c for c in report.clocks if c["process_id"] != c["reference_process_id"] == references.get(c["process_id"])]
+    cells = tuple(
+        (
+            names.process(c["process_id"]),
+            bounded(c["lo_ms"], c["hi_ms"]),
+            names.process(c["reference_process_id"]),
+            f"{c['constraints']:,}" if c["constraints"] is not None else "?",
+            "; ".join(["stepped"] * bool(c["stepped"]) + ["a wrong time zone?"] * bool(c["suspect_time_zone"])),
+        )
+        for c in rows
+    )
+    blocks: list[Block] = []
+    if cells:
+        columns = (
+            Column("clock of", fixed=True),
+            Column("ahead by", right=True, fixed=True),
+            Column("of", fixed=True),
+            Column("messages", right=True),
+            Column(""),
+        )
+        blocks.append(Table(columns, cells))
+    islands: dict[str, list[str]] = defaultdict(list)
+    for p in report.case["processes"]:
+        islands[str(p["clock_island"])].append(names.process(p["process_id"]))
+    if len(islands) > 1:
+        parts = "; ".join(", ".join(sorted(members)) for members in list(islands.values())[:10])
+        blocks.append(
+            Para(
+                f"{len(islands)} islands of clocks that no message connects: {parts}{'; …' if len(islands) > 10 else ''}. "
+                "Times of different islands cannot be compared: nothing across them is proved or refuted.",
+                tone="warn",
+            )
+        )
+    return blocks
+
+
+def section(report: Report, names: Names, clock: Clock) -> list[Block]:
+    """What was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
+    blocks: list[Block] = []
+    missing = [c for c in report.coverage if c["kind"] == "missing_process"]
+    for c in missing[:_ROWS]:
+        blocks.append(Para(f"No log of {c['process_id'] or 'a process'}: {c['note'] or 'others name it'}.", tone="warn"))
+    if len(missing) > _ROWS:
+        blocks.append(Para(f"… and {len(missing) - _ROWS} more processes without a log.", tone="warn"))
+    for c in [c for c in report.coverage if c["kind"] == "unreadable"][:_ROWS]:
+        blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
+    holes = [c for c in report.coverage if c["kind"] in _HOLES]
+    if holes:
+        shown = sorted(holes, key=lambda c: c["kind"] != "truncated")[:_ROWS]
+        cells = tuple(
+            (names.process(c["process_id"]), _HOLES[c["kind"]], clock.at(c["from_ts"]), clock.at(c["to_ts"]), _length(c), c["note"] or "")
+            for c in shown
+        )
+        columns = tuple(
+            Column(name, right=name == "for", fixed=name in ("log of", "from", "to")) for name in ("log of", "", "from", "to", "for", "note")
+        )
+        blocks.append(Table(columns, cells))
+        if len(holes) > len(shown):
+            blocks.append(Para(f"… and {len(holes) - len(shown)} more; all: `forensics sql coverage`.", tone="dim"))
+    blocks += _reading(report)
+    return blocks
+
+
+def _length(c: Row) -> str:
+    return span((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) if c["from_ts"] and c["to_ts"] else "?"
+
+
+def _reading(report: Report) -> list[Block]:
+    files = report.case["source_files"]
+    records = sum(f["records"] or 0 for f in files)
+    unknown = sum(f["unrecognised"] or 0 for f in files)
+    events = sum(f["events"] or 0 for f in files)
+    blocks: list[Block] = []
+    if records:
+        share = 100 * unknown / records
+        blocks.append(
+            Para(
+                f"{count(records, 'record')} read, {count(events, 'event')} recognised; {unknown:,} ({share:.1f} %) come from loggers that matter "
+                "but say nothing the catalogue knows: `forensics sql unrecognised`.",
+                tone="warn" if share > 5 else "dim",
+            )
+        )
+    silent = [f["path"] for f in files if f["records"] == 0 and (f["lines"] or 0) > 0]
+    if silent:
+        which = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
+        blocks.append(Para(f"No layout fits any line of {which}: `--layout` can tell it.", tone="bad"))
+    zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed")
+    for zone, n in zones.items():
+        text = f"{count(n, 'file')} without a time zone read as {zone}: `--time-zone` says otherwise. A wrong zone moves all its times alike."
+        blocks.append(Para(text, tone="dim"))
+    return blocks

@@ -1,0 +1,141 @@
+"""Times, spans, names and untrusted text, as a reader wants them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+# Control characters (C0, DEL, C1) and the format characters that reorder or hide text: a log line is written by others and must not steer a terminal.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{1,9})")
+
+ELLIPSIS = "…"
+#: Closed vocabularies of the views, the gravest first.
+SEVERITIES = ("critical", "warning", "note")
+VERDICTS = ("proved", "undecided", "refuted")
+
+
+def printable(text: str) -> str:
+    r"""The text with everything that could steer a terminal shown as an escape (`\x1b`); tabs become blanks."""
+    return _UNSAFE.sub(lambda m: " " if m[0] == "\t" else ascii(m[0])[1:-1], text)
+
+
+def iso(ts: datetime | None) -> str | None:
+    """ISO 8601 in UTC with milliseconds and `Z`; a time without a zone is UTC already."""
+    if ts is None:
+        return None
+    utc = ts.replace(tzinfo=UTC) if ts.tzinfo is None else ts.astimezone(UTC)
+    return utc.strftime("%Y-%m-%dT%H:%M:%S.") + f"{utc.microsecond // 1000:03d}Z"
+
+
+class Clock:
+    """Prints times; without their date while the whole report lies in one day.
+
+    Args:
+        times: all times that the report may print (UTC); they decide whether dates are needed.
+    """
+
+    def __init__(self, times: Iterable[datetime]) -> None:
+        days = {t.date() for t in times}
+        self.day = next(iter(days)) if len(days) == 1 else None
+
+    def at(self, ts: datetime | None, unknown: str = "?") -> str:
+        """`07:51:44.123`, with the date in front when days differ."""
+        if ts is None:
+            return unknown
+        text = ts.strftime("%H:%M:%S.") + f"{ts.microsecond // 1000:03d}"
+        return text if ts.date() == self.day else f"{ts:%Y-%m-%d} {text}"
+
+    def between(self, lo: datetime | None, hi: datetime | None) -> str:
+        """A moment known by its bounds: one time with `±`, or both ends when they are more than two seconds apart."""
+        if lo is None and hi is None:
+            return "?"
+        if lo is None:
+            return f"before {self.at(hi)}"
+        if hi is None:
+            return f"after {self.at(lo)}"
+        width = (hi - lo).total_seconds() * 1000
+        if width > 2000:
+            return f"{self.at(lo)} to {self.at(hi)}"
+        half = round(width / 2)
+        return self.at(lo + (hi - lo) / 2) + (f" ±{half} ms" if half else "")
+
+
+def span(ms: float | None, unknown: str = "?") -> str:
+    """`340 ms`, `1.04 s`, `12.3 s`, `2 min 05 s`, `3 h 10 min`, `2 d 4 h`."""
+    if ms is None:
+        return unknown
+    sign, ms = ("-" if ms < 0 else ""), abs(ms)
+    seconds = ms / 1000
+    if ms < 1000:
+        text = f"{ms:.0f} ms"
+    elif seconds < 10:
+        text = f"{seconds:.2f} s"
+    elif seconds < 60:
+        text = f"{seconds:.1f} s"
+    elif seconds < 3600:
+        text = f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+    elif seconds < 86400:
+        text = f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
+    else:
+        text = f"{seconds // 86400:.0f} d {seconds % 86400 // 3600:.0f} h"
+    return sign + text
+
+
+def bounded(lo_ms: float | None, hi_ms: float | None) -> str:
+    """A span known by its bounds: `41.000 s ±1 ms` while they are close, else both."""
+    if lo_ms is None or hi_ms is None:
+        return f"at least {span(lo_ms)}" if lo_ms is not None else f"at most {span(hi_ms)}" if hi_ms is not None else "no bound"
+    half = (hi_ms - lo_ms) / 2
+    if half > 1000:
+        return f"{span(lo_ms)} to {span(hi_ms)}"
+    middle = (lo_ms + hi_ms) / 2
+    return (f"{middle:.0f} ms" if abs(middle) < 1000 else f"{middle / 1000:,.3f} s") + (f" ±{half:.0f} ms" if half >= 0.5 else "")
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 task`, `2 tasks`, `57,000 generations`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def fold(items: Sequence[str], limit: int = 12) -> str:
+    """Resources in few words: `orders-[0-3,7] b-1`; beyond `limit` names the rest is only counted."""
+    groups: dict[str, list[int]] = {}
+    plain: list[str] = []
+    for item in items:
+        m = _NUMBERED.fullmatch(item)
+        if m and not (len(m["number"]) > 1 and m["number"].startswith("0")):
+            groups.setdefault(m["name"], []).append(int(m["number"]))
+        else:
+            plain.append(item)
+    words = [f"{name}-{_ranges(sorted(set(numbers)))}" for name, numbers in sorted(groups.items())] + sorted(plain)
+    if len(words) > limit:
+        words = [*words[:limit], f"{ELLIPSIS} {len(words) - limit} more"]
+    return " ".join(words)
+
+
+def _ranges(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return str(numbers[0])
+    parts: list[str] = []
+    start = last = numbers[0]
+    for n in [*numbers[1:], None]:
+        if n is not None and n == last + 1:
+            last = n
+            continue
+        parts.append(str(start) if start == last else f"{start},{last}" if last == start + 1 else f"{start}-{last}")
+        if n is not None:
+            start = last = n
+    return f"[{','.join(parts)}]"
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text cut to `limit` characters, an ellipsis where it was cut."""
+    return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
+
+
+def short_member(member_id: str) -> str:
+    """A member id with its uuid cut to eight digits: `consumer-1-3f2a9c01…`."""
+    m = re.fullmatch(r"(.*[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", member_id)
+    return m[1] + ELLIPSIS if m else member_id
