@@ -7,6 +7,7 @@ from typing import Any
 
 import regex
 
+from forensics.secret_values import hide
 from forensics.wire import decode_assignment
 
 Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
@@ -17,6 +18,7 @@ _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _CONFIG_LINE = regex.compile(r"\t(\S+) = ?(.*)")
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
 _BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
+_CONNECT_OWNED = regex.compile(r"[ {]connectorIds=(\[[^\]]*\]), taskIds=(\[[^\]]*\])")
 _OFFSET = regex.compile(r"([^\s{}=,]+)=\w+\{offset=(-?\d+)")
 _BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
 
@@ -63,8 +65,8 @@ def to_map(text: str) -> dict[str, list[str]] | None:
 
 
 def to_config(text: str) -> dict[str, str]:
-    r"""Keys and values of `\tkey = value` lines; an empty value stays empty."""
-    return {m[1]: m[2].rstrip() for m in _CONFIG_LINE.finditer(text)}
+    r"""Keys and values of `\tkey = value` lines, without secrets; an empty value stays empty."""
+    return {m[1]: hide(m[1], m[2].rstrip()) for m in _CONFIG_LINE.finditer(text)}
 
 
 def to_offsets(text: str) -> dict[str, int]:
@@ -138,6 +140,9 @@ def _split(text: str) -> list[str]:
 
 def _owned(body: str) -> list[str]:
     """Partitions or tasks in one value of a map."""
+    connect = _CONNECT_OWNED.search(body)
+    if connect:
+        return [*(to_list(connect[1]) or []), *(to_list(connect[2]) or [])]
     opening, closing = body.find("["), body.find("]")
     by_topic = _BY_TOPIC.search(body)
     if by_topic:
