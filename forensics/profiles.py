@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from forensics.layouts import Layouts, Wrapper, read_json, strip_colours
-from forensics.records import BARE, Line, Profile, RecordReader, decode
+from forensics.records import Profile, RecordReader, decode
+from forensics.timestamps import Moment
 
 #: So much of a file's beginning is looked at.
 SAMPLE_BYTES = 256 * 1024
 _MOST_LINES = 2_000
 _COMMON = 0.05
 _DEPTH = 3
+_MOST_TIMES = 400
 
 
 def profile_of(sample: bytes, layouts: Layouts) -> Profile:
@@ -35,7 +37,17 @@ def profile_of(sample: bytes, layouts: Layouts) -> Profile:
     profile = _profile(lines, layouts, untimed=False)
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
-    return replace(profile, colours=colours, lines=len(lines), newest_first=_newest_first(lines, RecordReader(layouts, profile)))
+    profile = replace(profile, colours=colours, lines=len(lines))
+    return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
+
+
+def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[Moment | None, Moment | None]:
+    """The first time in the beginning of a file and the last in its end; for a file that is sorted backwards the other way round."""
+    reader = RecordReader(layouts, profile)
+    first = _times((decode(raw) for raw in head.split(b"\n")[:_MOST_LINES]), reader, most=1)
+    last = _times((decode(raw) for raw in reversed(tail.split(b"\n")[1:])), reader, most=1) or first
+    ends = (first[0] if first else None, last[0] if last else None)
+    return ends[::-1] if profile.newest_first else ends
 
 
 def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profile:
@@ -81,16 +93,23 @@ def _rest(text: str, wrapper: Wrapper, layouts: Layouts) -> str | None:
     return text[match.end() :] if match and 0 < match.end() < len(text) else None
 
 
-def _newest_first(lines: Sequence[str], reader: RecordReader) -> bool:
-    """Whether times fall and never rise."""
-    times = []
-    for text in lines[:400]:
-        line: Line = reader.unwrap(text)
+def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) -> list[Moment]:
+    """Times of lines that begin a record, in order; at most `most`."""
+    times: list[Moment] = []
+    for text in lines:
+        line = reader.unwrap(text)
         start = reader.start(line)
-        if start is not None and not (isinstance(start, tuple) and start[0] is BARE):
-            moment = reader.finish(start, [line.text]).moment
-            if moment is not None and moment.wall_us is not None:
-                times.append(moment.wall_us)
-    falls = sum(a > b for a, b in zip(times, times[1:], strict=False))
-    rises = sum(a < b for a, b in zip(times, times[1:], strict=False))
-    return falls > 1 and rises * 10 <= falls and times[0] > times[-1]
+        moment = reader.finish(start, [line.text]).moment if start is not None else None
+        if moment is not None and moment.wall_us is not None:
+            times.append(moment)
+            if len(times) >= most:
+                break
+    return times
+
+
+def _newest_first(times: Sequence[Moment]) -> bool:
+    """Whether times fall and hardly ever rise."""
+    walls = [t.wall_us or 0 for t in times]
+    falls = sum(a > b for a, b in zip(walls, walls[1:], strict=False))
+    rises = sum(a < b for a, b in zip(walls, walls[1:], strict=False))
+    return falls > 1 and rises * 10 <= falls and walls[0] > walls[-1]

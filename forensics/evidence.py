@@ -1,0 +1,456 @@
+"""Files and folders to a list of evidence: what each is, its hash, the process that wrote it, and by which zone its times are read.
+
+Nothing here stops at a file that is broken, empty, secret or no log: that is its status, with a note.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from forensics.contents import BLOCK, BROKEN, SEPARATOR, Content, Text, contents, encoding_of, open_content
+from forensics.errors import UsageError
+from forensics.kinds import is_binary, is_log, looks_like
+from forensics.layouts import Layouts, packaged
+from forensics.profiles import SAMPLE_BYTES, ends_of, profile_of
+from forensics.records import Profile
+from forensics.rotation import disjoint, host_of, read_name
+from forensics.timestamps import Moment, Zone
+
+#: The beginning of a file that its records' ids are made from, so that a log that grows keeps them.
+HEAD_BYTES = 64 * 1024
+#: Newlines are counted for each block of so many bytes, so that ranges know their line numbers.
+COUNT_BLOCK = 4 << 20
+_TAIL_BYTES = 64 * 1024
+_START_BYTES = 96
+_THREADS = 2
+_ORDINAL_STEP = 1024
+
+READ, SKIPPED, UNREADABLE, SUPERSEDED = "read", "skipped", "unreadable", "superseded"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the user said about sources, by glob (of the path below the ingested folder, or of the whole path); later entries win.
+
+    Attributes:
+        time_zones: glob and zone.
+        layouts: glob and PatternLayout string.
+        hosts: glob and name.
+    """
+
+    time_zones: tuple[tuple[str, str], ...] = ()
+    layouts: tuple[tuple[str, str], ...] = ()
+    hosts: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, time_zones: Iterable[str] = (), layouts: Iterable[str] = (), hosts: Iterable[str] = ()) -> Told:
+        """Reads `[GLOB=]ZONE`, `[GLOB=]PATTERN` and `GLOB=NAME` as they stand on a command line.
+
+        Raises:
+            UsageError: a zone, pattern or form is wrong.
+        """
+        told = cls(
+            tuple(_split(t) for t in time_zones),
+            tuple(_split(t, before="%") for t in layouts),
+            tuple(_split(t) for t in hosts),
+        )
+        for glob, name in told.hosts:
+            if glob == "*":
+                raise UsageError("A host needs the files that it is of.", where=name, fix="Write --host GLOB=NAME.")
+        for _, zone in told.time_zones:
+            Zone(zone)
+        for _, pattern in told.layouts:
+            packaged().with_pattern(pattern)
+        return told
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One file, or one member of an archive. The first fourteen attributes are the columns of `evidence_file`.
+
+    Attributes:
+        head_id: made of the first `HEAD_BYTES`; ids of records begin with it.
+        encoding: see `contents.Text`.
+        plain: the bytes lie on disk as they are.
+        profile: what its lines look like.
+        pattern: layout that the user told for it.
+        counts: newlines in each `COUNT_BLOCK` of a plain file.
+        text_bytes: size as UTF-8.
+        first, last: times at both ends, microseconds UTC.
+        start_id: made of the first bytes only: candidates for being one log at two times.
+    """
+
+    file_id: str | None
+    sha256: str | None
+    path: str
+    location: str
+    archive_member: str | None
+    bytes: int | None = None
+    lines: int | None = None
+    process_id: str | None = None
+    host: str | None = None
+    time_zone: str | None = None
+    time_zone_how: str | None = None
+    ordinal: int | None = None
+    status: str = READ
+    note: str | None = None
+    head_id: bytes = b""
+    start_id: str = ""
+    encoding: str = "utf-8"
+    plain: bool = False
+    profile: Profile = Profile()
+    pattern: str | None = None
+    counts: tuple[int, ...] = ()
+    text_bytes: int = 0
+    ends: tuple[Moment | None, Moment | None] = (None, None)
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def root(self) -> str:
+        """The ingested folder."""
+        whole = f"{self.location}/{self.archive_member.replace(SEPARATOR, '/')}" if self.archive_member else self.location
+        return whole.removesuffix(self.path).rstrip("/")
+
+
+def find_evidence(
+    paths: Sequence[Path],
+    *,
+    told: Told | None = None,
+    known: Sequence[Evidence] = (),
+    exclude: Collection[Path] = (),
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Evidence]:
+    """Looks at everything below some paths.
+
+    Args:
+        paths: files and folders.
+        told: what the user said about them.
+        known: evidence that the case already has: its content is skipped, and what has grown takes its place.
+        exclude: folders to leave out (the case's own).
+        progress: told bytes done and in all.
+
+    Returns:
+        All files, by path. Those of `known` that a file has grown from are among them again, as `superseded`.
+
+    Raises:
+        UsageError: a path does not exist.
+    """
+    told = told or Told()
+    found = list(_walk(paths, {p.resolve() for p in exclude}))
+    sizes = [f.size for f in found]
+    done = [0]
+
+    def look(item: _Found) -> list[Evidence]:
+        def step(count: int) -> None:
+            done[0] += count
+            progress(done[0], sum(sizes))
+
+        return list(_look(item, told, step))
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        evidence = [e for group in pool.map(look, found) for e in group]
+    evidence = _same_content(evidence, known)
+    gone = {e.sha256 for e in evidence if e.status == SUPERSEDED}
+    return _with_processes(evidence, told, [k for k in known if k.status == READ and k.sha256 not in gone])
+
+
+@dataclass(frozen=True)
+class _Found:
+    path: str
+    location: Path
+    size: int
+    status: str = READ
+    note: str = ""
+
+
+def _walk(paths: Sequence[Path], exclude: set[Path]) -> Iterator[_Found]:
+    """Files on disk, each once, in a stable order."""
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"There is no file or folder {path}.", where=str(path))
+        if path.is_dir():
+            yield from _walk_folder(path.resolve(), "", seen, exclude)
+        else:
+            yield from _file(path.resolve(), path.name, seen)
+
+
+def _walk_folder(folder: Path, prefix: str, seen: set[tuple[int, int]], exclude: set[Path]) -> Iterator[_Found]:
+    try:
+        about = folder.stat()
+        if folder.resolve() in exclude or (about.st_dev, about.st_ino) in seen:
+            return
+        seen.add((about.st_dev, about.st_ino))
+        entries = sorted(os.scandir(folder), key=lambda e: e.name)
+    except OSError as e:
+        yield _Found(prefix.rstrip("/") or folder.name, folder, 0, UNREADABLE, _os_reason(e))
+        return
+    for entry in entries:
+        path = prefix + entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        try:
+            is_dir = entry.is_dir()
+        except OSError as e:
+            yield _Found(path, Path(entry.path), 0, UNREADABLE, _os_reason(e))
+            continue
+        if is_dir:
+            yield from _walk_folder(Path(entry.path), path + "/", seen, exclude)
+        else:
+            yield from _file(Path(entry.path), path, seen)
+
+
+def _file(location: Path, path: str, seen: set[tuple[int, int]]) -> Iterator[_Found]:
+    try:
+        about = location.stat()
+    except OSError as e:
+        yield _Found(path, location, 0, UNREADABLE, _os_reason(e))
+        return
+    key = (about.st_dev, about.st_ino)
+    if key in seen:
+        return
+    seen.add(key)
+    if not stat.S_ISREG(about.st_mode):
+        yield _Found(path, location, 0, SKIPPED, "not a regular file")
+    else:
+        yield _Found(path, location, about.st_size)
+
+
+def _os_reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _look(found: _Found, told: Told, step: Callable[[int], None]) -> Iterator[Evidence]:
+    location = str(found.location)
+    if found.status != READ:
+        yield Evidence(None, None, found.path, location, None, status=found.status, note=found.note)
+        return
+    given = 0
+    try:
+        for member, content in contents(found.location):
+            path = f"{found.path}/{_shown(member)}" if member else found.path
+            pattern = _said(told.layouts, path, location)
+            layouts = packaged().with_pattern(pattern) if pattern else packaged()
+            yield _examine(Evidence(None, None, path, location, member, pattern=pattern, plain=content.plain), content, layouts, step)
+            given += 1
+    except BROKEN as e:
+        yield Evidence(None, None, found.path, location, None, status=UNREADABLE, note=_os_reason(e) if isinstance(e, OSError) else str(e))
+        return
+    if not given:
+        yield Evidence(None, None, found.path, location, None, status=SKIPPED, note="an archive without files")
+
+
+def _shown(member: str) -> str:
+    """A member's name as a path below the archive: never absolute, never upwards."""
+    parts = [p for p in member.replace(SEPARATOR, "/").replace("\\", "/").split("/") if p not in ("", ".", "..")]
+    return "/".join(parts) or "member"
+
+
+def _examine(evidence: Evidence, content: Content, layouts: Layouts, step: Callable[[int], None]) -> Evidence:
+    """One pass over a content: hash, size, newlines, and what it looks like."""
+    whole, head_hash, start_hash = hashlib.sha256(), hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=8)
+    counter = _TextCounter()
+    size = 0
+    text: Text | None = None
+    while data := content.read(BLOCK):
+        text = text or Text(content, encoding_of(data))
+        if size < HEAD_BYTES:
+            start_hash.update(data[: max(0, _START_BYTES - size)])
+            head_hash.update(data[: HEAD_BYTES - size])
+        whole.update(data)
+        size += len(data)
+        counter.add(text.recode(data))
+        step(len(data) if evidence.plain else 0)
+    if text is not None:
+        counter.add(text.recode(b"", final=True))
+    digest = whole.hexdigest()
+    found = replace(
+        evidence, file_id=digest[:24], sha256=digest, bytes=size, head_id=head_hash.digest(), start_id=start_hash.hexdigest(),
+        encoding=text.encoding if text else "utf-8", plain=evidence.plain and (text is None or text.encoding == "utf-8"),
+        text_bytes=counter.size, lines=counter.lines + (counter.last not in (b"", b"\n")), counts=tuple(counter.counts),
+    )  # fmt: skip
+    if content.error and not size:
+        return replace(found, file_id=None, sha256=None, bytes=None, lines=None, status=UNREADABLE, note=content.error)
+    note = f"read up to a fault: {content.error}" if content.error else None
+    if not size:
+        return replace(found, status=SKIPPED, note="empty")
+    sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
+    profile = profile_of(sample, layouts) if not is_binary(sample) else Profile()
+    if not is_log(evidence.path, sample, profile):
+        return replace(found, status=SKIPPED, note=looks_like(evidence.path, sample))
+    ends = ends_of(sample, tail if size > SAMPLE_BYTES else sample, layouts, profile)
+    return replace(found, profile=profile, ends=ends, note=note)
+
+
+@dataclass
+class _TextCounter:
+    """Counts newlines for each block of text; keeps its beginning and end."""
+
+    size: int = 0
+    lines: int = 0
+    last: bytes = b""
+    counts: list[int] = field(default_factory=list)
+    sample: bytearray = field(default_factory=bytearray)
+    tail: deque[bytes] = field(default_factory=deque)
+
+    def add(self, data: bytes) -> None:
+        if not data:
+            return
+        block = self.size // COUNT_BLOCK
+        self.counts.extend([0] * (block + 1 - len(self.counts)))
+        newlines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+        self.counts[block] += newlines
+        self.lines += newlines
+        self.size += len(data)
+        self.last = data[-1:]
+        if len(self.sample) < SAMPLE_BYTES:
+            self.sample += data[: SAMPLE_BYTES - len(self.sample)]
+        self.tail.append(data)
+        while len(self.tail) > 1 and sum(map(len, self.tail)) - len(self.tail[0]) >= _TAIL_BYTES:
+            self.tail.popleft()
+
+
+def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
+    """Marks what is there twice, and what is the beginning of something else: a log as it was earlier."""
+    result: list[Evidence] = []
+    by_hash = {k.sha256: k for k in known if k.status in (READ, SUPERSEDED)}
+    by_start: dict[str, list[Evidence]] = {}
+    for k in known:
+        if k.status == READ:
+            by_start.setdefault(k.start_id, []).append(k)
+    superseded: list[Evidence] = []
+    # larger first: an earlier state of a log is its beginning
+    for e in sorted((e for e in evidence if e.status == READ), key=lambda e: -(e.bytes or 0)):
+        twin = by_hash.get(e.sha256)
+        if twin is not None:
+            result.append(replace(e, status=SKIPPED, note=f"same content as {twin.path}"))
+            continue
+        longer = next((o for o in by_start.get(e.start_id, ()) if (o.bytes or 0) > (e.bytes or 0) and _prefix_hash(o, e.bytes or 0) == e.sha256), None)
+        if longer is not None:
+            result.append(replace(e, status=SKIPPED, note=f"the beginning of {longer.path}"))
+            continue
+        for older in [o for o in by_start.get(e.start_id, ()) if (o.bytes or 0) < (e.bytes or 0) and _prefix_hash(e, o.bytes or 0) == o.sha256]:
+            superseded.append(replace(older, status=SUPERSEDED, note=f"has grown into {e.path}"))
+            e = replace(e, process_id=older.process_id, ordinal=older.ordinal)
+            by_start[e.start_id].remove(older)
+        by_hash[e.sha256] = e
+        by_start.setdefault(e.start_id, []).append(e)
+        result.append(e)
+    result.extend(e for e in evidence if e.status != READ)
+    return sorted(result, key=lambda e: (e.path, e.location)) + superseded
+
+
+def _prefix_hash(evidence: Evidence, size: int) -> str | None:
+    """Hash of the first `size` bytes of a content, None when it cannot be read any more."""
+    whole = hashlib.sha256()
+    try:
+        with open_content(Path(evidence.location), evidence.archive_member) as content:
+            while size > 0 and (data := content.read(min(BLOCK, size))):
+                whole.update(data)
+                size -= len(data)
+    except BROKEN:
+        return None
+    return whole.hexdigest() if size == 0 else None
+
+
+def _with_processes(evidence: list[Evidence], told: Told, known: Sequence[Evidence]) -> list[Evidence]:
+    """Adds process, host, zone and the order of rotated files."""
+    evidence = [_with_zone(e, told) if e.status == READ else e for e in evidence]
+    live = [e for e in evidence if e.status == READ]
+    names = _process_names(live, known)
+    groups: dict[str, list[Evidence]] = {}
+    for e in live:
+        groups.setdefault(e.process_id or names[id(e)], []).append(e)
+    ordinals: dict[int, int] = {}
+    for process, files in groups.items():
+        ordinals.update(_ordinals(files, [k for k in known if k.process_id == process]))
+    several_roots = len({e.root for e in live}) > 1
+    result = []
+    for e in evidence:
+        if e.status == READ:
+            host = _said(told.hosts, e.path, e.location) or host_of(e.path) or (Path(e.root).name if several_roots else None)
+            e = replace(e, process_id=e.process_id or names[id(e)], ordinal=ordinals[id(e)], host=host)
+        result.append(e)
+    return result
+
+
+def _with_zone(evidence: Evidence, told: Told) -> Evidence:
+    said = _said(told.time_zones, evidence.path, evidence.location)
+    zone = Zone(said or "UTC")
+    offset = next((m.offset_us for m in evidence.ends if m is not None and m.offset_us is not None), None)
+    first, last = (None if m is None else zone.utc(m) for m in evidence.ends)
+    return replace(evidence, time_zone=zone.name, time_zone_how="layout" if offset is not None else "told" if said else "assumed", first=first, last=last)
+
+
+def _process_names(live: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int, str]:
+    """Process id of each file: its path without rotation, and as much of the folders above as tells it from others."""
+    names: dict[int, str] = {}
+    streams: dict[str, dict[str, list[Evidence]]] = {}  # stream's name, then ingested folder
+    for e in live:
+        streams.setdefault(_stream_name(e, live), {}).setdefault(e.root, []).append(e)
+    for name, roots in streams.items():
+        taken: dict[str, list[Evidence]] = {}
+        for k in known:
+            if k.process_id == name:
+                taken.setdefault(k.root, []).append(k)
+        for root, files in sorted(roots.items()):
+            others = [o for r, group in (*taken.items(), *((r, g) for r, g in roots.items())) if r != root for o in group]
+            one_process = "/" in name and disjoint([(o.first, o.last) for o in (*files, *others)])
+            for e in files:
+                names[id(e)] = name if not others or one_process else f"{Path(root).name}/{name}"
+    return names
+
+
+def _stream_name(evidence: Evidence, live: Sequence[Evidence]) -> str:
+    name = read_name(evidence.path)
+    if not name.weak:
+        return name.base
+    family = [e for e in live if e.root == evidence.root and read_name(e.path).base == name.base]
+    has_base = any(e.path == name.base or not read_name(e.path).weak for e in family)
+    return name.base if has_base and disjoint([(e.first, e.last) for e in family]) else evidence.path
+
+
+def _ordinals(files: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int, int]:
+    """Places of a process's files; those that the case has keep theirs, new ones go between."""
+    timed = all(e.first is not None for e in (*files, *known))
+
+    def key(e: Evidence) -> tuple[object, ...]:
+        return (e.first if timed else 0, *read_name(e.path).order, e.path)
+
+    placed = sorted(((key(k), k.ordinal or 0) for k in known), key=lambda p: p[0])
+    ordinals: dict[int, int] = {}
+    for e in sorted(files, key=key):
+        place = key(e)
+        before = max((o for k, o in placed if k <= place), default=None)
+        after = min((o for k, o in placed if k > place), default=None)
+        if e.ordinal is not None:
+            ordinal = e.ordinal
+        elif before is None:
+            ordinal = 0 if after is None else after - _ORDINAL_STEP
+        else:
+            ordinal = before + _ORDINAL_STEP if after is None else (before + after) // 2
+        placed.append((place, ordinal))
+        ordinals[id(e)] = ordinal
+    return ordinals
+
+
+def _said(entries: Iterable[tuple[str, str]], path: str, location: str) -> str | None:
+    """What the last fitting entry says."""
+    return next((value for glob, value in reversed(tuple(entries)) if fnmatchcase(path, glob) or fnmatchcase(location, glob)), None)
+
+
+def _split(text: str, before: str = "") -> tuple[str, str]:
+    """`GLOB=VALUE` or `VALUE` (for all files). What comes after one of `before` is no glob."""
+    glob, equals, value = text.partition("=")
+    if not equals or any(c in glob for c in before):
+        return "*", text
+    return glob, value
