@@ -42,7 +42,9 @@ def _records(text: str) -> list[tuple[Record, str]]:
     content = text.encode("utf-8", "replace")
     known = layouts.packaged()
     profile = profile_of(content, known)
-    found = [(r.record, r.record.layout) for r in read_records(content, RecordReader(known, profile))] if profile.fitting and not profile.untimed else []
+    found = (
+        [(r.record, r.record.layout) for r in read_records(content, RecordReader(known, profile))] if profile.fitting and not profile.untimed else []
+    )
     return found or [(Record("", message=line.strip()), "") for line in text.splitlines() if line.strip()]
 
 
@@ -64,7 +66,11 @@ def _known(record: Record, layout: str, recogniser: Recogniser, out: Document) -
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
     # Wordings of other releases share one event; what it means may be written at one of them only.
     same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name)]
-    for label, texts in (("Proves", [p.proves for p in same]), ("Does not prove", [p.disproves for p in same]), ("What to do", [p.advice for p in same])):
+    for label, texts in (
+        ("Proves", [p.proves for p in same]),
+        ("Does not prove", [p.disproves for p in same]),
+        ("What to do", [p.advice for p in same]),
+    ):
         if words := next(filter(None, texts), ""):
             out.add(Para(" ".join(words.split()), label=label))
     return True
@@ -78,7 +84,9 @@ def _say_unknown(record: Record, layout: str, number: int, recogniser: Recognise
         out.add(Para(f"The layout is “{layout}”, without a logger; no message of the catalogue has this text."))
     elif recogniser.is_interesting(record.logger):
         out.add(
-            Para(f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of another release:"),
+            Para(
+                f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of another release:"
+            ),
             Para("`forensics check` tests a pattern of your own; `--parsers` on ingest adds it."),
         )
     else:

@@ -79,7 +79,7 @@ def section(group: Row, names: Names, clock: Clock) -> list[Block]:
 def _summary(group: Row, names: Names) -> str:
     generations = group["generations"]
     triggers = Counter(g["trigger"] or "unknown" for g in generations)
-    why = ", ".join(f"{n} {_words(t)}" for t, n in triggers.most_common(4)) + (", …" if len(triggers) > 4 else "")
+    why = ", ".join(f"{n:,} {_words(t)}" for t, n in triggers.most_common(4)) + (", …" if len(triggers) > 4 else "")
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     text = f"{count(len(generations), 'generation')}: {why}. {span(busy)} spent in rebalances"
@@ -146,7 +146,7 @@ def _number(run: _Run) -> str:
 
 def _began(run: _Run, clock: Clock) -> str:
     text = clock.at(_start(run.first))
-    return text if len(run.rows) == 1 else f"{text} to {clock.at(_start(run.last))}"
+    return text if len(run.rows) == 1 else f"{text}\nto {clock.at(_start(run.last))}"
 
 
 def _start(g: Row) -> datetime | None:
@@ -158,7 +158,7 @@ def _took(run: _Run) -> str:
     known = sorted(g["duration_ms"] for g in run.rows if g["duration_ms"] is not None)
     if not known:
         return "?"
-    return span(known[0]) if len(run.rows) == 1 else f"{span(known[0])} to {span(known[-1])}"
+    return span(known[0]) if known[0] == known[-1] else f"{span(known[0])}\nto {span(known[-1])}"
 
 
 def _why(run: _Run, names: Names) -> str:

@@ -25,7 +25,7 @@ def _block(block: Block) -> list[str]:
         case Heading(level, text, _):
             return ["", f"{'#' * level} {_escape(text)}", ""]
         case Para(text, label, _):
-            return [(f"**{label}:** " if label else "") + _prose(text).replace("\n", "  \n"), ""]
+            return [(f"**{_escape(label)}:** " if label else "") + _prose(text).replace("\n", "  \n"), ""]
         case Table(columns, rows, _):
             head = [_row([_escape(c.name) for c in columns]), _row(["---:" if c.right else "---" for c in columns])]
             return [*head, *(_row([_escape(cell).replace("\n", "<br>") for cell in row]) for row in rows), ""]

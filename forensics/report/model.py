@@ -153,8 +153,11 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
     findings.sort(key=lambda f: (_place(SEVERITIES, f["severity"]), _place(VERDICTS, f["verdict"]), f["from_ts"] or _LATEST))
     splits = sorted(kept("split_brain"), key=lambda s: (_place(VERDICTS, s["verdict"]), s["from_lo"] or _LATEST, s["resource"]))
     lines = lookup({i for r in (*findings, *splits) for i in r.get("witness") or ()})
-    for row in (*findings, *splits):
-        row["witness"] = [lines.get(i, {"event_id": i}) for i in row.get("witness") or ()]
+
+    def proved(row: Row) -> Row:
+        return row | {"witness": [lines.get(i, {"event_id": i}) for i in row.get("witness") or ()]}
+
+    findings, splits = [proved(f) for f in findings], [proved(s) for s in splits]
     members, generations = kept("member"), kept("generation")
     return Report(
         case=_case(manifest, rows, last),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
@@ -32,18 +33,26 @@ def render(document: Document, to: TextIO | None = None, width: int | None = Non
         width: columns; by default the terminal's, or $COLUMNS, or 120 where there is no terminal.
     """
     out = to or sys.stdout
-    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
-    if width is None and not console.is_terminal and "COLUMNS" not in console._environ:  # noqa: SLF001 (rich has no public word for it)
-        console.width = _PIPED_WIDTH
+    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        out.write(as_text(document, width or _piped_width()))
+        return
     for block in document:
         _print(console, block)
 
 
 def as_text(document: Document, width: int = _PIPED_WIDTH) -> str:
-    """The blocks as plain text."""
-    out = io.StringIO()
-    render(document, out, width)
-    return out.getvalue()
+    """The blocks as plain text, without blanks at the ends of lines."""
+    written = io.StringIO()
+    console = Console(file=written, width=width, highlight=False, markup=False, emoji=False, no_color=True, force_terminal=False)
+    for block in document:
+        _print(console, block)
+    return "\n".join(line.rstrip() for line in written.getvalue().split("\n"))
+
+
+def _piped_width() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    return max(40, int(columns)) if columns.isdecimal() else _PIPED_WIDTH
 
 
 def _print(console: Console, block: Block) -> None:
@@ -55,7 +64,7 @@ def _print(console: Console, block: Block) -> None:
             else:
                 console.print(Text(printable(text), _STYLE[tone] if level == 3 and tone else "bold"))
         case Para(text, label, tone):
-            words = Text(f"{label}: " if label else "", "bold")
+            words = Text(f"{printable(label)}: " if label else "", "bold")
             words.append(_lines(text), _STYLE[tone])
             console.print(Padding(words, (0, 0, 0, 2), expand=False))
         case Table():
@@ -64,7 +73,7 @@ def _print(console: Console, block: Block) -> None:
             console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
             for line in lines:
                 # The place stands alone and unbroken, so that a terminal or an editor can follow it.
-                head = Text(printable(line.where), "cyan") + Text(f"  {line.ts}  ", "dim") + Text(line.event_id, "dim")
+                head = Text(printable(line.where), "cyan") + Text(f"  {line.ts}  ", "dim") + Text(printable(line.event_id), "dim")
                 console.print(Padding(head, (0, 0, 0, 4), expand=False), soft_wrap=True)
                 console.print(Padding(Text(printable(line.text)), (0, 0, 0, 6), expand=False))
 
@@ -75,10 +84,17 @@ def _lines(text: str) -> str:
 
 
 def _table(block: Table) -> RichTable:
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold dim", padding=(0, 1), show_header=any(c.name for c in block.columns))
+    table = RichTable(
+        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold dim", padding=(0, 1), show_header=any(c.name for c in block.columns)
+    )
     for column in block.columns:
+        # A column of words stays wide enough for a word; numbers, times and names are never broken.
         table.add_column(
-            column.name, justify="right" if column.right else "left", no_wrap=column.fixed, overflow="fold" if not column.fixed else "ellipsis"
+            column.name,
+            justify="right" if column.right else "left",
+            no_wrap=column.fixed,
+            overflow="fold",
+            min_width=min(12, max((len(line) for row in block.rows for line in row[block.columns.index(column)].split("\n")), default=0)),
         )
     for number, row in enumerate(block.rows):
         table.add_row(*(Text(_lines(cell)) for cell in row), style=_STYLE[block.tones.get(number, "")])

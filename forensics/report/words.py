@@ -66,20 +66,21 @@ def span(ms: float | None, unknown: str = "?") -> str:
     """`340 ms`, `1.04 s`, `12.3 s`, `2 min 05 s`, `3 h 10 min`, `2 d 4 h`."""
     if ms is None:
         return unknown
-    sign, ms = ("-" if ms < 0 else ""), abs(ms)
-    seconds = ms / 1000
-    if ms < 1000:
-        text = f"{ms:.0f} ms"
-    elif seconds < 10:
-        text = f"{seconds:.2f} s"
-    elif seconds < 60:
-        text = f"{seconds:.1f} s"
-    elif seconds < 3600:
-        text = f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
-    elif seconds < 86400:
-        text = f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
+    sign, whole = ("-" if ms < 0 else ""), round(abs(ms))
+    # Rounded before it is taken apart, so that nothing reads `60 s` or `1 min 60 s`.
+    if whole < 1000:
+        text = f"{whole} ms"
+    elif whole < 9_995:
+        text = f"{whole / 1000:.2f} s"
+    elif whole < 59_950:
+        text = f"{whole / 1000:.1f} s"
+    elif (seconds := round(whole / 1000)) < 3600:
+        text = f"{seconds // 60} min {seconds % 60:02d} s"
+    elif (minutes := round(seconds / 60)) < 1440:
+        text = f"{minutes // 60} h {minutes % 60:02d} min"
     else:
-        text = f"{seconds // 86400:.0f} d {seconds % 86400 // 3600:.0f} h"
+        hours = round(minutes / 60)
+        text = f"{hours // 24} d {hours % 24} h"
     return sign + text
 
 

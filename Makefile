@@ -1,0 +1,47 @@
+# Two commands are enough to begin with:
+#   make report     set everything up, read a sample incident, print the report
+#   make test       set everything up, run the tests (a few minutes)
+# LOGS=/path/to/your/logs make report    reads your own logs instead.
+
+LOGS ?= sample_logs/split-brain-frozen-worker-3.9.1/logs
+CASE ?= forensics-case
+# Asked anew for each command: setup may just have installed it.
+export JAVA_HOME = $(shell scripts/java-home)
+BIN := .venv/bin
+# spark-sql and Spark's Python workers find Python through PATH.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: report test slow all lint format docs samples
+
+report: .venv/ready
+	forensics ingest --case $(CASE) $(LOGS)
+	forensics report --case $(CASE)
+
+test: .venv/ready
+	pytest
+
+# Minutes: whole recordings with known truth, and the wheel in an empty environment.
+slow: .venv/ready
+	pytest -m slow
+
+all: lint test slow
+
+lint: .venv/ready
+	ruff check .
+	ruff format --check .
+	mypy forensics
+
+format: .venv/ready
+	ruff check --fix .
+	ruff format .
+
+# Pages that are made from the SQL comments and the catalogue; a test fails when they are old.
+docs: .venv/ready
+	python scripts/make_docs.py
+
+# What the sample incidents are expected to give; read the difference before you commit it.
+samples: .venv/ready
+	python scripts/expect_samples.py
+
+.venv/ready: pyproject.toml scripts/setup scripts/java-home
+	scripts/setup

@@ -1,0 +1,199 @@
+"""The commands. They compute nothing: each calls one module and prints what it gives. Heavy modules are imported by the command that needs them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from forensics import __version__
+from forensics.errors import ForensicsError, UsageError
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report
+
+app = typer.Typer(
+    name="forensics",
+    help="Rebuild Kafka group rebalances from logs: who owned what, when, whether twice, why, and which lines prove it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done; 1 findings at or above --fail-on; 2 wrong use; 3 done, but some evidence could not be read; 4 failed.",
+)
+
+
+class ReportFormat(StrEnum):
+    """Forms of a report."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+    html = "html"
+
+
+class RowFormat(StrEnum):
+    """Forms of rows."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+class FailOn(StrEnum):
+    """Findings that make the exit code 1."""
+
+    proved = "proved"
+    any = "any"
+    never = "never"
+
+
+def _rules() -> list[str]:
+    from forensics.resources import sql_dir
+
+    return sorted(f.name.removesuffix(".sql") for f in (sql_dir() / "rules").iterdir() if f.name.endswith(".sql"))
+
+
+def _complete_query(incomplete: str) -> list[str]:
+    from forensics import queries
+
+    return [name for name in queries.views() if name.startswith(incomplete)]
+
+
+def _complete_rule(incomplete: str) -> list[str]:
+    return [name for name in _rules() if name.startswith(incomplete)]
+
+
+CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="The case folder.")]
+MasterOption = Annotated[str, typer.Option("--master", metavar="URL", help="Spark master; by default this machine.")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Cores to use on this machine; by default all.")]
+ParsersOption = Annotated[
+    list[Path] | None, typer.Option("--parsers", metavar="DIR", help="A folder of your own pattern files, added to the catalogue. Repeatable.")
+]
+CASE = Path("forensics-case")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"forensics {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")] = False,
+) -> None:
+    del version  # its callback has printed it
+
+
+@app.command()
+def report(
+    case: CaseOption = CASE,
+    since: Annotated[
+        str, typer.Option("--since", metavar="TIME", help="From this time on: ISO 8601 (UTC unless it has a zone), or a span back from the last event: 2h, 30m, 1d.")
+    ] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, or a span back from the last event.")] = "",
+    group: Annotated[list[str] | None, typer.Option("--group", help="Only this group. Repeatable.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", autocompletion=_complete_rule, help="Only findings of this rule, each in full. Repeatable.")
+    ] = None,
+    form: Annotated[ReportFormat, typer.Option("--format", help="Form of the report.")] = ReportFormat.text,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")] = None,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="Exit with 1 when there are critical or warning findings: proved ones, any, or never.")
+    ] = FailOn.never,
+    master: MasterOption = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Tell what happened: split brain first, then findings, each group's generations, coordinators, clocks, and what was not seen."""
+    from forensics.report import model
+
+    unknown = [r for r in rule or () if r not in _rules()]
+    if unknown:
+        raise UsageError(f"There is no rule `{unknown[0]}`.", where="--rule", fix=f"The rules: {', '.join(_rules())}.")
+    found = model.read(_built(case, master, jobs), model.Filters(since, until, group or (), rule or ()))
+    _tell(found, form, output)
+    if found.failed(fail_on):
+        raise typer.Exit(1)
+
+
+def _tell(found: Report, form: ReportFormat, output: Path | None) -> None:
+    """Renders a report and writes it whole, to a file or to standard output."""
+    from forensics.report import content
+
+    if form is ReportFormat.text and output is None:
+        from forensics.report import text
+
+        text.render(content.compose(found))
+        return
+    match form:
+        case ReportFormat.text:
+            from forensics.report import text
+
+            written = text.as_text(content.compose(found))
+        case ReportFormat.json:
+            from forensics.report import json
+
+            written = json.render(found)
+        case ReportFormat.markdown:
+            from forensics.report import markdown
+
+            written = markdown.render(content.compose(found))
+        case ReportFormat.html:
+            from forensics.report import html
+
+            written = html.render(content.compose(found), "Kafka group forensics")
+    if output is None:
+        sys.stdout.write(written)
+        return
+    try:
+        output.write_text(written, encoding="utf-8")
+    except OSError as e:
+        raise UsageError(f"The report cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
+
+
+@app.command()
+def explain(
+    line: Annotated[str, typer.Argument(help="A log line, quoted; or - to read lines from standard input.")],
+    parsers: ParsersOption = None,
+) -> None:
+    """Say what a pasted log line is: which event, which releases print it, what it proves and what not, what to do."""
+    from forensics import patterns
+    from forensics.report import text
+    from forensics.report.explain import explain as explained
+
+    words = sys.stdin.buffer.read().decode("utf-8", "replace") if line == "-" else line
+    text.render(explained(words, patterns.load(parsers or ())))
+
+
+@app.command()
+def check(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
+) -> None:
+    """Check pattern files: each pattern compiles, matches its examples alone, gives their captures, and no counterexample."""
+    from forensics import patterns
+
+    errors = patterns.check(paths or ())
+    for error in errors:
+        typer.echo(f"error: {error}\n", err=True)
+    if errors:
+        typer.echo(f"{len(errors)} errors.", err=True)
+        raise typer.Exit(2)
+    typer.echo(f"{len(patterns.load(paths or ()).events)} patterns, all sound.")
+
+
+def main() -> None:
+    """Runs the command line; turns errors into words and exit codes."""
+    try:
+        app()
+    except ForensicsError as e:
+        typer.echo(f"error: {e}", err=True)
+        sys.exit(e.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`). Without this, Python would complain once more while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,362 @@
+"""The report, from rows made by hand: what it says, in which order, that it fits, and that log text can do no harm."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from datetime import timedelta
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_case import HOSTILE, T0, at, finding, generation, made, rows, share, split
+
+from forensics.errors import UsageError
+from forensics.report import content, html, markdown, model, text, words
+from forensics.report import json as json_report
+from forensics.report.document import Heading, Lines, Table
+
+
+def as_text(width: int = 120, views: dict | None = None, **filters: object) -> str:
+    return text.as_text(content.compose(made(views, **filters)), width)
+
+
+def flat(written: str) -> str:
+    """The words without the line breaks that the width made."""
+    return " ".join(written.split())
+
+
+def test_the_verdict_comes_first_with_bounds_and_lines() -> None:
+    written = as_text()
+    titles = ["━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
+    assert sorted(titles, key=written.index) == titles
+    assert "1 task worked on by two owners at once, for up to 990 ms for certain" in flat(written)
+    assert "w2/connect.log:7" in written
+    assert "Stopping task orders-2" in written
+    assert "10:01:00.005 ±5 ms" in written
+    assert "1 proved, 1 undecided, 1 refuted" in flat(written)
+
+
+@pytest.mark.parametrize(
+    ("kept", "title"),
+    [
+        (lambda s: s["verdict"] == "refuted", "Split brain: NONE FOUND"),
+        (lambda s: s["verdict"] == "undecided", "Split brain: UNDECIDED for 1 pair of owners"),
+        (lambda s: False, "Split brain: NONE FOUND"),
+    ],
+)
+def test_the_title_says_the_worst_verdict(kept, title: str) -> None:
+    views = rows()
+    views["split_brain"] = [s for s in views["split_brain"] if kept(s)]
+    assert title in as_text(views=views)
+
+
+def test_a_held_overlap_is_not_called_proved_work() -> None:
+    views = rows()
+    views["split_brain"] = [split("orders-0", kind="held")]
+    written = as_text(views=views)
+    assert "PROVED" not in written
+    assert "held by two owners at once, without proof that both worked" in flat(written)
+
+
+def test_overlaps_of_one_pair_at_one_time_are_one_incident() -> None:
+    views = rows()
+    views["split_brain"] = [split(f"orders-{i}", certain_ms=900 + i) for i in range(30)] + [
+        split("late-0", from_lo=at(900), from_hi=at(900), to_lo=at(901), to_hi=at(901))
+    ]
+    headings = [b.text for b in content.compose(made(views)) if isinstance(b, Heading) and b.text.startswith("proved")]
+    assert headings == [
+        "proved: w2 and w1 both worked on task late-0 of group connect-cluster",
+        "proved: w2 and w1 both worked on task orders-[0-29] of group connect-cluster",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_nothing_is_wider_than_the_page_but_the_places_of_lines(width: int) -> None:
+    for line in as_text(width).splitlines():
+        assert len(line) <= width or ".log:" in line, line
+
+
+def test_a_run_of_like_generations_is_one_row() -> None:
+    views = rows()
+    storm = [generation(i, 100 + i, trigger="member_left" if i % 1000 == 0 else "metadata_changed") for i in range(4, 57_000)]
+    views["generation"] += storm
+    views["member_generation"] += [share(g["generation"], "connect-w1-x", ["a-0"]) for g in storm]
+    document = content.compose(made(views))
+    tables = [b for b in document if isinstance(b, Table) and any("who got what" in c.name for c in b.columns)]
+    assert sum(len(t.rows) for t in tables) <= 60
+    written = text.as_text(document, 100)
+    assert "56,999 generations" in written
+    assert "4-999" in written
+    assert len(written.splitlines()) < 300
+
+
+def test_many_findings_of_one_rule_become_a_table() -> None:
+    views = rows()
+    views["finding"] += [finding("poll-timeout", "warning", start=i, finding_id=f"p{i}") for i in range(200)]
+    written = as_text(views=views)
+    assert written.count("poll-timeout · proved") == 2
+    assert "forensics report --rule poll-timeout" in written
+    assert len(as_text(views=views, rules=["poll-timeout"]).splitlines()) > 200
+
+
+def test_a_rule_shows_its_findings_alone() -> None:
+    written = as_text(rules=["session-timeout"])
+    assert "session-timeout happened" in written
+    assert "Split brain" not in written
+    assert "risky-config" not in written
+    assert "What was not seen" in written
+
+
+def test_a_second_incarnation_is_a_table_of_its_own_and_says_why() -> None:
+    views = rows()
+    views["generation"].append(generation(1, 200, incarnation=2, incarnation_why="metadata_lost"))
+    assert "Incarnation 2: the group's metadata was lost" in flat(as_text(views=views))
+
+
+def test_what_was_not_seen_is_said() -> None:
+    written = flat(as_text())
+    assert "No log of w3" in written
+    assert "40.0 s" in written
+    assert "3 (10.0 %) come from loggers that matter" in written
+    assert "without a time zone read as UTC" in written
+
+
+def test_islands_of_clocks_are_said() -> None:
+    views = rows()
+    views["process"][2]["clock_island"] = 2
+    assert "nothing across them is proved or refuted" in flat(as_text(views=views))
+
+
+def test_an_empty_case_has_a_report() -> None:
+    empty = {name: [] for name in model.VIEWS}
+    written = as_text(views=empty)
+    assert "NONE FOUND" in written
+    assert markdown.render(content.compose(made(empty)))
+    validate(made(empty))
+
+
+# --- time windows and filters
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "generations"),
+    [
+        ("", "", [1, 2, 3]),
+        ("2026-03-01T10:00:12Z", "", [2, 3]),
+        ("", "2026-03-01T10:00:09+00:00", [1]),
+        ("2026-03-01 11:00:12+01:00", "2026-03-01T10:00:14", [2]),
+        ("90s", "", [3]),
+        ("1.5m", "60s", [3]),
+        ("1d", "", [1, 2, 3]),
+    ],
+)
+def test_a_window_keeps_what_touches_it(since: str, until: str, generations: list[int]) -> None:
+    groups = made(since=since, until=until).groups
+    assert [g["generation"] for g in groups[0]["generations"]] == generations
+    assert {s["generation"] for s in groups[0]["member_generations"]} == set(generations)
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"since": "yesterday"}, "neither a time nor a span"),
+        ({"until": "12:00"}, "neither a time nor a span"),
+        ({"since": "99999999999d"}, "further back than the calendar"),
+        ({"since": "2026-03-02", "until": "2026-03-01"}, "is after"),
+        ({"groups": ["nobody"]}, "no group `nobody`"),
+    ],
+)
+def test_a_wrong_filter_is_a_wrong_use(filters: dict, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as error:
+        made(**filters)
+    assert error.value.where.startswith("--")
+
+
+def test_rows_without_a_time_or_group_stay() -> None:
+    views = rows()
+    views["finding"].append(finding("clock-skew", "warning", start=None, group_id=None))
+    assert "clock-skew" in [f["rule"] for f in made(views, since="1s", groups=["connect-cluster"]).findings]
+
+
+@pytest.mark.parametrize(
+    ("found", "proved", "any_"),
+    [
+        ([], False, False),
+        ([finding("x", "note")], False, False),
+        ([finding("x", "warning", "undecided")], False, True),
+        ([finding("x", "warning", "proved")], True, True),
+        ([finding("x", "critical", "undecided")], False, True),
+    ],
+)
+def test_fail_on(found: list, proved: bool, any_: bool) -> None:
+    report = made(rows() | {"finding": found})
+    assert (report.failed("proved"), report.failed("any"), report.failed("never")) == (proved, any_, False)
+
+
+# --- JSON
+
+
+def validate(report: model.Report) -> dict:
+    schema = json.loads(files("forensics").joinpath("report-schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    written = json.loads(json_report.render(report))
+    jsonschema.Draft202012Validator(schema).validate(written)
+    return written
+
+
+def test_json_keeps_to_its_schema() -> None:
+    written = validate(made())
+    proof = written["findings"][0]["witness"][0]
+    assert proof == {
+        "event_id": "e1",
+        "process_id": "w2/connect.log",
+        "path": "w2/connect.log",
+        "line": 7,
+        "byte_offset": 700,
+        "ts": "2026-03-01T10:01:00.000Z",
+        "text": "Stopping task orders-2",
+    }
+
+
+def test_json_says_what_was_asked_for() -> None:
+    assert validate(made(since="2026-03-01T10:00:12Z", groups=["connect-cluster"]))["case"]["filters"] == {
+        "since": "2026-03-01T10:00:12.000Z",
+        "until": None,
+        "groups": ["connect-cluster"],
+        "rules": [],
+    }
+
+
+def test_the_schema_is_no_rubber_stamp() -> None:
+    broken = made()
+    broken.findings[0]["severity"] = "bad"
+    with pytest.raises(jsonschema.ValidationError):
+        validate(broken)
+    broken = made()
+    del broken.split_brain[0]["verdict"]
+    with pytest.raises(jsonschema.ValidationError):
+        validate(broken)
+
+
+# --- hostile text
+
+
+def hostile() -> dict:
+    """The rows with every free text replaced by one that attacks the terminal, HTML and Markdown."""
+    views = copy.deepcopy(rows())
+    fixed = {"severity", "verdict", "kind", "resource_kind", "rule", "role", "group_protocol", "incarnation_why", "waited_why", "phase_end", "scope"}
+    for view in views.values():
+        for row in view:
+            for key, value in row.items():
+                if isinstance(value, str) and key not in fixed:
+                    row[key] = value + HOSTILE
+    return views
+
+
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def test_log_text_cannot_steer_the_terminal() -> None:
+    written = as_text(views=hostile())
+    assert "\\x1b[31m" in written
+    assert not CONTROL.search(written)
+    assert not CONTROL.search(markdown.render(content.compose(made(hostile()))))
+    assert not CONTROL.search(json_report.render(made(hostile())))
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.seen.add(tag)
+        assert not [name for name, _ in attrs if name.startswith("on") or name in ("href", "src")]
+
+
+def test_log_text_cannot_run_in_html() -> None:
+    page = html.render(content.compose(made(hostile())), HOSTILE)
+    tags = _Tags()
+    tags.feed(page)
+    assert "script" not in tags.seen
+    assert "&lt;script&gt;" in page
+    assert not CONTROL.search(page)
+    assert "http" not in page.replace("http://w", "").replace("http-equiv", ""), "nothing is loaded from elsewhere"
+
+
+def test_log_text_cannot_make_markup_in_markdown() -> None:
+    written = markdown.render(content.compose(made(hostile())))
+    outside = re.sub(r"^(`{3,})text\n.*?\n\1$", "", written, flags=re.DOTALL | re.MULTILINE)
+    outside = re.sub(r"(?<!\\)`[^`\n]+`", "", outside)
+    assert not re.search(r"(?<!\\)<(?!br>)", outside)
+    for line in outside.splitlines():
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) in {4, 5, 6, 7, 8, 9}, line
+
+
+def test_a_fence_is_longer_than_any_in_the_text() -> None:
+    block = next(b for b in content.compose(made()) if isinstance(b, Lines))
+    hostile_line = type(block.lines[0])("a.log:1", "", "``````` end", "e")
+    assert "````````text" in markdown.render([Lines((hostile_line,))])  # type: ignore[arg-type]
+
+
+# --- words
+
+
+@given(st.text())
+def test_printable_text_has_no_controls_and_keeps_the_rest(value: str) -> None:
+    shown = words.printable(value)
+    assert not CONTROL.search(shown)
+    assert "\n" not in shown
+    if value.isascii() and value.isprintable():
+        assert shown == value
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (None, "?"),
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (1040, "1.04 s"),
+        (59_940, "59.9 s"),
+        (125_000, "2 min 05 s"),
+        (11_400_000, "3 h 10 min"),
+        (-40, "-40 ms"),
+    ],
+)
+def test_spans(ms: float | None, said: str) -> None:
+    assert words.span(ms) == said
+
+
+@given(st.integers(min_value=0, max_value=10**12))
+def test_no_span_says_sixty(ms: int) -> None:
+    assert not re.search(r"(?:^|\s)60(\.0)? (s|min)|1000 ms|10\.00 s|\b24 h", words.span(ms))
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ([], ""),
+        (["b-1"], "b-1"),
+        (["o-0", "o-1"], "o-[0,1]"),
+        (["o-0", "o-1", "o-2", "o-7"], "o-[0-2,7]"),
+        (["x", "o-10", "o-9"], "o-[9,10] x"),
+        (["a-00"], "a-00"),
+        ([f"t{i}-0" for i in range(20)], "t0-0 t1-0 t10-0 t11-0 t12-0 t13-0 t14-0 t15-0 t16-0 t17-0 t18-0 t19-0 … 8 more"),
+    ],
+)
+def test_resources_are_folded(items: list[str], said: str) -> None:
+    assert words.fold(items) == said
+
+
+def test_clock_leaves_the_date_out_only_within_one_day() -> None:
+    assert words.Clock([T0, at(5)]).at(at(5)) == "10:00:05.000"
+    assert words.Clock([T0, T0 + timedelta(days=1)]).at(at(5)) == "2026-03-01 10:00:05.000"
+    assert words.Clock([T0]).between(None, at(5)) == "before 10:00:05.000"
+    assert words.Clock([T0]).between(at(1), at(5)) == "10:00:01.000 to 10:00:05.000"
