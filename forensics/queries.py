@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources.abc import Traversable
@@ -62,8 +63,7 @@ def views() -> dict[str, View]:
         ForensicsError: a file's name is not its view's name, or views read each other in a circle.
     """
     found = {view.name: view for view in _load()}
-    rules = tuple(sorted(name for name, view in found.items() if view.folder == "rules"))
-    graph = {name: {read for read in _reads(view, rules) if read in found} for name, view in found.items()}
+    graph = {name: {read for read in read_by(view, found) if read in found} for name, view in found.items()}
     try:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as e:
@@ -71,8 +71,10 @@ def views() -> dict[str, View]:
     return {name: found[name] for name in order}
 
 
-def _reads(view: View, rules: Sequence[str]) -> tuple[str, ...]:
-    return tuple(rules) + view.reads if view.name == "finding" else view.reads
+def read_by(view: View, everything: Mapping[str, View]) -> tuple[str, ...]:
+    """Tables and views that a view reads; `finding` reads every rule, so that a new rule is one new file."""
+    rules = tuple(name for name, other in everything.items() if other.folder == "rules")
+    return rules + view.reads if view.name == "finding" else view.reads
 
 
 def _load() -> Iterator[View]:
@@ -157,13 +159,21 @@ def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str]) -> li
     return out
 
 
+def _halves(view: View) -> tuple[str, str]:
+    """A view file's CREATE ... clause with its columns and comments, and the query after AS."""
+    head, body = re.split(r"\nAS\s*\n", statements(view.sql)[-1], maxsplit=1)
+    return head, body
+
+
+def _columns(head: str) -> list[str]:
+    return re.findall(r"^\s{2}(\w+)\s+COMMENT", head, re.MULTILINE)
+
+
 def _create_over(view: View, path: str) -> str:
     """The view's own CREATE statement, with its columns' comments, over the Parquet rows that it had."""
-    text = statements(view.sql)[-1]
-    head, sep, _ = re.split(r"\bAS\b(?=\s+(?:WITH|SELECT|\())", text, maxsplit=1, flags=re.IGNORECASE)[0], "", ""
-    del sep
-    columns = ", ".join(f"`{c}`" for c in re.findall(r"^\s{2}`?(\w+)`?\s+COMMENT", head, re.MULTILINE)) or "*"
-    return f"{head.rstrip()}\nAS SELECT {columns} FROM parquet.`{_quoted(path)}`"
+    head, _ = _halves(view)
+    columns = ", ".join(f"`{c}`" for c in _columns(head))
+    return f"{head}\nAS\nSELECT {columns} FROM parquet.`{_quoted(path)}`"
 
 
 def _quoted(path: str) -> str:
@@ -190,26 +200,47 @@ def build(
     Raises:
         CaseError: a view could not be computed; says which and why.
     """
-    built: dict[str, str] = {}
-    register_only = statements(knobs())
-    for statement in register_only:
+    for statement in statements(knobs()):
         spark.sql(statement)
     for name, paths in tables.items():
-        spark.read.option("mergeSchema", "true").parquet(*paths).createOrReplaceTempView(name)
+        spark.read.option("mergeSchema", len(paths) > 1).parquet(*paths).createOrReplaceTempView(name)
     everything = views()
-    for number, (name, view) in enumerate(everything.items(), 1):
-        if progress:
-            progress(name, number, len(everything))
-        try:
+    order = TopologicalSorter({name: [r for r in read_by(view, everything) if r in everything] for name, view in everything.items()})
+    order.prepare()
+    built: dict[str, str] = {}
+    # A view of a small case costs mostly planning, which Spark does on one core a query: two at a time use both.
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        running: dict[Future[None], str] = {}
+        number = 0
+        while order.is_active():
+            for name in order.get_ready():
+                running[pool.submit(_keep, spark, everything[name], target / name)] = name
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                name, number = running.pop(future), number + 1
+                future.result()
+                if everything[name].kept:
+                    built[name] = str(target / name)
+                if progress:
+                    progress(name, number, len(everything))
+                order.done(name)
+    return built
+
+
+_AT_ONCE = 3
+
+
+def _keep(spark: SparkSession, view: View, path: Path) -> None:
+    """Compute one view into Parquet, once, and let later views read that."""
+    try:
+        if not view.kept:
             for statement in statements(view.sql):
                 spark.sql(statement)
-            if view.kept:
-                path = str(target / name)
-                spark.table(name).write.parquet(path)
-                built[name] = path
-                spark.sql(_create_over(view, path))
-        except Exception as e:  # Spark's errors have no common base that pyspark promises
-            raise CaseError(
-                f"The view {name} could not be computed.", why=str(e).splitlines()[0], where=f"sql/{view.folder or '.'}/{name}.sql"
-            ) from e
-    return built
+            return
+        head, body = _halves(view)
+        rows = spark.sql(body).toDF(*_columns(head))
+        rows.write.parquet(str(path))
+        spark.read.schema(rows.schema).parquet(str(path)).createOrReplaceTempView(view.name)
+    except Exception as e:  # Spark's errors have no common base that pyspark promises
+        why = str(e).splitlines()[0]
+        raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e

@@ -1,5 +1,5 @@
 -- One row per pair of log lines of two processes of which one must have happened before the other.
--- Reads: join_round, round_generation, broker_generation, event_row, process_cluster
+-- Reads: member_round, event_row, process_cluster
 -- Grain: rule, from_event_id, to_event_id
 -- Every message is sent before it is received, and inside one process lines are in order. So a clock that shows `to` less than another
 -- shows `from` is behind it by at least the difference. Only a member's first join of a generation counts.
@@ -15,77 +15,61 @@ CREATE OR REPLACE TEMPORARY VIEW clock_edge (
 )
 COMMENT 'One row per pair of log lines of two processes of which one must have happened before the other.'
 AS
-WITH member AS (
-  SELECT r.*, g.incarnation, g.broker_process_id
-  FROM join_round r JOIN round_generation g USING (kafka_cluster, group_id, process_id, client, round)
-), coordinated AS (
-  SELECT
-    m.*,
-    b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason AS prepared_reason,
-    b.stabilized_ts, b.stabilized_id, b.assigned_ts, b.assigned_id, b.leader_member_id AS broker_leader
-  FROM member m
-  JOIN broker_generation b
-    ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.incarnation = m.incarnation AND b.generation = m.generation
-), left_group AS (
-  SELECT c.kafka_cluster, e.process_id, e.group_id, e.member_id, e.ts, e.event_id, e.event, e.resolution_ms
+WITH membership_line AS (
+  SELECT c.kafka_cluster, e.process_id, e.member_id, e.ts, e.event_id, e.event, e.resolution_ms
   FROM event_row e JOIN process_cluster c USING (process_id)
   WHERE e.member_id IS NOT NULL AND (
-    e.event IN ('leaving', 'member_left', 'member_added', 'member_expired')
+    e.event IN ('leaving', 'member_left', 'member_expired')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) LIKE '%UNKNOWN\\_MEMBER\\_ID%'
   )
 ), edge AS (
-  SELECT 'asked to join, then the join phase ended' AS rule, process_id AS f, joining_last_id AS fe, joining_last_ts AS ft,
-    broker AS t, stabilized_id AS te, stabilized_ts AS tt, resolution_ms FROM coordinated
+  -- Between a member and its coordinator, in one generation.
+  SELECT e.rule, e.f, e.first, e.t, e.then, m.resolution_ms
+  FROM member_round m LATERAL VIEW inline(array(
+    named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'then', stabilized),
+    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'then', joined),
+    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'then', synced),
+    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'then', rejoin),
+    -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
+    CASE WHEN is_leader THEN
+      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'then', assigned) END,
+    CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
+      named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't', broker, 'then', prepared) END,
+    -- A new member asks twice: only the second request carries the id that the broker gave, and that the reason names.
+    CASE WHEN is_entry AND member_id = prepared_member AND prepared_reason RLIKE '(?i)^adding new member' AND joining_count >= 2 AND made.must_rejoin THEN
+      named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', joining_second, 't', broker, 'then', prepared) END,
+    CASE WHEN is_entry THEN
+      named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
+        't', made.process_id, 'then', struct(made.ts AS ts, made.event_id AS event_id)) END,
+    CASE WHEN is_entry AND made.must_rejoin THEN
+      named_struct('rule', 'the broker made an id, then the member asked with it', 'f', made.process_id,
+        'first', struct(made.ts AS ts, made.event_id AS event_id), 't', process_id, 'then', joining_last) END
+  )) e AS rule, f, first, t, then
   UNION ALL
-  SELECT 'the join phase ended, then the member joined', broker, stabilized_id, stabilized_ts,
-    process_id, coalesce(joined_id, synced_id), coalesce(joined_ts, synced_ts), resolution_ms FROM coordinated
+  SELECT 'the member left, then the broker said so', l.process_id, struct(l.ts, l.event_id), b.process_id, struct(b.ts, b.event_id), b.resolution_ms
+  FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id AND b.kafka_cluster = l.kafka_cluster
   UNION ALL
-  SELECT 'the assignment arrived, then the member synced', broker, assigned_id, assigned_ts, process_id, synced_id, synced_ts, resolution_ms FROM coordinated
-  UNION ALL
-  -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
-  SELECT 'the leader made the assignment, then it arrived', process_id, coalesce(computed_id, joined_id), coalesce(computed_ts, joined_ts),
-    broker, assigned_id, assigned_ts, resolution_ms
-  FROM coordinated WHERE is_leader OR member_id = broker_leader
-  UNION ALL
-  SELECT 'a member asked to join, then the rebalance that names it began', process_id, joining_first_id, joining_first_ts,
-    broker, prepared_id, prepared_ts, resolution_ms
-  FROM coordinated WHERE member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave'
-  UNION ALL
-  -- A new member asks twice: only the second request carries the id that the broker gave, and that the reason names.
-  SELECT 'a new member asked with its id, then the rebalance that names it began', process_id, joining_second_id, joining_second_ts,
-    broker, prepared_id, prepared_ts, resolution_ms
-  FROM coordinated
-  WHERE member_id = prepared_member AND prepared_reason RLIKE '(?i)^adding new member' AND joining_count >= 2
-    AND EXISTS (SELECT 1 FROM left_group a WHERE a.event = 'member_added' AND a.member_id = coordinated.member_id)
-  UNION ALL
-  SELECT 'the rebalance began, then the member learnt of it', broker, prepared_id, prepared_ts, process_id, rejoin_id, rejoin_ts, resolution_ms
-  FROM coordinated
-  UNION ALL
-  SELECT 'the member asked, then the broker made its id', m.process_id, m.joining_first_id, m.joining_first_ts, a.process_id, a.event_id, a.ts, a.resolution_ms
-  FROM member m JOIN left_group a ON a.event = 'member_added' AND a.member_id = m.member_id AND a.kafka_cluster = m.kafka_cluster
-  UNION ALL
-  SELECT 'the member left, then the broker said so', l.process_id, l.event_id, l.ts, b.process_id, b.event_id, b.ts, b.resolution_ms
-  FROM left_group l JOIN left_group b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id AND b.kafka_cluster = l.kafka_cluster
-  UNION ALL
-  SELECT 'the broker removed the member, then the member was told', b.process_id, b.event_id, b.ts, m.process_id, m.event_id, m.ts, m.resolution_ms
-  FROM left_group b JOIN left_group m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed' AND b.member_id = m.member_id
-    AND b.kafka_cluster = m.kafka_cluster
+  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.ts, b.event_id), m.process_id, struct(m.ts, m.event_id), m.resolution_ms
+  FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed' AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
   UNION ALL
   -- Without a coordinator's log: nobody joins a generation before everybody asked. Through the leader, so that the edges of a
   -- generation grow with its members and not with their square.
-  SELECT 'one member asked to join, then another joined', f.process_id, f.joining_last_id, f.joining_last_ts,
-    t.process_id, coalesce(t.joined_id, t.synced_id), coalesce(t.joined_ts, t.synced_ts), t.resolution_ms
-  FROM member f JOIN member t ON f.kafka_cluster = t.kafka_cluster AND f.group_id = t.group_id AND f.incarnation = t.incarnation AND f.generation = t.generation
-  WHERE f.process_id <> t.process_id AND f.broker_process_id IS NULL AND (f.is_leader OR t.is_leader)
-  UNION ALL
-  SELECT 'the leader joined, then the other synced', f.process_id, coalesce(f.computed_id, f.joined_id), coalesce(f.computed_ts, f.joined_ts),
-    t.process_id, t.synced_id, t.synced_ts, t.resolution_ms
-  FROM member f JOIN member t ON f.kafka_cluster = t.kafka_cluster AND f.group_id = t.group_id AND f.incarnation = t.incarnation AND f.generation = t.generation
-  WHERE f.process_id <> t.process_id AND f.broker_process_id IS NULL AND f.is_leader
+  SELECT e.rule, e.f, e.first, e.t, e.then, resolution_ms
+  FROM (
+    SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
+      o.process_id AS other, o.joining_last, o.joined, o.synced, o.resolution_ms
+    FROM member_round l JOIN member_round o
+      ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
+    WHERE l.is_leader AND l.broker IS NULL AND l.process_id <> o.process_id
+  ) LATERAL VIEW inline(array(
+    named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'then', joined),
+    named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'then', leader_joined),
+    named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'then', synced)
+  )) e AS rule, f, first, t, then
 )
-SELECT
-  rule, f, fe, ft, t, te, tt,
+SELECT DISTINCT
+  rule, f, first.event_id, first.ts, t, then.event_id, then.ts,
   -- Printed times are cut to the layout's resolution, so the later one may be later by nearly that much.
-  unix_millis(tt) - unix_millis(ft) + coalesce(resolution_ms, 1)
+  unix_millis(then.ts) - unix_millis(first.ts) + coalesce(resolution_ms, 1)
 FROM edge
-WHERE ft IS NOT NULL AND tt IS NOT NULL AND f <> t
+WHERE first.ts IS NOT NULL AND then.ts IS NOT NULL AND f <> t

@@ -1,0 +1,42 @@
+-- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
+-- Reads: holding, clock_offset
+-- Grain: ownership_id
+-- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or a partition's holding,
+-- ends at a line that says so. Bounds are on the clock of the island's reference, so they may be compared across processes of one island.
+CREATE OR REPLACE TEMPORARY VIEW ownership (
+  ownership_id  COMMENT 'Stable id of the ownership',
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  resource_kind COMMENT 'task, connector or partition',
+  resource      COMMENT 'Task (connector-number), connector, or topic partition',
+  process_id    COMMENT 'Owner''s process',
+  member_id     COMMENT 'Owner''s member id',
+  instance      COMMENT 'n-th start of it in the process',
+  generation    COMMENT 'Generation that assigned it',
+  start_lo      COMMENT 'Not owned before; NULL: owned when the log began',
+  start_hi      COMMENT 'Surely owned from then on',
+  stop_asked_ts COMMENT 'Asked to stop, by its own clock',
+  work_stop_lo  COMMENT 'Surely at work until then; NULL: no sign of work',
+  work_stop_hi  COMMENT 'Surely no longer at work from then on; NULL: nothing says so',
+  stop_lo       COMMENT 'Surely owned until then',
+  stop_hi       COMMENT 'Surely no longer owned from then on; NULL: nothing says so, and a log that just ends proves no death',
+  phase_end     COMMENT 'running, stopping, closing, failed or gone: what it was doing when last heard of',
+  stop_how      COMMENT 'Which line says that it ended: stopped, client_closed, tasks_stopped, worker_stopped, started_again, process_restarted, orphan_failed, revoked, lost; NULL: none',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  witness       COMMENT 'Events that prove the start and the end'
+)
+COMMENT 'One row per ownership of a task, connector or partition, with bounds of its start and of its two ends.'
+AS
+SELECT
+  h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,
+  timestamp_millis(unix_millis(h.start_lo_ts) - o.hi_ms),
+  timestamp_millis(unix_millis(h.start_hi_ts) - o.lo_ms),
+  h.stop_asked_ts,
+  timestamp_millis(unix_millis(h.work_stop_lo_ts) - o.hi_ms),
+  timestamp_millis(unix_millis(h.work_stop_hi_ts) - o.lo_ms),
+  timestamp_millis(unix_millis(h.stop_lo_ts) - o.hi_ms),
+  timestamp_millis(unix_millis(h.stop_hi_ts) - o.lo_ms),
+  h.phase_end, h.stop_how, o.reference_process_id,
+  filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL)
+FROM holding h
+JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference

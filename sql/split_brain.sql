@@ -1,0 +1,150 @@
+-- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
+-- Reads: rival, overlap, rival_sign, holding, ownership, client_event, clock_offset
+-- Grain: ownership_a, ownership_b
+-- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap. undecided: the rest.
+-- An assignment proves nothing here: a span begins with a line of the task or consumer itself.
+CREATE OR REPLACE TEMPORARY VIEW split_brain (
+  kafka_cluster  COMMENT 'Kafka cluster id',
+  group_id       COMMENT 'Group',
+  resource_kind  COMMENT 'task, connector or partition',
+  resource       COMMENT 'What had two owners, or not',
+  process_a      COMMENT 'Process of the ownership that began first',
+  process_b      COMMENT 'Process of the other',
+  kind           COMMENT 'work: both were at it; thread: both threads were there; held: both held the assignment',
+  from_lo        COMMENT 'The overlap began at the earliest then (reference clock of the island)',
+  from_hi        COMMENT 'The overlap began at the latest then',
+  to_lo          COMMENT 'The overlap ended at the earliest then',
+  to_hi          COMMENT 'The overlap ended at the latest then; NULL: nothing says',
+  certain_ms     COMMENT 'Overlap at least this long, milliseconds',
+  possible_ms    COMMENT 'Overlap at most this long, milliseconds; NULL: no bound',
+  verdict        COMMENT 'proved, refuted or undecided',
+  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds',
+  cause          COMMENT 'Why, in a closed vocabulary; NULL for refuted pairs',
+  explanation    COMMENT 'The facts, what follows, and why it contradicts a single owner, or not',
+  missing        COMMENT 'For undecided pairs: the evidence that would decide',
+  records_at_risk COMMENT 'Records read twice, where the lines give them',
+  clock_how      COMMENT 'How the two clocks are joined: same_process, edges, assumed, none, stepped',
+  ownership_a    COMMENT 'Ownership that began first',
+  ownership_b    COMMENT 'The other',
+  witness        COMMENT 'Events that prove it'
+)
+COMMENT 'One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?'
+AS
+WITH judged AS (
+  SELECT
+    r.a_id, r.b_id, r.clock_how, r.lo_ms, r.hi_ms, r.is_next,
+    o.certain_ms, o.possible_ms, o.work_possible_ms, g.a_first_ts, g.a_last_ts, g.a_sign_id, g.b_first_ts, g.b_last_ts, g.b_sign_id,
+    CASE
+      WHEN o.certain_ms IS NULL THEN 'undecided'
+      WHEN o.certain_ms > 0 THEN 'proved'
+      WHEN o.possible_ms <= 0 THEN 'refuted'
+      ELSE 'undecided'
+    END AS verdict,
+    coalesce(o.certain_ms > 0 AND g.a_sign_id IS NOT NULL AND g.b_sign_id IS NOT NULL, false) AS worked
+  FROM rival r
+  LEFT JOIN overlap o ON o.a_id = r.a_id AND o.b_id = r.b_id
+  LEFT JOIN rival_sign g ON g.a_id = r.a_id AND g.b_id = r.b_id
+), placed AS (
+  SELECT
+    j.*,
+    a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
+    a.generation AS a_generation, b.generation AS b_generation, a.stop_asked_ts AS a_stop_asked,
+    a.start_hi_ts AS a_start_hi_ts, a.stop_lo_ts AS a_stop_lo_ts, b.start_hi_ts AS b_start_hi_ts, b.stop_lo_ts AS b_stop_lo_ts,
+    a.start_lo_ts AS a_start_lo_ts, b.start_lo_ts AS b_start_lo_ts, a.stop_hi_ts AS a_stop_hi_ts, b.stop_hi_ts AS b_stop_hi_ts,
+    a.start_sign_id AS a_start_id, a.stop_id AS a_stop_id, a.last_sign_id AS a_last_id, a.stop_asked_id AS a_asked_id, b.start_id AS b_order_id,
+    b.start_sign_id AS b_start_id, b.stop_id AS b_stop_id, b.last_sign_id AS b_last_id, b.stop_asked_id AS b_asked_id,
+    a.stop_how AS a_stop_how, b.stop_how AS b_stop_how,
+    oa.start_lo AS a_lo, oa.start_hi AS a_hi, oa.stop_lo AS a_end_lo, oa.stop_hi AS a_end_hi, oa.work_stop_hi AS a_work_hi,
+    ob.start_lo AS b_lo, ob.start_hi AS b_hi, ob.stop_lo AS b_end_lo, ob.stop_hi AS b_end_hi, ob.work_stop_hi AS b_work_hi,
+    ca.lo_ms AS a_off_lo, ca.hi_ms AS a_off_hi, cb.lo_ms AS b_off_lo, cb.hi_ms AS b_off_hi,
+    CASE WHEN a.resource_kind = 'partition' THEN 'held' WHEN j.worked THEN 'work' ELSE 'thread' END AS kind
+  FROM judged j
+  JOIN holding a ON a.ownership_id = j.a_id
+  JOIN holding b ON b.ownership_id = j.b_id
+  JOIN ownership oa ON oa.ownership_id = j.a_id
+  JOIN ownership ob ON ob.ownership_id = j.b_id
+  JOIN clock_offset ca ON ca.process_id = a.process_id AND ca.is_island_reference
+  JOIN clock_offset cb ON cb.process_id = b.process_id AND cb.is_island_reference
+), trouble AS (
+  -- What befell the first owner's membership, before and after the second began.
+  SELECT p.a_id, p.b_id,
+    bool_or(c.event IN ('coordinator_lost', 'worker_revoking') AND unix_millis(c.ts) + coalesce(p.lo_ms, 0) <= unix_millis(p.b_start_hi_ts)) AS lost_before,
+    bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout') AND unix_millis(c.ts) + coalesce(p.hi_ms, 0) > unix_millis(p.b_start_hi_ts)) AS lost_after,
+    min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
+  FROM placed p
+  JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
+    AND c.ts >= p.a_start_hi_ts AND c.ts <= p.a_stop_lo_ts + INTERVAL 1 SECOND
+  WHERE p.verdict = 'proved'
+  GROUP BY p.a_id, p.b_id
+)
+SELECT
+  p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process, p.b_process, p.kind,
+  greatest(p.a_lo, p.b_lo),
+  CASE WHEN p.kind = 'work'
+    THEN greatest(timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo))
+    ELSE greatest(p.a_hi, p.b_hi) END,
+  CASE WHEN p.kind = 'work'
+    THEN greatest(
+      timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo),
+      least(timestamp_millis(unix_millis(p.a_last_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_last_ts) - p.b_off_hi)))
+    ELSE least(p.a_end_lo, p.b_end_lo) END,
+  CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi) ELSE least(p.a_end_hi, p.b_end_hi) END,
+  CASE
+    WHEN p.verdict <> 'proved' THEN 0
+    WHEN p.kind = 'work' THEN greatest(0,
+      least(unix_millis(p.a_last_ts) - p.a_off_hi, unix_millis(p.b_last_ts) - p.b_off_hi) - greatest(unix_millis(p.a_first_ts) - p.a_off_lo, unix_millis(p.b_first_ts) - p.b_off_lo))
+    ELSE p.certain_ms END,
+  CASE WHEN p.possible_ms < 1000000000000000 THEN greatest(0, CASE WHEN p.kind = 'work' THEN p.work_possible_ms ELSE p.possible_ms END) END,
+  p.verdict,
+  CASE p.verdict WHEN 'proved' THEN p.certain_ms WHEN 'refuted' THEN -p.possible_ms END,
+  CASE WHEN p.verdict = 'proved' THEN CASE
+    WHEN p.a_process <> p.b_process AND p.a_generation = p.b_generation AND p.resource_kind <> 'partition' THEN 'same_generation_assigned_twice'
+    WHEN p.a_process = p.b_process THEN 'graceful_stop_failed'
+    WHEN p.a_stop_how IS NULL AND p.a_stop_asked IS NOT NULL THEN 'graceful_stop_failed'
+    WHEN t.lost_before THEN 'kept_running_through_lost_coordinator'
+    WHEN t.lost_after THEN 'woke_after_freeze'
+    ELSE 'not_fenced'
+  END END,
+  CASE p.verdict
+    WHEN 'proved' THEN concat(
+      'Let A be ', p.resource, ' in ', p.a_process, ' (', CASE WHEN p.kind = 'held' THEN 'held' ELSE 'its thread there' END, ' from ',
+      date_format(p.a_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.a_stop_lo_ts, 'HH:mm:ss.SSS'), ' by its own clock), and B be ', p.resource, ' in ', p.b_process,
+      ' (from ', date_format(p.b_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.b_stop_lo_ts, 'HH:mm:ss.SSS'), ' by its own clock). ',
+      CASE WHEN p.a_process = p.b_process THEN 'Both are of one process and one clock. ' ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s',
+        CASE WHEN p.clock_how = 'assumed' THEN ' (assumed, not proved)' ELSE '' END, '. ') END,
+      'Under every such offset A was there when B was, for at least ', p.certain_ms, ' ms: two owners at once, which a group forbids.',
+      CASE p.kind WHEN 'work' THEN ' Both showed signs of their own work in that time.'
+        WHEN 'thread' THEN ' No line shows both at work in that time.'
+        ELSE ' Held is not worked: an assignment that its owner has not yet been told of losing is normal at a session timeout.' END)
+    WHEN 'refuted' THEN concat(
+      'A (', p.a_process, ') ended by ', coalesce(date_format(p.a_stop_hi_ts, 'HH:mm:ss.SSS'), '?'), ', B (', p.b_process, ') began not before ',
+      coalesce(date_format(p.b_start_lo_ts, 'HH:mm:ss.SSS'), '?'), ', each by its own clock; with B''s clock between ', p.lo_ms, ' and ', p.hi_ms,
+      ' ms ahead of A''s they cannot have been there together.')
+    ELSE concat(
+      'A is ', p.resource, ' in ', p.a_process, ', B in ', p.b_process, '. ',
+      CASE
+        WHEN p.clock_how = 'none' THEN 'No chain of lines joins their clocks.'
+        WHEN p.clock_how = 'stepped' THEN 'The clock of one of them stepped.'
+        ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s. They may have been there together for up to ',
+          CASE WHEN p.possible_ms < 1000000000000000 THEN concat(p.possible_ms, ' ms') ELSE 'an unknown time' END, ', or not at all.')
+      END)
+  END,
+  CASE WHEN p.verdict = 'undecided' THEN concat_ws('; ',
+    CASE WHEN p.clock_how IN ('none', 'stepped') THEN concat('a line that joins the clocks of ', p.a_process, ' and ', p.b_process, ': the log of the broker that coordinated ', p.group_id) END,
+    CASE WHEN p.a_stop_hi_ts IS NULL THEN concat('the end of ', p.resource, ' in ', p.a_process, ': its log after ', date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'),
+      ', or WorkerTask and Worker at DEBUG') END,
+    CASE WHEN p.a_start_lo_ts IS NULL THEN concat('the start of ', p.resource, ' in ', p.a_process, ': its log before ', date_format(p.a_start_hi_ts, 'yyyy-MM-dd HH:mm:ss')) END,
+    CASE WHEN p.b_start_lo_ts IS NULL THEN concat('the start of ', p.resource, ' in ', p.b_process, ': its log before ', date_format(p.b_start_hi_ts, 'yyyy-MM-dd HH:mm:ss')) END,
+    CASE WHEN p.clock_how NOT IN ('none', 'stepped') AND p.a_stop_hi_ts IS NOT NULL THEN concat('narrower bounds: ', 'Worker and WorkerTask at DEBUG in ', p.a_process,
+      CASE WHEN p.hi_ms - p.lo_ms > 100 THEN concat(', or the log of the broker that coordinated ', p.group_id) ELSE '' END) END
+  ) END,
+  CAST(NULL AS BIGINT),
+  p.clock_how,
+  p.a_id,
+  p.b_id,
+  filter(array_distinct(array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id), p.b_order_id, p.b_start_id, p.b_sign_id,
+    coalesce(p.b_stop_id, p.b_last_id), t.event_id)), e -> e IS NOT NULL)
+FROM placed p
+LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
+-- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
+WHERE p.is_next OR p.verdict <> 'refuted'

@@ -1,0 +1,65 @@
+-- One row per join round of a member, beside what its coordinator's log says of the same generation.
+-- Reads: join_round, round_generation, broker_generation, event_row
+-- Grain: process_id, group_id, client, round
+CREATE OR REPLACE TEMPORARY VIEW member_round (
+  kafka_cluster     COMMENT 'Kafka cluster',
+  group_id          COMMENT 'Group',
+  incarnation       COMMENT 'Which life of the group''s metadata',
+  generation        COMMENT 'Generation',
+  process_id        COMMENT 'Process',
+  client            COMMENT 'Client inside the process',
+  round             COMMENT 'Round of the client',
+  member_id         COMMENT 'Member id',
+  is_leader         COMMENT 'True for the leader, as either side tells',
+  is_entry          COMMENT 'True for the round in which the member got its id',
+  resolution_ms     COMMENT 'How exact the printed times are',
+  joining_count     COMMENT 'How many times (Re-)joining was printed before it got in',
+  joining_first     COMMENT 'First (Re-)joining: time, event',
+  joining_second    COMMENT 'Second (Re-)joining: time, event',
+  joining_last      COMMENT 'The (Re-)joining that was answered: time, event',
+  rejoin            COMMENT 'When it learnt that the group was rebalancing: time, event',
+  joined            COMMENT 'Joined; up to 2.6.0 the sync stands for it: time, event',
+  computed          COMMENT 'Leader: last line before it sends the assignment (2.6.1 and later): time, event',
+  synced            COMMENT 'Synced: time, event',
+  broker            COMMENT 'Broker whose log has the generation; NULL when none has',
+  prepared          COMMENT 'Broker: preparing: time, event',
+  prepared_member   COMMENT 'Broker: member that the reason names',
+  prepared_reason   COMMENT 'Broker: reason, verbatim',
+  stabilized        COMMENT 'Broker: the join phase is over: time, event',
+  assigned          COMMENT 'Broker: the assignment arrived: time, event',
+  made              COMMENT 'Broker: the member''s id was made: time, event, broker, whether the member has to ask again with it'
+)
+COMMENT 'One row per join round of a member, beside what its coordinator''s log says of the same generation.'
+AS
+WITH made AS (
+  SELECT member_id, min_by(named_struct('ts', ts, 'event_id', event_id, 'process_id', process_id,
+    'must_rejoin', message LIKE '%request the member to rejoin%'), ts) AS made
+  FROM event_row
+  WHERE event = 'member_added' AND member_id IS NOT NULL
+  GROUP BY member_id
+)
+SELECT
+  r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r.client, r.round, r.member_id,
+  r.is_leader OR coalesce(r.member_id = b.leader_member_id, false),
+  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id),
+  r.resolution_ms,
+  r.joining_count,
+  struct(r.joining_first_ts AS ts, r.joining_first_id AS event_id),
+  struct(r.joining_second_ts AS ts, r.joining_second_id AS event_id),
+  struct(r.joining_last_ts AS ts, r.joining_last_id AS event_id),
+  struct(r.rejoin_ts AS ts, r.rejoin_id AS event_id),
+  struct(coalesce(r.joined_ts, r.synced_ts) AS ts, coalesce(r.joined_id, r.synced_id) AS event_id),
+  struct(coalesce(r.computed_ts, r.joined_ts) AS ts, coalesce(r.computed_id, r.joined_id) AS event_id),
+  struct(r.synced_ts AS ts, r.synced_id AS event_id),
+  b.process_id,
+  struct(b.prepared_ts AS ts, b.prepared_id AS event_id),
+  b.prepared_member,
+  b.reason,
+  struct(b.stabilized_ts AS ts, b.stabilized_id AS event_id),
+  struct(b.assigned_ts AS ts, b.assigned_id AS event_id),
+  m.made
+FROM join_round r
+JOIN round_generation g USING (kafka_cluster, group_id, process_id, client, round)
+LEFT JOIN broker_generation b
+  ON b.kafka_cluster = r.kafka_cluster AND b.group_id = r.group_id AND b.incarnation = g.incarnation AND b.generation = r.generation
+LEFT JOIN made m ON m.member_id = r.member_id

@@ -1,0 +1,49 @@
+-- One row per pair of rivals: how long both owned the resource at least and at most, over every clock offset that the edges allow.
+-- Reads: rival, holding
+-- Grain: a_id, b_id
+-- In milliseconds on a's clock, b's times shifted by the offset. For a fixed offset the overlap is the earlier end less the later start; over
+-- the offsets it has no inner minimum, so the least is at one of the ends, and the most at an end or where two starts or two ends meet.
+CREATE OR REPLACE TEMPORARY VIEW overlap (
+  a_id        COMMENT 'Ownership',
+  b_id        COMMENT 'The other',
+  certain_ms  COMMENT 'Both threads (holdings) surely there for at least this; at or below zero: not surely',
+  possible_ms COMMENT 'Both threads (holdings) there for at most this; at or below zero: never both',
+  work_possible_ms COMMENT 'Both at work for at most this; at or below zero: never both',
+  a_from_ms   COMMENT 'On a''s clock: both surely there from then on',
+  a_to_ms     COMMENT 'On a''s clock: both surely there until then',
+  b_from_ms   COMMENT 'On b''s clock: both surely there from then on',
+  b_to_ms     COMMENT 'On b''s clock: both surely there until then',
+  a_work_to_ms COMMENT 'On a''s clock: neither has surely stopped work until then',
+  b_work_to_ms COMMENT 'On b''s clock: neither has surely stopped work until then'
+)
+COMMENT 'One row per pair of rivals: how long both owned the resource at least and at most.'
+AS
+WITH span AS (
+  SELECT
+    r.a_id, r.b_id, r.lo_ms AS l, r.hi_ms AS u,
+    coalesce(unix_millis(a.start_lo_ts), -9000000000000000) AS a_start_lo, unix_millis(a.start_hi_ts) AS a_start_hi,
+    unix_millis(a.stop_lo_ts) AS a_stop_lo, coalesce(unix_millis(a.stop_hi_ts), 9000000000000000) AS a_stop_hi,
+    coalesce(unix_millis(a.work_stop_hi_ts), 9000000000000000) AS a_work_hi,
+    coalesce(unix_millis(b.start_lo_ts), -9000000000000000) AS b_start_lo, unix_millis(b.start_hi_ts) AS b_start_hi,
+    unix_millis(b.stop_lo_ts) AS b_stop_lo, coalesce(unix_millis(b.stop_hi_ts), 9000000000000000) AS b_stop_hi,
+    coalesce(unix_millis(b.work_stop_hi_ts), 9000000000000000) AS b_work_hi
+  FROM rival r JOIN holding a ON a.ownership_id = r.a_id JOIN holding b ON b.ownership_id = r.b_id
+  WHERE r.lo_ms IS NOT NULL AND r.hi_ms IS NOT NULL
+), offsets AS (
+  SELECT *,
+    array(l, u, greatest(l, least(u, b_stop_hi - a_stop_hi)), greatest(l, least(u, b_start_lo - a_start_lo))) AS ds,
+    array(l, u, greatest(l, least(u, b_work_hi - a_work_hi)), greatest(l, least(u, b_start_lo - a_start_lo))) AS work_ds
+  FROM span
+)
+SELECT
+  a_id, b_id,
+  array_min(transform(array(l, u), d -> least(a_stop_lo, b_stop_lo - d) - greatest(a_start_hi, b_start_hi - d))),
+  array_max(transform(ds, d -> least(a_stop_hi, b_stop_hi - d) - greatest(a_start_lo, b_start_lo - d))),
+  array_max(transform(work_ds, d -> least(a_work_hi, b_work_hi - d) - greatest(a_start_lo, b_start_lo - d))),
+  greatest(a_start_hi, b_start_hi - l),
+  least(a_stop_lo, b_stop_lo - u),
+  greatest(b_start_hi, a_start_hi + u),
+  least(b_stop_lo, a_stop_lo + l),
+  least(a_work_hi, b_work_hi - u),
+  least(b_work_hi, a_work_hi + l)
+FROM offsets

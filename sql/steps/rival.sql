@@ -1,0 +1,60 @@
+-- One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.
+-- Reads: holding, ownership, clock_closure, clock_suspect
+-- Grain: a_id, b_id
+-- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
+-- ahead of a's: the pair is compared under one and the same offset, so what two bounds have in common is not lost.
+CREATE OR REPLACE TEMPORARY VIEW rival (
+  a_id       COMMENT 'Ownership that began first, as far as known',
+  b_id       COMMENT 'The other',
+  lo_ms      COMMENT 'b''s clock is ahead of a''s by at least this; NULL: unknown',
+  hi_ms      COMMENT 'b''s clock is ahead of a''s by at most this; NULL: unknown',
+  clock_how  COMMENT 'same_process, edges, assumed, none or stepped: how the offset is known',
+  is_next    COMMENT 'True when b is the next ownership after a'
+)
+COMMENT 'One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.'
+AS
+WITH ranked AS (
+  SELECT
+    h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.owner,
+    o.start_lo, o.start_hi, o.stop_hi, o.reference_process_id,
+    row_number() OVER (PARTITION BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource ORDER BY coalesce(o.start_lo, o.start_hi), h.ownership_id) AS nth
+  FROM holding h JOIN ownership o USING (ownership_id)
+  WHERE h.group_id IS NOT NULL
+), near AS (
+  SELECT *, explode(sequence(nth + 1, nth + 4)) AS other FROM ranked
+), ahead AS (
+  SELECT *, lead(start_lo, 5) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY nth) AS fifth_start FROM ranked
+), pair AS (
+  SELECT a.ownership_id AS a_id, b.ownership_id AS b_id, a.process_id AS a_process, b.process_id AS b_process, b.nth = a.nth + 1 AS is_next,
+    a.stop_hi AS a_stop_hi, b.start_lo AS b_start_lo, a.reference_process_id = b.reference_process_id AS one_island
+  FROM near a JOIN ranked b
+    ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource AND b.nth = a.other
+  UNION ALL
+  SELECT a.ownership_id, b.ownership_id, a.process_id, b.process_id, false, a.stop_hi, b.start_lo, a.reference_process_id = b.reference_process_id
+  FROM ahead a JOIN ranked b
+    ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
+    AND b.nth > a.nth + 4
+  WHERE a.fifth_start IS NOT NULL AND (a.stop_hi IS NULL OR a.stop_hi > a.fifth_start)
+)
+SELECT
+  p.a_id, p.b_id,
+  CASE WHEN p.a_process = p.b_process THEN 0 WHEN s.suspects = 0 AND back.hi_ms IS NOT NULL THEN -back.hi_ms ELSE -assume_skew_ms END,
+  CASE WHEN p.a_process = p.b_process THEN 0 WHEN s.suspects = 0 AND forth.hi_ms IS NOT NULL THEN forth.hi_ms ELSE assume_skew_ms END,
+  CASE
+    WHEN p.a_process = p.b_process THEN 'same_process'
+    WHEN s.suspects = 0 AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
+    WHEN assume_skew_ms IS NOT NULL THEN 'assumed'
+    WHEN s.suspects > 0 THEN 'stepped'
+    ELSE 'none'
+  END,
+  p.is_next
+FROM pair p
+LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
+LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process
+LEFT JOIN (
+  SELECT a.a_id, a.b_id, count(s.process_id) AS suspects
+  FROM pair a LEFT JOIN clock_suspect s ON s.process_id IN (a.a_process, a.b_process)
+  GROUP BY a.a_id, a.b_id
+) s ON s.a_id = p.a_id AND s.b_id = p.b_id
+-- A later ownership in the same process after a plain end is everyday life; one that began before the end is not.
+WHERE p.is_next AND p.a_process <> p.b_process OR p.a_stop_hi IS NULL OR p.b_start_lo IS NULL OR p.b_start_lo < p.a_stop_hi

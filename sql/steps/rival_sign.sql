@@ -1,0 +1,39 @@
+-- One row per pair of rivals that surely were there together and both showed signs of life in that time.
+-- Reads: overlap, holding, task_line
+-- Grain: a_id, b_id
+-- Only a sign of the resource itself counts, and only before its work had ended: other lines of the process, and the lines of a client
+-- that is being closed, prove no work.
+CREATE OR REPLACE TEMPORARY VIEW rival_sign (
+  a_id       COMMENT 'Ownership',
+  b_id       COMMENT 'The other',
+  a_first_ts COMMENT 'a''s first sign while both were there, by a''s clock; NULL: none',
+  a_last_ts  COMMENT 'a''s last sign while both were there, by a''s clock',
+  a_sign_id  COMMENT 'Its event',
+  b_first_ts COMMENT 'b''s first sign while both were there, by b''s clock; NULL: none',
+  b_last_ts  COMMENT 'b''s last sign while both were there, by b''s clock',
+  b_sign_id  COMMENT 'Its event'
+)
+COMMENT 'One row per pair of rivals that surely were there together: the signs of life of each in that time.'
+AS
+WITH side AS (
+  SELECT a_id, b_id, 'a' AS side, a_id AS ownership_id, a_from_ms AS from_ms, least(a_to_ms, a_work_to_ms) AS to_ms FROM overlap WHERE certain_ms > 0
+  UNION ALL
+  SELECT a_id, b_id, 'b', b_id, b_from_ms, least(b_to_ms, b_work_to_ms) FROM overlap WHERE certain_ms > 0
+), sign AS (
+  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, ts, event_id
+  FROM task_line
+  WHERE kind IN ('sign', 'closing')
+), seen AS (
+  SELECT s.a_id, s.b_id, s.side, min(g.ts) AS first_ts, max(g.ts) AS last_ts, max_by(g.event_id, g.ts) AS sign_id
+  FROM side s
+  JOIN holding h ON h.ownership_id = s.ownership_id
+  JOIN sign g ON g.process_id = h.process_id AND g.resource_kind = h.resource_kind AND g.resource = h.resource AND g.owner = h.owner
+    AND unix_millis(g.ts) BETWEEN s.from_ms AND s.to_ms
+  GROUP BY s.a_id, s.b_id, s.side
+)
+SELECT
+  a_id, b_id,
+  max(first_ts) FILTER (WHERE side = 'a'), max(last_ts) FILTER (WHERE side = 'a'), max(sign_id) FILTER (WHERE side = 'a'),
+  max(first_ts) FILTER (WHERE side = 'b'), max(last_ts) FILTER (WHERE side = 'b'), max(sign_id) FILTER (WHERE side = 'b')
+FROM seen
+GROUP BY a_id, b_id
