@@ -43,10 +43,7 @@ def requirements(pattern: str) -> Requirements:
     runs: list[str] = []
     choices: list[tuple[str, ...]] = []
     _collect(tree, runs, choices)
-    needle = max(runs, key=len, default="")
-    best = max(choices, key=lambda c: min(map(len, c)), default=())
-    anchors = (needle,) if not best or len(needle) >= min(map(len, best)) else best
-    return Requirements(tuple(sorted(prefixes)), needle, anchors if anchors != ("",) else ())
+    return Requirements(tuple(sorted(prefixes)), max(runs, key=len, default=""), _strongest(runs, choices))
 
 
 def _prefixes(items: Any) -> tuple[set[str], bool]:  # noqa: ANN401  (nodes of re's own parser)
@@ -94,11 +91,21 @@ def _collect(items: Any, runs: list[str], choices: list[tuple[str, ...]]) -> Non
         elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and arg[0] > 0:
             _collect(arg[2], runs, choices)
         elif name == "BRANCH":
-            best = []
-            for branch in arg[1]:
-                inner: list[str] = []
-                _collect(branch, inner, [])
-                best.append(max(inner, key=len, default=""))
-            if all(best):
-                choices.append(tuple(best))
+            branches = [_best(branch) for branch in arg[1]]
+            if all(branches):
+                choices.append(tuple(text for branch in branches for text in branch))
     runs.append(run)
+
+
+def _best(items: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Texts of which every match of `items` contains one; empty when there is no such set."""
+    runs: list[str] = []
+    choices: list[tuple[str, ...]] = []
+    _collect(items, runs, choices)
+    return _strongest(runs, choices)
+
+
+def _strongest(runs: list[str], choices: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The set whose shortest text is longest."""
+    sets = [*((run,) for run in runs if run), *choices]
+    return max(sets, key=lambda texts: min(map(len, texts)), default=())
