@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator and its oracle: they say what Kafka does, in lines that the catalogue knows. No Spark."""
+
+from __future__ import annotations
+
+import pytest
+from histories import parse, random_history
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import Truth, both, contradictions, union, without
+from sim_world import START
+from simulator import simulate
+
+from forensics import patterns
+from forensics.events import Recogniser
+
+FROZEN = "tasks=b:2 seed=3 | w1+ w2+ 12s w2~15s 25s"
+
+
+def shared(line, kind="thread"):
+    """The longest time, in seconds, for which two workers shared a task."""
+    truth = Truth(simulate(parse(line)))
+    return max((end - start for s in truth.shared() for start, end in getattr(s, kind)), default=0) / 1000
+
+
+@pytest.mark.parametrize("word", ["w1*", "w1~", "12", "x1+", "w1+3s"])
+def test_a_word_that_is_none_is_named(word):
+    with pytest.raises(ValueError, match="no word of the language after the bar"):
+        parse(f"3.9 | {word}")
+    with pytest.raises(ValueError, match="no word of the language before the bar"):
+        parse("4.7 | w1+")
+
+
+def test_same_line_same_logs():
+    texts = [{path: p.text() for path, p in simulate(parse(random_history(7))).logs.items()} for _ in range(2)]
+    assert texts[0] == texts[1]
+
+
+def test_a_clock_moves_the_text_and_nothing_else():
+    played = simulate(parse(FROZEN))
+    process = played.logs["w1/connect.log"]
+    plain, ahead = process.text().splitlines(), process.text(3_600_000).splitlines()
+    assert [line[25:] for line in plain] == [line[25:] for line in ahead]
+    assert plain[0].startswith("[2026-03-01 12:00:00,000]")
+    assert ahead[0].startswith("[2026-03-01 13:00:00,000]")
+
+
+@pytest.mark.parametrize("release", ["2.3", "2.6", "3.9"])
+def test_nothing_is_shared_when_nothing_goes_wrong(release):
+    assert shared(f"{release} tasks=a:1,b:3 | w1+ w2+ 10s w3+ 10s w2- 10s w2+ 10s") == 0
+    assert shared(f"{release} eager tasks=a:1,b:3 | w1+ w2+ 10s w3+ 10s w2- 10s w2+ 10s") == 0
+
+
+def test_a_frozen_worker_wakes_beside_its_successor():
+    # 2.3 never takes a task away from a worker that comes back with it.
+    assert shared(f"2.3 {FROZEN}", "possible") > 8
+    assert 0 < shared(f"3.9 {FROZEN}", "possible") < 5
+    assert shared(f"3.9 {FROZEN}") > 8
+    assert 0 < shared(f"2.6 eager {FROZEN}", "possible") < 5
+
+
+def test_a_worker_without_a_network_keeps_its_tasks_only_in_old_releases():
+    line = "tasks=b:2 seed=5 | w1+ w2+ 12s w2/25s 40s"
+    assert shared(f"2.3 {line}") > 15
+    assert shared(f"2.6 {line}") < 5
+
+
+def test_a_killed_worker_shares_nothing():
+    assert shared("2.3 tasks=b:3 | w1+ w2+ 12s w2x 20s w2+ 20s") == 0
+
+
+def test_a_task_that_does_not_hear_outlives_its_herders_patience():
+    # What the worker gives away it still has: seed 2 lets one task hang.
+    assert any(shared(f"3.9 tasks=b:4 slow=0.7 seed={seed} | w1+ 8s w2+ 40s", "certain") > 1 for seed in range(6))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 100_000))
+def test_every_simulated_line_is_of_the_catalogue(recogniser, seed):
+    for process in simulate(parse(random_history(seed))).logs.values():
+        for _, _, message, logger in process.lines:
+            assert recogniser.recognise(logger.split(":")[0], message), message
+
+
+@pytest.fixture(scope="module")
+def recogniser():
+    return Recogniser(patterns.load())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 100_000))
+def test_runs_lie_in_order_and_inside_the_history(seed):
+    played = simulate(parse(random_history(seed)))
+    for run in played.runs:
+        ends = [run.began, run.surely, run.possibly, run.ended]
+        known = [e for e in ends if e is not None]
+        assert known == sorted(known)
+        assert known[-1] <= played.until
+        # Nothing ends before what comes before it.
+        assert ends == [*known, *[None] * (4 - len(known))]
+
+
+intervals = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda x: (min(x), max(x))), max_size=6)
+
+
+@given(intervals, intervals)
+def test_interval_arithmetic_against_single_moments(a, b):
+    moments = [x + 0.5 for x in range(50)]
+
+    def inside(spans):
+        return {m for m in moments if any(s <= m < e for s, e in spans)}
+
+    assert inside(union(a)) == inside(a)
+    assert inside(both(union(a), union(b))) == inside(a) & inside(b)
+    assert inside(without(union(a), b)) == inside(a) - inside(b)
+
+
+def row(kind, verdict, low, high):
+    from datetime import timedelta
+
+    at = [START + timedelta(milliseconds=x) for x in (low, low, high, high)]
+    return {
+        **dict(zip(("from_lo", "from_hi", "to_lo", "to_hi"), at, strict=True)),
+        **{"process_a": "w1", "process_b": "w2", "resource": "b0-0", "kind": kind, "verdict": verdict},
+    }
+
+
+def test_the_oracle_contradicts_what_is_false():
+    played = simulate(parse("2.3 tasks=b:2 seed=3 | w1+ w2+ 12s w2~15s 25s"))
+    truth = Truth(played)
+    (pair,) = [s for s in truth.shared() if s.thread]
+    (start, end), (work, _) = pair.thread[0], pair.possible[0]
+    names, skews = {"w1": "w1", "w2": "w2"}, {"w1": 0.0, "w2": 0.0}
+
+    def said(*rows):
+        return contradictions(truth, [r | {"resource": pair.task} for r in rows], names, skews)
+
+    assert said(row("thread", "proved", start, end), row("work", "proved", work, end)) == []
+    assert said(row("thread", "undecided", start, end)) == []
+    assert "false proved work" in said(row("work", "proved", start, work - 500))[0]
+    assert "not certain" in said(row("thread", "proved", start - 5_000, end))[0]
+    assert "false refuted" in said(row("thread", "refuted", start - 1, end + 1))[0]
+    # Rows on another clock are moved by it.
+    ahead = contradictions(truth, [row("thread", "proved", start + 9_000, end + 9_000) | {"resource": pair.task}], names, {"w1": 9_000.0})
+    assert ahead == []
