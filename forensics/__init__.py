@@ -9,6 +9,7 @@ The modules, in reading order; each imports only from those above it:
     records     bytes to records: layouts, line edges, continuation lines
     patterns    TOML files to a checked catalogue of messages
     events      record and catalogue to a typed event
+    session     one way to start Spark
     source      the Spark data source: byte ranges to Arrow batches
     tables      the case folder: Parquet tables, manifest, open.sql
     queries     sql/ to views

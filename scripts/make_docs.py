@@ -1,0 +1,105 @@
+"""Writes the pages of docs/ that are made from their sources: views from the SQL comments, events and captures from the catalogue.
+
+    python scripts/make_docs.py          # or: make docs
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from forensics import layouts, patterns, queries, schema
+from forensics.report.explain import releases
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+_COLUMN = re.compile(r"^\s+`?(\w+)`?\s+COMMENT\s+'((?:[^']|'')*)'", re.MULTILINE)
+_KNOB = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
+_MADE = "<!-- Made by `make docs`; do not edit. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """File name to content of every page that is made."""
+    return {"views.md": views(), "events.md": events()}
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(_cell(c) for c in row) + " |" for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _columns(view: queries.View) -> list[tuple[str, str]]:
+    if view.name == "event":  # its columns are stated in the schema, once
+        return [(c.name, c.meaning) for c in schema.ENVELOPE] + [("...", "one column for each capture: see [events](events.md#captures)")]
+    return [(name, comment.replace("''", "'")) for name, comment in _COLUMN.findall(view.sql)]
+
+
+def views() -> str:
+    """Every view with its columns; the public ones first, then rules, then steps."""
+    found = sorted(queries.views().values(), key=lambda v: v.name)
+    parts = [
+        _MADE,
+        "# Views\n",
+        "`forensics sql NAME` prints one; `spark-sql -i forensics-case/open.sql -e \"SELECT ...\"` reads all of them. "
+        "Times ending in `_ts` are by their writer's own clock, in UTC; `_lo` and `_hi` are the earliest and the latest moment on the clock of "
+        "the island's reference process: only those may be compared between processes.\n",
+    ]
+    for view in (v for v in found if v.folder == ""):
+        parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
+    rules = [v for v in found if v.folder == "rules"]
+    if rules:
+        parts += ["## Rules\n", "Each is a view with the columns of `finding`.\n"]
+        parts.append(_table(("rule", "says"), iter((f"`{v.name.removeprefix('rule_').replace('_', '-')}`", v.about) for v in rules)))
+    parts += ["## Steps\n", "Views that other views are made of; their columns may change.\n"]
+    parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder == "steps")))
+    parts += ["## Knobs\n", "Session variables; `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n"]
+    knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _KNOB.findall(queries.knobs()))
+    parts.append(_table(("variable", "default", "meaning"), knobs))
+    return "\n".join(parts)
+
+
+def _grain(view: queries.View) -> str:
+    return f"Rows are told apart by: {', '.join(f'`{g}`' for g in view.grain)}.\n" if view.grain else ""
+
+
+def events() -> str:
+    """Every event by subject, with the releases of each wording; then the captures, and the layouts."""
+    catalogue = patterns.load()
+    parts = [
+        _MADE,
+        "# Events\n",
+        "What the catalogue recognises. An event has one name for all releases, layouts and client libraries; `kafka` says which releases print a wording. "
+        "`forensics explain LINE` says all of this of one line, and what the line proves.\n",
+    ]
+    everything = sorted(catalogue.events, key=lambda e: (e.category, e.name, e.file, e.line))
+    for category, same in groupby(everything, key=lambda e: e.category):
+        parts.append(f"## {category}\n")
+        rows = []
+        for name, wordings in groupby(same, key=lambda e: e.name):
+            for number, e in enumerate(wordings):
+                example = e.examples[0].line.split("\n")[0] if e.examples else ""
+                shown = example if len(example) <= 140 else example[:139] + "…"
+                rows.append((f"`{name}`" if number == 0 else "", releases(e.kafka), f"`` {shown.replace('`', chr(39))} ``"))
+        parts.append(_table(("event", "kafka", "example"), iter(rows)))
+    parts += ["## Captures\n", "What patterns take out of a message; each is a column of `event`.\n"]
+    parts.append(_table(("capture", "type", "meaning"), iter((f"`{f.name}`", f.type, f.meaning) for f in catalogue.fields.values())))
+    parts += ["## Layouts\n", "How whole lines look; the layout is chosen for each record. `--layout` on ingest tells another.\n"]
+    known = layouts.packaged().layouts
+    parts.append(_table(("layout", "example"), iter((f"`{x.name}`", f"`` {_first_line(x)} ``") for x in known)))
+    return "\n".join(parts)
+
+
+def _first_line(layout: layouts.Layout) -> str:
+    line = layout.examples[0].line.split("\n")[0] if layout.examples else ""
+    return (line if len(line) <= 160 else line[:159] + "…").replace("`", "'")
+
+
+if __name__ == "__main__":
+    for file, text in pages().items():
+        (DOCS / file).write_text(text, encoding="utf-8")
+        print(DOCS / file)
