@@ -80,7 +80,7 @@ def markdown(tables_of: dict[str, list[Result]]) -> str:
         "bounds wider than 2 s it says too little and counts as wrong |",
         "| unknowable | points left out of that share: the process was frozen, or dead and not yet restarted, and the bounds are wide there, "
         "as they must be: silence does not tell which of the two |",
-        "| true overlaps | pairs of true spans of one task or partition in two processes that share 0.4 s or more, counted for each kind of claim |",
+        "| true overlaps | times of 0.4 s or more in which two processes of a group truly had threads of one task, or were assigned one partition |",
         "| verdicts | rows of `split_brain`, by kind and verdict |",
         "| false proved | proofs without a true overlap at that time (0.25 s allowed), or that call a time certain which was not |",
         "| false refuted | refutations of an overlap that truly lasted 0.4 s or more |",

@@ -4,19 +4,19 @@
 Plain Python over the simulator's own record of threads; it never sees a log line, and it shares nothing with the SQL.
 
 What a verdict may say (true times; a tolerance of a few milliseconds for times cut to milliseconds):
-- `proved`, kind thread: at some time of its window both workers had a thread of the task, and all through the time that it calls certain.
+- `proved`, kind thread: at some time of its window two runs of the task were there, and all through the time that it calls certain.
 - `proved`, kind work: at some time of its window user code could run in both: thread begun, not closed, process not frozen.
-- `refuted`: no time that both shared is answered by this alone, and none lies inside its own window.
+- `refuted`: the two runs that it is about, found by when their ownerships began, never were there together.
 `held` says only what was assigned, which is no overlap: it is not judged here.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from sim_worker import Run
 from sim_world import START
 from simulator import Simulated
 
@@ -53,11 +53,11 @@ def without(a: list[Interval], gone: list[Interval]) -> list[Interval]:
 
 @dataclass(frozen=True)
 class Shared:
-    """The time that two workers truly shared a task."""
+    """The time that two runs of one task truly shared: threads, and user code possibly and certainly in both."""
 
     task: str
-    a: str
-    b: str
+    a: Run
+    b: Run
     thread: tuple[Interval, ...]
     possible: tuple[Interval, ...]
     certain: tuple[Interval, ...]
@@ -68,28 +68,22 @@ class Truth:
 
     def __init__(self, played: Simulated) -> None:
         self.played = played
-        self.skew_ms = {path.split("/")[0]: p.skew_ms for path, p in played.logs.items()}
-        frozen = {path.split("/")[0]: p.freezes for path, p in played.logs.items()}
-        spans: dict[str, dict[tuple[str, str], list[Interval]]] = {k: defaultdict(list) for k in ("thread", "possible", "certain")}
-        for run in played.runs:
-            key = (run.worker, run.task)
-            for kind, end in (("thread", run.ended), ("possible", run.possibly), ("certain", run.surely)):
-                spans[kind][key].append((run.began, played.until if end is None else end))
-        self.spans = {
-            kind: {key: union(intervals) if kind == "thread" else without(union(intervals), frozen[key[0]]) for key, intervals in by_key.items()}
-            for kind, by_key in spans.items()
-        }
+        self.frozen = {path.split("/")[0]: p.freezes for path, p in played.logs.items()}
+        self.shared = [
+            Shared(a.task, a, b, *(tuple(both(self._span(a, kind), self._span(b, kind))) for kind in ("thread", "possible", "certain")))
+            for i, a in enumerate(played.runs)
+            for b in played.runs[i + 1 :]
+            if a.task == b.task
+        ]
 
-    def shared(self) -> list[Shared]:
-        """Each pair of workers and task of which both ever had a thread, with the time that they shared (perhaps none)."""
-        found = []
-        keys = sorted(self.spans["thread"], key=lambda k: (k[1], k[0]))
-        for i, (a, task) in enumerate(keys):
-            for b, other in keys[i + 1 :]:
-                if task == other:
-                    times = {k: tuple(both(self.spans[k][a, task], self.spans[k][b, task])) for k in self.spans}
-                    found.append(Shared(task, a, b, times["thread"], times["possible"], times["certain"]))
-        return found
+    def _span(self, run: Run, kind: str) -> list[Interval]:
+        end = {"thread": run.ended, "possible": run.possibly, "certain": run.surely}[kind]
+        span = [(run.began, self.played.until if end is None else end)]
+        return span if kind == "thread" else without(span, self.frozen[run.worker])
+
+    def between(self, task: str, a: str, b: str) -> list[Shared]:
+        """The pairs of runs of one task in two workers (or twice in one)."""
+        return [s for s in self.shared if s.task == task and {s.a.worker, s.b.worker} == {a, b}]
 
 
 def _ms(at: object, unknown: float, skew_ms: float) -> float:
@@ -114,43 +108,70 @@ def _holds(times: Iterable[Interval], low: float, high: float) -> bool:
     return any(start <= low + SLACK_MS and end >= high - SLACK_MS for start, end in times)
 
 
-def contradictions(truth: Truth, rows: list[Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float]) -> list[str]:
+def contradictions(
+    truth: Truth, rows: list[Row], ownerships: dict[str, Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float]
+) -> list[str]:
     """What the truth says against rows of `split_brain` of one history; empty when nothing.
 
     Args:
         truth: of the history.
         rows: of its group, resource_kind `task`.
+        ownerships: rows of `ownership` by their id.
         worker_of: process id to worker.
         reference_skew_ms: process id to how far the clock that its times are given in is ahead of true time.
     """
     found = []
-    shared = {(s.task, s.a, s.b): s for s in truth.shared()}
-    answers: dict[tuple[str, str, str, str], list[tuple[str, tuple[float, float, float, float]]]] = defaultdict(list)
     for row in rows:
-        a, b = sorted((worker_of[str(row["process_a"])], worker_of[str(row["process_b"])]))
-        task, kind, verdict = str(row["resource"]), str(row["kind"]), str(row["verdict"])
-        if kind == "held" or a == b:
+        a, b = worker_of[str(row["process_a"])], worker_of[str(row["process_b"])]
+        task, kind = str(row["resource"]), str(row["kind"])
+        pairs = truth.between(task, a, b)
+        skew_ms = reference_skew_ms[str(row["process_a"])]
+        if kind == "held":
             continue
-        times = window(row, reference_skew_ms[str(row["process_a"])])
-        answers[task, a, b, kind].append((verdict, times))
-        true = shared.get((task, a, b))
-        if verdict == "proved":
-            spans = () if true is None else true.thread if kind == "thread" else true.possible
-            from_lo, from_hi, to_lo, to_hi = times
+        if row["verdict"] == "proved":
+            spans = union(span for s in pairs for span in (s.thread if kind == "thread" else s.possible))
+            from_lo, from_hi, to_lo, to_hi = window(row, skew_ms)
             if not _touches(spans, from_lo, to_hi):
                 found.append(f"false proved {kind} of {task} by {a}, {b} [{from_lo:.0f}, {to_hi:.0f}]; truly {_words(spans)}")
             elif kind == "thread" and -NEVER < from_hi < to_lo < NEVER and not _holds(spans, from_hi, to_lo):
                 found.append(f"{kind} of {task} by {a}, {b} is not certain all through [{from_hi:.0f}, {to_lo:.0f}]; truly {_words(spans)}")
-    for (task, a, b), true in shared.items():
-        for kind, spans in (("thread", true.thread), ("work", true.certain)):
-            rows_of = answers.get((task, a, b, kind), [])
-            for start, end in spans:
-                if end - start > 2 * SLACK_MS and rows_of:
-                    shown = any(v != "refuted" and start <= w[3] + SLACK_MS and end >= w[0] - SLACK_MS for v, w in rows_of)
-                    inside = any(v == "refuted" and -NEVER < w[0] <= start and end <= w[3] < NEVER for v, w in rows_of)
-                    if inside or not shown:
-                        found.append(f"false refuted {kind} of {task} by {a}, {b}: truly {_words([(start, end)])}")
+        elif row["verdict"] == "refuted":
+            began = [_began(ownerships[str(row[side])], reference_skew_ms) for side in ("ownership_a", "ownership_b")]
+            for s in pairs:
+                if _is_of(began, s) and sum(end - start for start, end in s.thread) > 2 * SLACK_MS:
+                    found.append(f"false refuted {task} by {a}, {b}: truly {_words(s.thread)}")
     return found
+
+
+def unmentioned(truth: Truth, rows: list[Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float], at_least_ms: float) -> list[str]:
+    """True overlaps of two workers' threads, of some length, that no row proves or leaves undecided."""
+    found = []
+    for s in truth.shared:
+        for start, end in s.thread:
+            if s.a.worker != s.b.worker and end - start >= at_least_ms:
+                shown = any(
+                    row["verdict"] != "refuted"
+                    and row["resource"] == s.task
+                    and {worker_of[str(row["process_a"])], worker_of[str(row["process_b"])]} == {s.a.worker, s.b.worker}
+                    and _touches([(start, end)], *window(row, reference_skew_ms[str(row["process_a"])])[::3])
+                    for row in rows
+                )
+                found += [] if shown else [f"{s.task} by {s.a.worker}, {s.b.worker}: {_words([(start, end)])}"]
+    return found
+
+
+def _began(ownership: Row, reference_skew_ms: dict[str, float]) -> Interval:
+    skew_ms = reference_skew_ms[str(ownership["process_id"])]
+    return _ms(ownership["start_lo"], -NEVER, skew_ms), _ms(ownership["start_hi"], NEVER, skew_ms)
+
+
+def _is_of(began: list[Interval], s: Shared) -> bool:
+    """Whether two ownerships can only be these two runs; each run began within the bounds of its ownership."""
+
+    def fits(bounds: Interval, run: Run) -> bool:
+        return bounds[0] - SLACK_MS <= run.began <= bounds[1] + SLACK_MS
+
+    return (fits(began[0], s.a) and fits(began[1], s.b)) or (fits(began[0], s.b) and fits(began[1], s.a))
 
 
 def _words(spans: Iterable[Interval]) -> str:

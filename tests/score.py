@@ -33,8 +33,11 @@ from forensics import tables
 NEEDED = {
     "process": ["process_id", "reference_process_id"],
     "generation": ["group_id", "generation", "leader_member_id", "member_count"],
-    "ownership": ["resource_kind", "resource", "process_id", "start_lo", "start_hi", "stop_lo", "stop_hi"],
-    "split_brain": ["resource_kind", "resource", "process_a", "process_b", "kind", "from_lo", "from_hi", "to_lo", "to_hi", "verdict"],
+    "ownership": ["ownership_id", "resource_kind", "resource", "process_id", "start_lo", "start_hi", "stop_lo", "stop_hi"],
+    "split_brain": [
+        *("resource_kind", "resource", "process_a", "process_b", "kind", "verdict"),
+        *("from_lo", "from_hi", "to_lo", "to_hi", "ownership_a", "ownership_b"),
+    ],
     "clock_offset": ["process_id", "reference_process_id", "lo_ms", "hi_ms"],
 }
 RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )(?:Generation\{generationId=)?(?P<number>\d+)")
@@ -97,7 +100,7 @@ def score(recording: Recording, case: Path, withhold: str | None = None) -> Resu
     result.generations = score_generations(stored_generations(recording.path / "witness"), views["generation"], printed)
     if recording.knows_tasks:
         result.ownership = score_ownership(recording, views["ownership"], clock)
-    result.verdicts = score_split_brain(recording, views["split_brain"], clock)
+    result.verdicts = score_split_brain(recording, views["split_brain"], views["ownership"], clock)
     result.clocks, result.widest_ms = score_clocks(recording, views["clock_offset"])
     return result
 

@@ -57,10 +57,16 @@ def ownership(process, start, stop, skew=0.0, wide=0.0):
     return {"resource_kind": "task", "resource": "orders-0", "process_id": process, "start_lo": at(start, skew), "start_hi": at(start, skew)} | stops
 
 
+OWNED = [
+    {"ownership_id": "a", "resource_kind": "task", "resource": "orders-0", "process_id": "w1/connect.log", "start_lo": at(5), "start_hi": at(5)},
+    {"ownership_id": "b", "resource_kind": "task", "resource": "orders-0", "process_id": "w2/connect.log", "start_lo": at(20), "start_hi": at(20)},
+]
+
+
 def split(kind, verdict, start, end, skew=0.0):
     times = {"from_lo": at(start, skew), "from_hi": at(start, skew), "to_lo": at(end, skew), "to_hi": at(end, skew)}
     who = {"resource_kind": "task", "resource": "orders-0", "process_a": "w1/connect.log", "process_b": "w2/connect.log"}
-    return who | {"kind": kind, "verdict": verdict} | times
+    return who | {"kind": kind, "verdict": verdict, "ownership_a": "a", "ownership_b": "b"} | times
 
 
 def clock(recording, reference="broker-1/server.log"):
@@ -97,8 +103,8 @@ def test_faults_of_ownership_are_named(recording, rows, fault):
 
 def test_true_verdicts_are_right(recording):
     rows = [split("thread", "proved", 20, 33), split("work", "proved", 30, 32)]
-    found = score_split_brain(recording, rows, clock(recording))
-    assert (found.false_proved, found.false_refuted, found.missed, found.true_overlaps) == ([], [], [], 2)
+    found = score_split_brain(recording, rows, OWNED, clock(recording))
+    assert (found.false_proved, found.false_refuted, found.missed, found.true_overlaps) == ([], [], [], 1)
 
 
 @pytest.mark.parametrize(
@@ -110,21 +116,22 @@ def test_true_verdicts_are_right(recording):
     ],
 )
 def test_false_proof_is_caught(recording, row, words):
-    found = score_split_brain(recording, [row], clock(recording))
+    found = score_split_brain(recording, [row], OWNED, clock(recording))
     assert len(found.false_proved) == 1
     assert words in found.false_proved[0]
 
 
-def test_false_refutation_is_caught_unless_another_row_answers(recording):
-    lone = score_split_brain(recording, [split("work", "refuted", 40, 45)], clock(recording))
-    assert len(lone.false_refuted) == 1
-    answered = score_split_brain(recording, [split("work", "refuted", 40, 45), split("work", "undecided", 30, 33)], clock(recording))
-    assert answered.false_refuted == []
+def test_false_refutation_is_caught(recording):
+    found = score_split_brain(recording, [split("thread", "refuted", 40, 45)], OWNED, clock(recording))
+    assert len(found.false_refuted) == 1
+    other = [OWNED[0], OWNED[1] | {"start_lo": at(40), "start_hi": at(41)}]
+    assert score_split_brain(recording, [split("thread", "refuted", 40, 45)], other, clock(recording)).false_refuted == []
 
 
 def test_silence_is_missed(recording):
-    found = score_split_brain(recording, [], clock(recording))
-    assert len(found.missed) == 2
+    found = score_split_brain(recording, [], OWNED, clock(recording))
+    assert len(found.missed) == 1
+    assert score_split_brain(recording, [split("thread", "undecided", 20, 33)], OWNED, clock(recording)).missed == []
 
 
 def test_clocks(recording):

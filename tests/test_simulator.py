@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from histories import parse, random_history
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import Truth, both, contradictions, union, without
+from oracle import Truth, both, contradictions, union, unmentioned, without
 from sim_world import START
 from simulator import simulate
 
@@ -20,7 +22,7 @@ FROZEN = "tasks=b:2 seed=3 | w1+ w2+ 12s w2~15s 25s"
 def shared(line, kind="thread"):
     """The longest time, in seconds, for which two workers shared a task."""
     truth = Truth(simulate(parse(line)))
-    return max((end - start for s in truth.shared() for start, end in getattr(s, kind)), default=0) / 1000
+    return max((end - start for s in truth.shared if s.a.worker != s.b.worker for start, end in getattr(s, kind)), default=0) / 1000
 
 
 @pytest.mark.parametrize("word", ["w1*", "w1~", "12", "x1+", "w1+3s"])
@@ -115,31 +117,35 @@ def test_interval_arithmetic_against_single_moments(a, b):
     assert inside(without(union(a), b)) == inside(a) - inside(b)
 
 
-def row(kind, verdict, low, high):
-    from datetime import timedelta
+def at(ms):
+    return START + timedelta(milliseconds=ms)
 
-    at = [START + timedelta(milliseconds=x) for x in (low, low, high, high)]
-    return {
-        **dict(zip(("from_lo", "from_hi", "to_lo", "to_hi"), at, strict=True)),
-        **{"process_a": "w1", "process_b": "w2", "resource": "b0-0", "kind": kind, "verdict": verdict},
-    }
+
+def row(kind, verdict, low, high, **more):
+    times = {"from_lo": at(low), "from_hi": at(low), "to_lo": at(high), "to_hi": at(high)}
+    return times | {"process_a": "w1", "process_b": "w2", "kind": kind, "verdict": verdict, "ownership_a": "a", "ownership_b": "b"} | more
 
 
 def test_the_oracle_contradicts_what_is_false():
-    played = simulate(parse("2.3 tasks=b:2 seed=3 | w1+ w2+ 12s w2~15s 25s"))
-    truth = Truth(played)
-    (pair,) = [s for s in truth.shared() if s.thread]
+    truth = Truth(simulate(parse("2.3 tasks=b:2 seed=3 | w1+ w2+ 12s w2~15s 25s")))
+    (pair,) = [s for s in truth.shared if s.thread]
     (start, end), (work, _) = pair.thread[0], pair.possible[0]
+    owners = {
+        name: {"process_id": run.worker, "start_lo": at(run.began - 20), "start_hi": at(run.began + 20)}
+        for name, run in (("a", pair.a), ("b", pair.b))
+    }
     names, skews = {"w1": "w1", "w2": "w2"}, {"w1": 0.0, "w2": 0.0}
 
-    def said(*rows):
-        return contradictions(truth, [r | {"resource": pair.task} for r in rows], names, skews)
+    def said(*rows, ahead=0.0):
+        return contradictions(truth, [r | {"resource": pair.task} for r in rows], owners, names, skews | {"w1": ahead})
 
     assert said(row("thread", "proved", start, end), row("work", "proved", work, end)) == []
     assert said(row("thread", "undecided", start, end)) == []
     assert "false proved work" in said(row("work", "proved", start, work - 500))[0]
     assert "not certain" in said(row("thread", "proved", start - 5_000, end))[0]
-    assert "false refuted" in said(row("thread", "refuted", start - 1, end + 1))[0]
+    assert "false refuted" in said(row("thread", "refuted", start, end))[0]
     # Rows on another clock are moved by it.
-    ahead = contradictions(truth, [row("thread", "proved", start + 9_000, end + 9_000) | {"resource": pair.task}], names, {"w1": 9_000.0})
-    assert ahead == []
+    assert said(row("thread", "proved", start + 9_000, end + 9_000), ahead=9_000.0) == []
+    # What is only refuted, or not there, is not mentioned.
+    assert len(unmentioned(truth, [], names, skews, 1_000)) == 1
+    assert unmentioned(truth, [row("thread", "undecided", start, end, resource=pair.task)], names, skews, 1_000) == []

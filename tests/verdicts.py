@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 
 from closing import longest, working_spans
@@ -40,20 +40,24 @@ class Overlaps:
     """The true overlaps of a recording, by the kind of claim that they bear out or contradict."""
 
     def __init__(self, recording: Recording) -> None:
-        groups = {name: w.group for name, w in recording.workers.items()}
+        self.groups = {name: w.group for name, w in recording.workers.items()} | recording.consumers
         certain, possible = working_spans(recording)
-        threads = [Span(s.owner, s.resource, s.start_ms, s.end_ms, True, s.pid) for s in recording.thread_spans]
-        held, worked = overlaps(recording.holding_spans, recording.consumers), true_work_on_partitions(recording)
+        self.certain_work = overlaps(certain, self.groups)
+        self.spans = {"task": _merged(recording.thread_spans), "partition": recording.holding_spans}
+        threads, held = (overlaps(self.spans[k], self.groups) for k in ("task", "partition"))
         #: What a `proved` of (resource kind, kind) may rest on.
         self.bears_out = {
-            ("task", "thread"): overlaps(_merged(threads), groups),
-            ("task", "work"): overlaps(possible, groups),
+            ("task", "thread"): threads,
+            ("task", "work"): overlaps(possible, self.groups),
             ("partition", "held"): held,
             ("partition", "thread"): held,
-            ("partition", "work"): worked,
+            ("partition", "work"): true_work_on_partitions(recording),
         }
-        #: What a `refuted` of that kind must not contradict, and what must not go unmentioned.
-        self.must_show = self.bears_out | {("task", "work"): overlaps(certain, groups)}
+
+    def must_show(self, resource_kind: str) -> list[tuple[str, Overlap]]:
+        """What must not go unmentioned: threads there at once, holdings at once."""
+        kind = "thread" if resource_kind == "task" else "held"
+        return [(kind, o) for o in self.bears_out[resource_kind, kind]]
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -78,46 +82,80 @@ def _window(row: Row, clock: Clock) -> Window:
     )
 
 
-def score_split_brain(recording: Recording, rows: list[Row], clock: Clock) -> Verdicts:
-    """Holds every verdict against the truth, and every true overlap against the verdicts."""
+def score_split_brain(recording: Recording, rows: list[Row], ownerships: list[Row], clock: Clock) -> Verdicts:
+    """Holds every verdict against the truth, and every true overlap against the verdicts.
+
+    Args:
+        recording: with the truth.
+        rows: view `split_brain`.
+        ownerships: view `ownership`, by whose ids a refuted row says which two spans it is about.
+        clock: to true time.
+    """
     result, truth = Verdicts(), Overlaps(recording)
     names = [*recording.workers, *recording.consumers]
-    known = {"task"} if recording.knows_tasks else set()
-    known |= {"partition"} if recording.consumers else set()
-    answers: dict[tuple[str, str, str, str, str], list[tuple[str, Window]]] = defaultdict(list)
+    known = ({"task"} if recording.knows_tasks else set()) | ({"partition"} if recording.consumers else set())
+    owned = {row.get("ownership_id"): row for row in ownerships}
+    shown: list[tuple[str, str, str, str, str, Window]] = []
     for row in rows:
-        kind, resource_kind, verdict = str(row["kind"]), str(row["resource_kind"]), str(row["verdict"])
+        kind, resource_kind, verdict, resource = (str(row[c]) for c in ("kind", "resource_kind", "verdict", "resource"))
         result.counts[f"{kind} {verdict}"] += 1
         a, b = owner_of(row["process_a"], names), owner_of(row["process_b"], names)
-        if resource_kind not in known or (resource_kind, kind) not in truth.bears_out or not a or not b:
+        if resource_kind not in known or (resource_kind, kind) not in truth.bears_out or not a or not b or a == b:
             result.unjudged += 1
             continue
         window = _window(row, clock)
-        resource, (first, second) = str(row["resource"]), sorted((a, b))
-        answers[resource_kind, kind, resource, first, second].append((verdict, window))
+        a, b = sorted((a, b))
+        what = f"{kind} of {resource} by {a} and {b}"
+        if verdict != "refuted":
+            shown.append((resource_kind, kind, resource, a, b, window))
         if verdict == "proved":
-            fault = _unborne(window, _of(truth.bears_out[resource_kind, kind], resource, first, second))
+            fault = _unborne(window, _of(truth.bears_out[resource_kind, kind], resource, a, b), kind)
             if fault:
-                result.false_proved.append(f"{kind} of {resource} by {first} and {second}: {fault}")
-    for (resource_kind, kind), true in truth.must_show.items():
-        if resource_kind in known and kind != "held" and (resource_kind, kind) != ("partition", "thread"):
-            _check_shown(recording, (resource_kind, kind), true, answers, result)
-    if "partition" in known:
-        _check_shown(recording, ("partition", "held"), truth.must_show["partition", "held"], answers, result)
+                result.false_proved.append(f"{what}: {fault}")
+        elif verdict == "refuted":
+            pair = [owned.get(row.get(side)) for side in ("ownership_a", "ownership_b")]
+            if all(pair):
+                spans = _spans_of([p for p in pair if p], truth.spans[resource_kind], resource, names, clock)
+                together = overlaps(spans, truth.groups)
+                if kind == "work":
+                    there = _of(truth.certain_work, resource, a, b)
+                    together = [o for o in there if any(t.from_ms <= o.from_ms and o.to_ms <= t.to_ms for t in together)]
+                if longest(together) >= SEEN_MS:
+                    result.false_refuted.append(f"{what}: truly together for {longest(together)} ms")
+            else:
+                result.unjudged += 1
+    for resource_kind in known:
+        for kind, overlap in truth.must_show(resource_kind):
+            _check_shown(recording, resource_kind, kind, overlap, shown, result)
     return result
+
+
+def _spans_of(pair: list[Row], spans: list[Span], resource: str, names: list[str], clock: Clock) -> list[Span]:
+    """The true spans that two ownerships are about: those that began within their bounds. Nothing, when one is not found."""
+    found = []
+    for row in pair:
+        owner = owner_of(row["process_id"], names)
+        low = clock.true_ms(row["process_id"], row["start_lo"], -INFINITE) - EDGE_MS
+        high = clock.true_ms(row["process_id"], row["start_hi"], INFINITE) + EDGE_MS + SAMPLE_MS
+        mine = [s for s in spans if (s.owner, s.resource) == (owner, resource) and low <= s.start_ms <= high]
+        if len(mine) != 1:
+            return []
+        found += mine
+    return found
 
 
 def _of(true: list[Overlap], resource: str, a: str, b: str) -> list[Overlap]:
     return [o for o in true if (o.resource, o.owner_a, o.owner_b) == (resource, a, b)]
 
 
-def _unborne(window: Window, true: list[Overlap]) -> str | None:
+def _unborne(window: Window, true: list[Overlap], kind: str) -> str | None:
     """Why a proof is not borne out: nothing overlaps there, or not all through the time that it calls certain."""
     from_lo, from_hi, to_lo, to_hi = window
     touching = [o for o in true if o.from_ms - SAMPLE_MS < to_hi + EDGE_MS and o.to_ms > from_lo - EDGE_MS]
     if not touching:
         return f"no true overlap then{f' (elsewhere {longest(true)} ms)' if true else ''}"
-    if from_hi + EDGE_MS < to_lo - EDGE_MS and to_lo < INFINITE:
+    # Work is certain at two signs of it; between them a process may have been frozen.
+    if kind != "work" and from_hi + EDGE_MS < to_lo - EDGE_MS and to_lo < INFINITE:
         inside = any(o.from_ms - SAMPLE_MS <= from_hi + EDGE_MS and o.to_ms + SAMPLE_MS >= to_lo - EDGE_MS for o in touching)
         if not inside:
             return f"certain for {to_lo - from_hi:.0f} ms, truly {longest(touching)} ms"
@@ -125,28 +163,16 @@ def _unborne(window: Window, true: list[Overlap]) -> str | None:
 
 
 def _check_shown(
-    recording: Recording,
-    kinds: tuple[str, str],
-    true: list[Overlap],
-    answers: dict[tuple[str, str, str, str, str], list[tuple[str, Window]]],
-    result: Verdicts,
+    recording: Recording, resource_kind: str, kind: str, overlap: Overlap, shown: list[tuple[str, str, str, str, str, Window]], result: Verdicts
 ) -> None:
-    for overlap in true:
-        if overlap.length_ms < SEEN_MS:
-            continue
+    """A true overlap is shown by a row of any kind that proves it or leaves it undecided: kinds differ in strength, not in time."""
+    if overlap.length_ms >= SEEN_MS:
         result.true_overlaps += 1
-        rows = answers.get((*kinds, overlap.resource, overlap.owner_a, overlap.owner_b), [])
-        shown = [v for v, w in rows if v != "refuted" and overlap.from_ms < w[3] + EDGE_MS and overlap.to_ms > w[0] - EDGE_MS]
-        denied = [w for v, w in rows if v == "refuted" and _covers(w, overlap)]
+    if overlap.length_ms >= MISSED_MS and not any(
+        (k, r, a, b) == (resource_kind, overlap.resource, overlap.owner_a, overlap.owner_b)
+        and overlap.from_ms < w[3] + EDGE_MS
+        and overlap.to_ms > w[0] - EDGE_MS
+        for k, _, r, a, b, w in shown
+    ):
         at = f"{(overlap.from_ms - recording.start_ms) / 1000:.1f} s"
-        what = f"{kinds[1]} of {overlap.resource} by {overlap.owner_a} and {overlap.owner_b} from {at} for {overlap.length_ms} ms"
-        if denied or (not shown and any(v == "refuted" for v, _ in rows)):
-            result.false_refuted.append(what)
-        elif not shown and overlap.length_ms >= MISSED_MS:
-            result.missed.append(what)
-
-
-def _covers(window: Window, overlap: Overlap) -> bool:
-    """Whether a refuted row's own window holds a whole overlap: it then says that this very time was not shared."""
-    from_lo, _, _, to_hi = window
-    return -INFINITE < from_lo <= overlap.from_ms and overlap.to_ms <= to_hi < INFINITE
+        result.missed.append(f"{kind} of {overlap.resource} by {overlap.owner_a} and {overlap.owner_b} from {at} for {overlap.length_ms} ms")
