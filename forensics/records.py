@@ -283,7 +283,7 @@ def read_records(content: bytes, reader: RecordReader, unfit: Callable[[int, int
 
     offset, latest = 0, None
     for number, raw in enumerate(_lines(content), 1):
-        line = reader.unwrap(decode(raw))
+        line = reader.unwrap(decode(raw[:MOST_RECORD_BYTES]))
         start = reader.start(line)
         key = line.source
         if start is None and line.wrapped and reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):

@@ -1,0 +1,227 @@
+"""A text to rows, a few megabytes at a time: the quick reading of `records`, for logs that are read as they stand.
+
+Lines are places in a buffer. `heads` finds first lines; what is relevant is decided by the tail's logger, else by the names and literals of the
+catalogue; only relevant records are touched one by one. Memory is bounded by the chunk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from forensics.contents import Readable
+from forensics.heads import HeadFinder, Heads, binary_array
+from forensics.layouts import Layouts
+from forensics.records import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
+from forensics.rows import RowBuilder
+from forensics.shapes import NO_TAIL, NO_TIME, Buffer, Flags, Ints, Tail, Tails
+from forensics.counts import Statistics
+from forensics.timestamps import Zone
+
+CHUNK = 8 << 20
+BEYOND = 256 << 10
+MOST_ROWS = 16_384
+_DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
+
+
+class ColumnReader:
+    """Reads a text, or a range of one.
+
+    Args:
+        layouts: layouts to try.
+        reader: the slow reader, for single records.
+        zone: by which times without an offset are read.
+        rows: takes relevant records.
+        statistics: takes note of all.
+    """
+
+    def __init__(self, layouts: Layouts, reader: RecordReader, zone: Zone, rows: RowBuilder, statistics: Statistics) -> None:
+        self._layouts, self._reader, self._rows, self._statistics = layouts, reader, rows, statistics
+        self._finder = HeadFinder(layouts, reader, zone)
+        self._tails = Tails(self._understand)
+        names = sorted(rows.recogniser.interesting_loggers)
+        self._names = _DELIMITED.format("|".join(map(re.escape, names)))
+        literals = sorted(rows.recogniser.literals)
+        self._names_or_literals = "|".join([self._names, *map(re.escape, literals)])
+        candidates = layouts.candidates(reader.profile.untimed)
+        #: Layouts in which a record without a logger's name cannot be: all others are also searched for literals.
+        self._named = np.array([*("(?P<logger>" in x.head and "(?P<logger>" not in "".join(x.tails) for x in candidates), False], bool)
+
+    def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[pa.RecordBatch]:
+        """Rows of the records that begin from `start` to before `end`.
+
+        Args:
+            stream: gives the text from `start` on, which begins a line.
+            start: place of its first byte in the whole text.
+            end: None for the end of the text.
+            first_line: number of its first line.
+            before: where the record begins that is open at `start`, None when there is none.
+
+        Yields:
+            Batches of bounded size.
+        """
+        held, at, line = b"", start, first_line
+        for place, data, whole in _segments(stream, start, end):
+            at = at if held else place
+            buffer = Buffer(held + data)
+            starts, breaks = buffer.lines()
+            ends = _text_ends(buffer, starts, breaks)
+            heads = self._finder.find(buffer, starts, ends)
+            limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
+            owned = int(np.searchsorted(heads.lines, limit))
+            first = int(heads.lines[0]) if len(heads.lines) else len(starts)
+            self._see_unfit(buffer, starts, ends, 0, min(first, limit), at, line, before)
+            complete = owned
+            if owned == len(heads.lines) and owned and whole and buffer.size - int(starts[heads.lines[-1]]) < MOST_RECORD_BYTES:
+                complete -= 1  # its end may be in the next segment
+            upto = int(heads.lines[complete]) if complete < len(heads.lines) else len(starts)
+            yield from self._records(buffer, starts, ends, heads, complete, upto, at, line, limit)
+            self._statistics.lines += min(upto, limit)
+            if owned < len(heads.lines):
+                return
+            if complete < owned:
+                held, line, at = buffer.slice(int(starts[upto]), buffer.size), line + upto, at + int(starts[upto])
+            else:
+                before = at + int(starts[heads.lines[owned - 1]]) if owned else before
+                held, line = b"", line + len(starts)
+                if end is not None and at + buffer.size >= end:
+                    return
+        if held:
+            yield from self._last(held, at, line, end)
+
+    def _last(self, held: bytes, at: int, line: int, end: int | None) -> Iterator[pa.RecordBatch]:
+        """The record that is open at the end of the text."""
+        buffer = Buffer(held)
+        starts, breaks = buffer.lines()
+        ends = _text_ends(buffer, starts, breaks)
+        heads = self._finder.find(buffer, starts, ends)
+        limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
+        yield from self._records(buffer, starts, ends, heads, len(heads.lines), len(starts), at, line, limit)
+        self._statistics.lines += limit
+
+    def _records(
+        self, buffer: Buffer, starts: Ints, ends: Ints, heads: Heads, count: int, upto: int, at: int, line: int, limit: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The first `count` records, which end before line `upto`."""
+        if not count:
+            return
+        firsts = heads.lines[:count]
+        lasts = np.append(heads.lines[1:count], upto)
+        begins = starts[firsts]
+        stops = np.append(starts, buffer.size)[lasts]
+        for i in np.flatnonzero(stops - begins > MOST_RECORD_BYTES):
+            lasts[i] = max(int(np.searchsorted(starts, begins[i] + MOST_RECORD_BYTES)), int(firsts[i]) + 1)
+            stop = int(np.append(starts, buffer.size)[lasts[i]])
+            next_ = int(heads.lines[i + 1]) if i + 1 < count else upto
+            self._see_unfit(buffer, starts, ends, int(lasts[i]), min(next_, limit), at, line, None)
+            stops[i] = stop
+        self._statistics.records += count
+        self._statistics.see_times(heads.times[:count])
+        for index, number in zip(*np.unique(heads.layouts[:count], return_counts=True), strict=True):
+            self._statistics.layouts[self._finder.names[index]] += int(number)
+        tails = np.full(count, -1, np.int64)
+        relevant = np.zeros(count, bool)
+        fixed = np.flatnonzero(heads.shapes[:count] >= 0)
+        if len(fixed):
+            tails[fixed] = self._tails.classify(buffer, starts[firsts[fixed]], ends[firsts[fixed]])
+            relevant[fixed] = self._tails.interesting(tails[fixed])
+            fixed = fixed[~self._tails.missing(tails[fixed])]
+        others = np.setdiff1d(np.arange(count), fixed, assume_unique=True)
+        relevant[others] = self._search(buffer, begins, stops, others, self._named[heads.layouts[others]])
+        for i in np.flatnonzero(relevant):
+            time = int(heads.times[i])
+            begin, stop = int(begins[i]), int(stops[i])
+            first = int(firsts[i])
+            raw = buffer.slice(begin, min(stop, begin + MOST_RECORD_BYTES))
+            tail = self._tails.found[tails[i]] if tails[i] >= 0 else NO_TAIL
+            if tail.size and lasts[i] - first == 1:
+                shape = self._finder.shapes[heads.shapes[i]]
+                text = decode(buffer.slice(begin + shape.end, int(ends[first]) - tail.size)).rstrip()
+                record = Record("", None, shape.level, tail.thread, tail.logger, tail.source_line, None, text)
+                resolution = shape.resolution_ms
+            else:
+                lines = [decode(x[:MOST_RECORD_BYTES]) for x in raw.removesuffix(b"\n").split(b"\n")]
+                start = self._reader.start(Line(lines[0]))
+                if start is None:
+                    continue
+                record = self._reader.finish(start, lines)
+                resolution = record.moment.resolution_ms if record.moment else 1
+            self._rows.add(record, raw, at + begin, line + first, None if time == NO_TIME else time, resolution, None)
+            if len(self._rows) >= MOST_ROWS:
+                yield self._rows.take()
+
+    def _search(self, buffer: Buffer, begins: Ints, stops: Ints, which: Ints, named: Flags) -> Flags:
+        """Whether some records hold a name or literal of the catalogue."""
+        found = np.zeros(len(which), bool)
+        if not len(which):
+            return found
+        array = binary_array(buffer, begins)
+        for mask, pattern in ((named, self._names), (~named, self._names_or_literals)):
+            places = np.flatnonzero(mask)
+            if len(places):
+                found[places] = pc.match_substring_regex(array.take(pa.array(which[places])), pattern).to_numpy(zero_copy_only=False)
+        return found
+
+    def _see_unfit(self, buffer: Buffer, starts: Ints, ends: Ints, begin: int, stop: int, at: int, line: int, before: int | None) -> None:
+        """Takes note of lines that no record can claim."""
+        for i in range(begin, stop):
+            if before is not None and at + int(starts[i]) - before < MOST_RECORD_BYTES:
+                continue
+            raw = buffer.slice(int(starts[i]), int(ends[i]))
+            if decode(raw).strip():
+                self._statistics.see_unfit(line + i, raw)
+
+    def _understand(self, line: str) -> Tail:
+        """The tail of a line of the fixed layout."""
+        layout = self._finder.fixed
+        match = self._layouts.find_tail(layout, line) if layout else None
+        if match is None:
+            return NO_TAIL
+        found = match.groupdict()
+        number = found.get("line")
+        logger = found.get("logger")
+        return Tail(
+            len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
+            found.get("thread"), self._rows.recogniser.is_interesting(logger),
+        )  # fmt: skip
+
+
+def _segments(stream: Readable, start: int, end: int | None) -> Iterator[tuple[int, bytes, bool]]:
+    """Whole lines by the chunk: place, bytes, and False when a line without end was cut there. After `end` chunks are small."""
+    held, at = b"", start
+    while True:
+        left = None if end is None else end - at - len(held)
+        data = stream.read(CHUNK if left is None else min(CHUNK, left) if left > 0 else BEYOND)
+        if not data:
+            if held:
+                yield at, held, True
+            return
+        held = held + data if held else data
+        cut = held.rfind(b"\n") + 1
+        if cut:
+            yield at, held[:cut], True
+            at, held = at + cut, held[cut:]
+        elif len(held) > MOST_RECORD_BYTES:
+            yield at, held[:MOST_RECORD_BYTES], False
+            at += len(held)
+            held = b""
+            while data := stream.read(CHUNK):
+                cut = data.find(b"\n") + 1
+                at += cut or len(data)
+                if cut:
+                    held = data[cut:]
+                    break
+
+
+def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:
+    """Ends of lines without carriage returns; of endless lines only so much as a record may have."""
+    ends = np.minimum(breaks, starts + MOST_RECORD_BYTES)
+    while True:
+        returns = (ends > starts) & (buffer.at(np.maximum(ends - 1, 0)) == 13)
+        if not returns.any():
+            return ends
+        ends = ends - returns

@@ -1,0 +1,61 @@
+"""What a range of a text held: counts, times, silences, and the first line that nobody could read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from forensics.records import decode
+from forensics.rows import MOST_TEXT
+from forensics.shapes import NO_TIME, Ints
+from forensics.timestamps import SECOND
+
+GAP_US = 30 * SECOND
+
+
+@dataclass
+class Statistics:
+    """Counts of one range; see `schema.RANGE` for the meaning of each."""
+
+    lines: int = 0
+    records: int = 0
+    unfit: int = 0
+    unfit_line: int | None = None
+    unfit_text: str | None = None
+    layouts: Counter[str] = field(default_factory=Counter)
+    first: int | None = None
+    last: int | None = None
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    _before: int | None = None
+
+    def see_times(self, times: Ints) -> None:
+        """Takes note of the times of records, in order of lines; `NO_TIME` is left out."""
+        times = times[times != NO_TIME]
+        if not len(times):
+            return
+        low, high = int(times.min()), int(times.max())
+        self.first = low if self.first is None else min(self.first, low)
+        self.last = high if self.last is None else max(self.last, high)
+        if self._before is not None:
+            times = np.concatenate([np.array([self._before], np.int64), times])
+        self._before = int(times[-1])
+        for i in np.flatnonzero(np.abs(np.diff(times)) > GAP_US):
+            pair = int(times[i]), int(times[i + 1])
+            self.gaps.append((min(pair), max(pair)))
+
+    def see_unfit(self, line: int, raw: bytes) -> None:
+        """Takes note of a line that belongs to no record."""
+        if self.unfit == 0:
+            self.unfit_line, self.unfit_text = line, decode(raw[: 4 * MOST_TEXT])[:MOST_TEXT]
+        self.unfit += 1
+
+    def to_json(self, start: int, end: int, events: int, unrecognised: int) -> str:
+        """The row of the range, as `tables` reads it."""
+        return json.dumps({
+            "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "unrecognised": unrecognised,
+            "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": dict(self.layouts),
+            "first_ts": self.first, "last_ts": self.last, "gaps": self.gaps,
+        })  # fmt: skip

@@ -1,0 +1,208 @@
+"""Which lines of a buffer begin a record, by which layout, and at what time: `records.RecordReader.start` for all lines at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from forensics.layouts import JSON_LAYOUT, Layout, Layouts
+from forensics.records import Line, RecordReader, decode, utc
+from forensics.shapes import MOST_SHAPE_BYTES, NO_TIME, PAD, Buffer, Ints, Shape
+from forensics.timestamps import TimeFormat, Zone
+
+_MOST_SHAPES = 16
+_ANY_TIME = TimeFormat("ANY")
+_FIXED = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}.*+?|^$])*")
+_FIELD = re.compile(r"\(\?P<(?:ts|level)>(?:[^()]|\([^()]*\))*\)")
+
+
+@dataclass(slots=True)
+class Heads:
+    """First lines of records.
+
+    Attributes:
+        lines: their indexes among all lines.
+        layouts: index into `HeadFinder.names` of each.
+        shapes: index into `HeadFinder.shapes` of each that is of the fixed layout, -1 for others.
+        times: microseconds UTC, or `NO_TIME`.
+    """
+
+    lines: Ints
+    layouts: Ints
+    shapes: Ints
+    times: Ints
+
+
+class HeadFinder:
+    """Finds first lines.
+
+    Args:
+        layouts: layouts to try.
+        reader: the slow reader of single lines.
+        zone: by which times without an offset are read.
+
+    Attributes:
+        names: names of layouts, by index.
+        shapes: learned beginnings of the fixed layout: the one whose head is nothing but literal text, a time and a level, and that no layout
+            before it could claim.
+    """
+
+    def __init__(self, layouts: Layouts, reader: RecordReader, zone: Zone) -> None:
+        self._layouts, self._reader, self._zone = layouts, reader, zone
+        untimed = reader.profile.untimed
+        self._candidates = layouts.candidates(untimed)
+        self.names = [*(x.name for x in self._candidates), JSON_LAYOUT]
+        self._json = len(self._candidates) if reader.profile.json == "record" else -1
+        self._fixed = _fixed_layout(self._candidates)
+        self._any = "^(?:" + "|".join(_for_bytes(x.bare_head) for x in self._candidates) + ")"
+        self._each = ["^(?:" + _for_bytes(x.bare_head) + ")" for x in self._candidates]
+        self.shapes: list[Shape] = []
+        self._times: dict[int, list[Shape]] = {}
+
+    @property
+    def fixed(self) -> Layout | None:
+        """The layout of `shapes`."""
+        return None if self._fixed < 0 else self._candidates[self._fixed]
+
+    def find(self, buffer: Buffer, starts: Ints, ends: Ints) -> Heads:
+        """First lines among the lines of a buffer.
+
+        Args:
+            buffer: the bytes.
+            starts, ends: of lines, without line breaks.
+        """
+        layout = np.full(len(starts), -1, np.int64)
+        shape = np.full(len(starts), -1, np.int64)
+        times = np.full(len(starts), NO_TIME, np.int64)
+        rest = np.arange(len(starts))
+        if self._json >= 0:
+            objects = (ends > starts) & (buffer.at(starts) == 0x7B) & (buffer.at(np.maximum(ends - 1, 0)) == 0x7D)
+            layout[objects] = self._json
+            rest = rest[~objects]
+        for index in range(len(self.shapes)):
+            rest = self._take(index, rest, buffer, starts, ends, layout, shape)
+        rest = self._matching(buffer, rest, starts, self._any)
+        while self._fixed >= 0 and len(rest) and len(self.shapes) < _MOST_SHAPES:
+            of_fixed = self._matching(buffer, rest, starts, self._each[self._fixed])
+            if not len(of_fixed) or not self._learn_fixed(buffer.slice(int(starts[of_fixed[0]]), int(ends[of_fixed[0]]))):
+                break
+            rest = self._take(len(self.shapes) - 1, rest, buffer, starts, ends, layout, shape)
+        for index, pattern in enumerate(self._each):
+            if not len(rest):
+                break
+            mine = self._matching(buffer, rest, starts, pattern)
+            layout[mine] = index
+            rest = np.setdiff1d(rest, mine, assume_unique=True)
+        for index, one in enumerate(self.shapes):
+            mine = np.flatnonzero(shape == index)
+            times[mine] = one.times(buffer, starts[mine], self._zone)
+        for index in np.unique(layout[(layout >= 0) & (shape < 0)]):
+            mine = np.flatnonzero((layout == index) & (shape < 0))
+            times[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
+        lines = np.flatnonzero(layout >= 0)
+        return Heads(lines, layout[lines], shape[lines], times[lines])
+
+    def _take(self, index: int, rest: Ints, buffer: Buffer, starts: Ints, ends: Ints, layout: Ints, shape: Ints) -> Ints:
+        fits = self.shapes[index].fits(buffer, starts[rest], ends[rest])
+        layout[rest[fits]] = self._fixed
+        shape[rest[fits]] = index
+        return rest[~fits]
+
+    @staticmethod
+    def _matching(buffer: Buffer, lines: Ints, starts: Ints, pattern: str) -> Ints:
+        """Those of some lines that match a regular expression."""
+        if not len(lines):
+            return lines
+        array = binary_array(buffer, starts).take(pa.array(lines)) if len(lines) < len(starts) else binary_array(buffer, starts)
+        return lines[pc.match_substring_regex(array, pattern).to_numpy(zero_copy_only=False)]
+
+    def _learn_fixed(self, line: bytes) -> bool:
+        """Learns the beginning of a line of the fixed layout; False when it cannot be compared byte by byte."""
+        found = self._layouts.find(decode(line), self._reader.profile.untimed)
+        if found is None or found[0] is not self.fixed or found[0].time is None:
+            return False
+        layout, match = found
+        moment = found[0].time.read(match["ts"])
+        if moment is None or moment.second_at < 0 or match.end() > MOST_SHAPE_BYTES or not match[0].isascii() or not line.startswith(match[0].encode()):
+            return False
+        level = match.groupdict().get("level")
+        self.shapes.append(Shape(line, (0, match.end()), match.span("ts"), moment, found[0].time.read, level.strip() if level else None))
+        return True
+
+    def _other_times(self, index: int, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
+        """Times of lines of any other layout: by learned places, else one by one."""
+        times = np.full(len(starts), NO_TIME, np.int64)
+        shapes = self._times.setdefault(index, [])
+        rest = np.arange(len(starts))
+        for shape in shapes:
+            fits = shape.fits(buffer, starts[rest], ends[rest])
+            times[rest[fits]] = shape.times(buffer, starts[rest[fits]], self._zone)
+            rest = rest[~fits]
+        while len(rest):
+            start, end = int(starts[rest[0]]), int(ends[rest[0]])
+            line = buffer.slice(start, end)
+            known = len(shapes)
+            times[rest[0]] = self._one_time(index, line, shapes)
+            rest = rest[1:]
+            if len(shapes) > known:
+                fits = shapes[-1].fits(buffer, starts[rest], ends[rest])
+                times[rest[fits]] = shapes[-1].times(buffer, starts[rest[fits]], self._zone)
+                rest = rest[~fits]
+        return times
+
+    def _one_time(self, index: int, raw: bytes, shapes: list[Shape]) -> int:
+        """The slow reader's time of one line; learns where it stands."""
+        text = decode(raw)
+        start = self._reader.start(Line(text))
+        if start is None:
+            return NO_TIME
+        moment = self._reader.finish(start, [text]).moment
+        time = utc(moment, self._zone)
+        if moment is None or time is None or moment.second_at < 0 or len(shapes) >= _MOST_SHAPES:
+            return NO_TIME if time is None else time
+        if isinstance(start, tuple):
+            begin, stop = start[1].span("ts")
+            span, read = (begin, stop), start[0].time.read if start[0].time else _ANY_TIME.read
+        else:
+            value = str(self._layouts.keys.get("time", start))
+            begin, read = text.find(value), _ANY_TIME.read
+            stop = begin + len(value)
+            span = (0, stop)
+        if begin >= 0 and span[1] - span[0] <= MOST_SHAPE_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
+            shapes.append(Shape(raw, span, (begin, stop), moment, read, None))
+        return time
+
+
+def binary_array(buffer: Buffer, starts: Ints) -> pa.LargeBinaryArray:
+    """Pieces of a buffer as an Arrow array, without a copy: each goes to the beginning of the next, the last to the end."""
+    offsets = np.append(starts, buffer.size) + PAD
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(buffer.padded)])
+
+
+def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
+    """Index of the first layout whose lines all begin alike, if no layout before it can begin so; -1 when there is none."""
+    begun: list[str] = []
+    for index, layout in enumerate(candidates):
+        first = _first_literal(layout.head)
+        plain = _FIELD.sub("", layout.head)
+        if layout.time and layout.time.dated and not layout.whole and _FIXED.fullmatch(plain) and first and first not in begun and "" not in begun:
+            return index
+        begun.append(first)
+    return -1
+
+
+def _first_literal(pattern: str) -> str:
+    """The character that every match begins with, empty when there is no such."""
+    if pattern[:1] == "\\" and pattern[1:2] and not pattern[1].isalnum():
+        return "" if pattern[2:3] in ("?", "*", "{") else pattern[1]
+    plain = pattern[:1].isalnum() or pattern[:1] in "%\"' "
+    return pattern[0] if pattern and plain and pattern[1:2] not in ("?", "*", "{", "|") and "|" not in _FIELD.sub("", pattern) else ""
+
+
+def _for_bytes(pattern: str) -> str:
+    """The pattern for lines that still have their line break."""
+    return pattern[:-1] + "[\r\n]*$" if pattern.endswith("$") else pattern

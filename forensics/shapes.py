@@ -1,0 +1,256 @@
+"""Many lines at once: where lines begin, which of them have the same fixed head, what their times are, and which logger their tails name.
+
+A log repeats itself. A *shape* is learned from one line that the slow reader understood (`[dddd-dd-dd dd:dd:dd,ddd] INFO `) and then compared
+with all lines in a few steps of eight bytes; a *tail* (` (org.apache.kafka.clients.Metadata:279)`) is understood once and recognised by a hash.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forensics.timestamps import SECOND, Moment, Zone
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+NO_TIME = np.iinfo(np.int64).min
+#: Bytes that must be readable behind a buffer, and before it.
+PAD = 128
+MOST_SHAPE_BYTES = 64
+_TAIL_WORDS = 4
+_TAIL_BYTES = 8 * _TAIL_WORDS
+_HIGH, _LOW, _SIX, _CARRY = 0xF0, 0x0F, 0x06, 0x10
+
+
+class Buffer:
+    """Bytes with room on both sides, as bytes and as unaligned words.
+
+    Args:
+        data: bytes of whole lines.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.padded = b"".join((bytes(PAD), data, bytes(PAD)))
+        self.size = len(data)
+        self.bytes = np.frombuffer(self.padded, np.uint8)
+        self._words: Words = np.ndarray(shape=(len(self.padded) - 7,), dtype="<u8", buffer=self.padded, strides=(1,))
+
+    def words(self, at: Ints) -> Words:
+        """The eight bytes at each place (counted from the data's first byte)."""
+        return self._words[at + PAD]
+
+    def at(self, places: Ints) -> npt.NDArray[np.uint8]:
+        """The byte at each place."""
+        return self.bytes[places + PAD]
+
+    def slice(self, start: int, end: int) -> bytes:
+        """Bytes from start to end."""
+        return self.padded[start + PAD : end + PAD]
+
+    def lines(self) -> tuple[Ints, Ints]:
+        """First byte of each line, and first byte after it without its line break."""
+        breaks = np.flatnonzero(self.bytes[PAD : PAD + self.size] == 10)
+        if self.size and (not len(breaks) or breaks[-1] != self.size - 1):
+            breaks = np.append(breaks, self.size)
+        starts = np.empty_like(breaks)
+        if len(breaks):
+            starts[0] = 0
+            starts[1:] = breaks[:-1] + 1
+        return starts, breaks
+
+
+class Shape:
+    """The fixed beginning of lines, learned from one of them.
+
+    Args:
+        line: the line's bytes.
+        span: the part that must be equal, digits of the time excepted.
+        time: the part that is the time.
+        moment: the time as read.
+        read: reads such a time.
+        level: level that the span includes.
+    """
+
+    def __init__(self, line: bytes, span: tuple[int, int], time: tuple[int, int], moment: Moment, read: Callable[[str], Moment | None], level: str | None) -> None:
+        self.start, self.end = span
+        self.level, self.resolution_ms = level, moment.resolution_ms
+        self._time, self._read = time, read
+        self._second = time[0] + moment.second_at
+        self._fraction = (time[0] + moment.fraction[0], moment.fraction[1])
+        self._bases: dict[bytes, int] = {}
+        size = 8 * -(-(self.end - self.start) // 8)
+        literal, digit, key = bytearray(size), bytearray(size), bytearray(size)
+        for i in range(self.end - self.start):
+            place = i + self.start
+            timed = time[0] <= place < time[1]
+            if timed and 48 <= line[place] <= 57:
+                digit[i] = 0xFF
+            else:
+                literal[i] = 0xFF
+            changes = self._second <= place < self._second + 2 or self._fraction[0] <= place < self._fraction[0] + self._fraction[1]
+            if timed and not changes:
+                key[i] = 0xFF
+        text = line[self.start : self.end].ljust(size, b"\0")
+        self._mask = _as_words(bytes(a | (b & _HIGH) for a, b in zip(literal, digit, strict=True)))
+        self._want = _as_words(bytes((t & a) | (0x30 & b) for t, a, b in zip(text, literal, digit, strict=True)))
+        self._low = _as_words(bytes(b & _LOW for b in digit))
+        self._six = _as_words(bytes(b & _SIX for b in digit))
+        self._carry = _as_words(bytes(b & _CARRY for b in digit))
+        self._key = _as_words(bytes(key))
+
+    def fits(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
+        """Which lines have this beginning."""
+        fits: Flags = starts + self.end <= ends
+        for i in range(len(self._mask)):
+            words = buffer.words(starts + (self.start + 8 * i))
+            fits &= (words & self._mask[i]) == self._want[i]
+            if self._low[i]:
+                fits &= ((words & self._low[i]) + self._six[i]) & self._carry[i] == 0
+        return fits
+
+    def times(self, buffer: Buffer, starts: Ints, zone: Zone) -> Ints:
+        """Microseconds since 1970 in UTC of lines that fit; `NO_TIME` where the digits are no time."""
+        count = len(starts)
+        if not count:
+            return np.empty(0, np.int64)
+        keys = np.stack([buffer.words(starts + (self.start + 8 * i)) & self._key[i] for i in range(len(self._key)) if self._key[i]], axis=1)
+        new = np.empty(count, bool)
+        new[0] = True
+        np.any(keys[1:] != keys[:-1], axis=1, out=new[1:])
+        firsts = np.flatnonzero(new)
+        bases = np.fromiter((self._base(keys[f].tobytes(), buffer, int(starts[f]), zone) for f in firsts), np.int64, len(firsts))
+        base = bases[np.cumsum(new) - 1]
+        seconds = self._number(buffer, starts, self._second, 2)
+        digits = min(self._fraction[1], 6)
+        micros = self._number(buffer, starts, self._fraction[0], digits) * 10 ** (6 - digits) if digits else 0
+        return np.where((base == NO_TIME) | (seconds > 60), NO_TIME, base + seconds * SECOND + micros)
+
+    def _base(self, key: bytes, buffer: Buffer, start: int, zone: Zone) -> int:
+        """The whole minute of a time."""
+        known = self._bases.get(key)
+        if known is None:
+            text = bytearray(buffer.slice(start + self._time[0], start + self._time[1]))
+            for at, size in ((self._second - self._time[0], 2), (self._fraction[0] - self._time[0], self._fraction[1])):
+                text[at : at + size] = b"0" * size if size else b""
+            moment = self._read(text.decode("ascii", "replace"))
+            utc = zone.utc(moment) if moment else None
+            known = self._bases[key] = NO_TIME if utc is None else utc
+        return known
+
+    @staticmethod
+    def _number(buffer: Buffer, starts: Ints, at: int, digits: int) -> Ints:
+        value = np.zeros(len(starts), np.int64)
+        for i in range(digits):
+            value = value * 10 + (buffer.at(starts + (at + i)) & _LOW)
+        return value
+
+
+def _as_words(data: bytes) -> Words:
+    return np.frombuffer(data, "<u8")
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What stands after a message, once understood.
+
+    Attributes:
+        size: its bytes; 0 when the line has none.
+        logger, source_line, thread: what it says.
+        interesting: whether some pattern is for its logger.
+    """
+
+    size: int = 0
+    logger: str | None = None
+    source_line: int | None = None
+    thread: str | None = None
+    interesting: bool = False
+
+
+NO_TAIL = Tail()
+
+
+class Tails:
+    """Tails by the hash of their last bytes. The hash is salted anew in each process: nobody can write a line that collides on purpose.
+
+    Args:
+        understand: finds the tail of a line, the slow way.
+    """
+
+    def __init__(self, understand: Callable[[str], Tail]) -> None:
+        self._understand = understand
+        self._salt = np.frombuffer(os.urandom(_TAIL_BYTES), "<u8") | np.uint64(1)
+        self._hashes: Words = np.empty(0, np.uint64)
+        self._order: Ints = np.empty(0, np.int64)
+        self._sizes: Ints = np.empty(0, np.int64)
+        self._begins: Words = np.empty(0, np.uint64)
+        self.found: list[Tail] = []
+        self._interesting: Flags = np.empty(0, bool)
+        self._exact: dict[bytes, int] = {}
+
+    def classify(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
+        """Index into `found` of each line's tail."""
+        if not len(starts):
+            return np.empty(0, np.int64)
+        hashes = np.zeros(len(starts), np.uint64)
+        short = np.maximum(_TAIL_BYTES - (ends - starts), 0)
+        for i in range(_TAIL_WORDS):
+            words = buffer.words(ends - (_TAIL_BYTES - 8 * i))
+            outside = np.clip(short - 8 * i, 0, 8)
+            if outside.any():  # bytes of the line before must not count
+                words = np.where(outside == 8, np.uint64(0), words >> (outside % 8 * 8).astype(np.uint64))
+            hashes += words * self._salt[i]
+        places = self._places(buffer, starts, ends, hashes)
+        odd = self._sizes[places] > 0
+        odd &= (ends - self._sizes[places] < starts) | (buffer.words(np.maximum(ends - self._sizes[places], 0)) != self._begins[places])
+        result = self._order[places]
+        for i in np.flatnonzero(odd):
+            result[i] = self._one_by_one(buffer.slice(int(starts[i]), int(ends[i])))
+        return result
+
+    def interesting(self, indexes: Ints) -> Flags:
+        """Which tails name a logger that some pattern is for."""
+        if len(self._interesting) != len(self.found):
+            self._interesting = np.fromiter((t.interesting for t in self.found), bool, len(self.found))
+        return self._interesting[indexes]
+
+    def missing(self, indexes: Ints) -> Flags:
+        """Which lines have no tail."""
+        return np.fromiter((t.size == 0 for t in self.found), bool, len(self.found))[indexes]
+
+    def _places(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words) -> Ints:
+        places = np.searchsorted(self._hashes, hashes)
+        np.minimum(places, max(len(self._hashes) - 1, 0), out=places)
+        unknown = self._hashes[places] != hashes if len(self._hashes) else np.ones(len(hashes), bool)
+        if not unknown.any():
+            return places
+        new, firsts = np.unique(hashes[unknown], return_index=True)
+        lines = np.flatnonzero(unknown)[firsts]
+        sizes, begins, order = [], [], []
+        for i in lines:
+            start, end = int(starts[i]), int(ends[i])
+            order.append(self._one_by_one(buffer.slice(start, end)))
+            tail = self.found[order[-1]]
+            sizes.append(tail.size)
+            begins.append(int(buffer.words(np.array([end - tail.size]))[0]))
+        self._hashes = np.concatenate([self._hashes, new])
+        self._order = np.concatenate([self._order, np.array(order, np.int64)])
+        self._sizes = np.concatenate([self._sizes, np.array(sizes, np.int64)])
+        self._begins = np.concatenate([self._begins, np.array(begins, np.uint64)])
+        by_hash = np.argsort(self._hashes, kind="stable")
+        self._hashes, self._order, self._sizes, self._begins = self._hashes[by_hash], self._order[by_hash], self._sizes[by_hash], self._begins[by_hash]
+        return np.searchsorted(self._hashes, hashes)
+
+    def _one_by_one(self, line: bytes) -> int:
+        tail = self._understand(line.decode("utf-8", "replace"))
+        text = line[len(line) - tail.size :]
+        index = self._exact.get(text)
+        if index is None:
+            index = self._exact[text] = len(self.found)
+            self.found.append(tail)
+        return index
