@@ -94,7 +94,10 @@ def _root(
 def report(
     case: CaseOption = CASE,
     since: Annotated[
-        str, typer.Option("--since", metavar="TIME", help="From this time on: ISO 8601 (UTC unless it has a zone), or a span back from the last event: 2h, 30m, 1d.")
+        str,
+        typer.Option(
+            "--since", metavar="TIME", help="From this time on: ISO 8601 (UTC unless it has a zone), or a span back from the last event: 2h, 30m, 1d."
+        ),
     ] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, or a span back from the last event.")] = "",
     group: Annotated[list[str] | None, typer.Option("--group", help="Only this group. Repeatable.")] = None,

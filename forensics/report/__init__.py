@@ -9,4 +9,7 @@ The modules, in reading order:
     verdict, findings, groups, unseen     the report's parts, rows to blocks
     content     the parts in their order
     text, markdown, html, json            blocks (or rows) to characters
+    explain     what a pasted line is
+    show        the raw lines behind an id
+    query       rows of a query to a table, CSV or JSON
 """

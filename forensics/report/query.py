@@ -1,0 +1,109 @@
+"""Rows of a query to a table, CSV or JSON. Rows come from Spark one partition at a time; nothing but a table's first rows is held."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from forensics.report.words import printable, shorten
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from pyspark.sql import DataFrame
+
+#: A table on the screen ends here; CSV and JSON do not.
+TABLE_ROWS = 1000
+_NUMERIC = ("integer", "long", "short", "byte", "double", "float", "decimal")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+# A spreadsheet runs a cell that begins with one of these.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (full-width forms count too)
+
+
+def print_table(frame: DataFrame, to: TextIO | None = None, width: int | None = None) -> int:
+    """Prints the first `TABLE_ROWS` rows, as lines where they fit, else one record below the other.
+
+    Args:
+        frame: the rows.
+        to: where; standard output by default.
+        width: columns of the terminal; None where lines may be of any length (a file, a pipe).
+
+    Returns:
+        How many rows were left out.
+    """
+    out = to or sys.stdout
+    rows = _texts(frame)
+    names = [printable(name) for name in frame.columns]
+    shown = [["" if v is None else printable(v) for v in row] for row in islice(rows, TABLE_ROWS)]
+    widths = [max(map(cell_len, (name, *(row[i] for row in shown)))) for i, name in enumerate(names)]
+    if width is None or sum(widths) + 2 * len(widths) <= width:
+        right = [f.dataType.typeName() in _NUMERIC for f in frame.schema.fields]
+        for row in (names, ["─" * w for w in widths], *shown):
+            cells = (_padded(cell, w, right=r) for cell, w, r in zip(row, widths, right, strict=True))
+            out.write("  ".join(cells).rstrip() + "\n")
+    else:
+        longest = max(map(cell_len, names))
+        for number, row in enumerate(shown, 1):
+            out.write(f"── {number} " + "─" * max(0, min(width, 60) - 5) + "\n")
+            for name, cell in zip(names, row, strict=True):
+                out.write(f"{_padded(name, longest)}  {shorten(cell, 10 * width)}".rstrip() + "\n")
+    return sum(1 for _ in rows)
+
+
+def _padded(cell: str, width: int, *, right: bool = False) -> str:
+    blanks = " " * (width - cell_len(cell))
+    return blanks + cell if right else cell + blanks
+
+
+def print_csv(frame: DataFrame, to: TextIO | None = None) -> None:
+    """Prints all rows as CSV (RFC 4180); a text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    out = to or sys.stdout
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([inert(name) for name in frame.columns])
+    for row in _texts(frame):
+        writer.writerow(["" if v is None else inert(v) for v in row])
+
+
+def inert(cell: str) -> str:
+    """The cell, with an apostrophe before it where a spreadsheet would take it for a formula; numbers stay numbers."""
+    return "'" + cell if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
+
+
+def print_json(frame: DataFrame, to: TextIO | None = None) -> None:
+    """Prints all rows as an array of objects, one a line; times are ISO 8601 in UTC."""
+    from pyspark.sql import functions as f
+
+    out = to or sys.stdout
+    keys = {f"c{i}": name for i, name in enumerate(frame.columns)}
+    # Spark's own JSON knows every type; numbered keys allow equal column names.
+    numbered = frame.toDF(*keys)
+    options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+    lines = (row[0] for row in numbered.select(f.to_json(f.struct("*"), options)).toLocalIterator()) if keys else iter(())
+    first = True
+    for line in lines:
+        row = {keys[k]: v for k, v in json.loads(line).items()}
+        out.write(("[\n" if first else ",\n") + json.dumps(row))
+        first = False
+    out.write("[]\n" if first else "\n]\n")
+
+
+def _texts(frame: DataFrame) -> Iterator[Sequence[str | None]]:
+    """Rows as text: scalars as Spark casts them, the rest as JSON."""
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
+
+    if not frame.columns:
+        return iter(())
+    numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+    cells = [
+        f.to_json(field.name) if isinstance(field.dataType, ArrayType | MapType | StructType | VariantType) else f.col(field.name).cast("string")
+        for field in numbered.schema.fields
+    ]
+    return (tuple(row) for row in numbered.select(*cells).toLocalIterator())
