@@ -59,11 +59,15 @@ def knobs() -> str:
 def views() -> dict[str, View]:
     """All views by name, in an order in which each comes after what it reads.
 
+    The view `rule_finding` has no file: it is all rows of all rules.
+
     Raises:
         ForensicsError: a file's name is not its view's name, or views read each other in a circle.
     """
     found = {view.name: view for view in _load()}
-    graph = {name: {read for read in read_by(view, found) if read in found} for name, view in found.items()}
+    gathered = _gather([view for view in found.values() if view.folder == "rules"])
+    found[gathered.name] = gathered
+    graph = {name: {read for read in view.reads if read in found} for name, view in found.items()}
     try:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as e:
@@ -71,10 +75,17 @@ def views() -> dict[str, View]:
     return {name: found[name] for name in order}
 
 
-def read_by(view: View, everything: Mapping[str, View]) -> tuple[str, ...]:
-    """Tables and views that a view reads; `finding` reads every rule, so that a new rule is one new file."""
-    rules = tuple(name for name, other in everything.items() if other.folder == "rules")
-    return rules + view.reads if view.name == "finding" else view.reads
+def _gather(rules: Sequence[View]) -> View:
+    """The rows of all rules, each with its rule's id, so that a new rule is one new file and nothing else."""
+    parts = [f"SELECT '{rule_id(rule.name)}' AS rule, * FROM {rule.name}" for rule in rules]
+    body = "\nUNION ALL\n".join(parts)
+    sql = f"-- One row per finding of any rule.\nCREATE OR REPLACE TEMPORARY VIEW rule_finding\nAS\n{body}"
+    return View("rule_finding", "steps", sql, tuple(rule.name for rule in rules), (), kept=False)
+
+
+def rule_id(view_name: str) -> str:
+    """A rule's id as users write it, from its view's name: `rule_zombie_task` is `zombie-task`."""
+    return view_name.removeprefix("rule_").replace("_", "-")
 
 
 def _load() -> Iterator[View]:
@@ -205,7 +216,7 @@ def build(
     for name, paths in tables.items():
         spark.read.option("mergeSchema", len(paths) > 1).parquet(*paths).createOrReplaceTempView(name)
     everything = views()
-    order = TopologicalSorter({name: [r for r in read_by(view, everything) if r in everything] for name, view in everything.items()})
+    order = TopologicalSorter({name: [r for r in view.reads if r in everything] for name, view in everything.items()})
     order.prepare()
     built: dict[str, str] = {}
     # A view of a small case costs mostly planning, which Spark does on one core a query: two at a time use both.

@@ -1,5 +1,5 @@
 -- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
--- Reads: client_event, join_round, event, process_life
+-- Reads: client_event, event, process_life
 -- Grain: process_id, client, resource, from_pos
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
@@ -17,7 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   start_id      COMMENT 'Its event',
   stop_lo_ts    COMMENT 'Surely held until then',
   stop_hi_ts    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
-  stop_how      COMMENT 'revoked, lost, client_closed, process_restarted; NULL: nothing says so',
+  stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, process_restarted; NULL: nothing says so',
   stop_id       COMMENT 'Its event'
 )
 COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
@@ -30,6 +30,12 @@ WITH given AS (
   FROM client_event
   WHERE NOT is_worker
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+), made AS (
+  -- A consumer is made with the dump of its configuration: a client id that is made again has forgotten what it held.
+  SELECT process_id, instance, config['client.id'] AS client, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
+  FROM event
+  WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
+  GROUP BY ALL
 ), move AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
     explode(partitions) AS resource,
@@ -37,22 +43,25 @@ WITH given AS (
   FROM given
   WHERE event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
 ), turn AS (
-  SELECT *, lag(what) OVER w AS last_what
-  FROM move
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, resource ORDER BY stream_pos)
+  SELECT m.*, lag(what) OVER w AS last_what, next_made
+  FROM (
+    SELECT m.*, get(filter(k.lines, x -> x.stream_pos > m.stream_pos), 0) AS next_made
+    FROM move m LEFT JOIN made k ON k.process_id = m.process_id AND k.instance = m.instance AND k.client = m.client
+  ) m
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
 ), change AS (
   -- An eager member is given again what it still holds; that is one holding.
   SELECT *, lead(struct(what, ts, event_id, stream_pos)) OVER w AS next
   FROM turn
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, resource ORDER BY stream_pos)
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
 ), closed AS (
   SELECT process_id, instance, client_id AS client, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
   FROM event
   WHERE event = 'client_closed' AND client_id IS NOT NULL
   GROUP BY process_id, instance, client_id
 ), held AS (
-  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos), 0) AS closing, p.last_ts, p.next_start_ts, p.next_start_id
+  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing, p.last_ts, p.next_start_ts, p.next_start_id
   FROM change c
   LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
@@ -60,12 +69,13 @@ WITH given AS (
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
-  coalesce(next.ts, closing.ts, last_ts),
-  coalesce(next.ts, closing.ts, next_start_ts),
+  coalesce(next.ts, closing.ts, CASE WHEN next_made IS NULL THEN last_ts ELSE ts END),
+  coalesce(next.ts, closing.ts, next_made.ts, next_start_ts),
   CASE
     WHEN next.ts IS NOT NULL THEN next.what
     WHEN closing.ts IS NOT NULL THEN 'client_closed'
+    WHEN next_made.ts IS NOT NULL THEN 'client_made_again'
     WHEN next_start_ts IS NOT NULL THEN 'process_restarted'
   END,
-  coalesce(next.event_id, closing.event_id, next_start_id)
+  coalesce(next.event_id, closing.event_id, next_made.event_id, next_start_id)
 FROM held

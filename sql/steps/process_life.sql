@@ -1,5 +1,5 @@
 -- One row per life of a process: from its first to its last line in the log, and what ended it.
--- Reads: event, range_row
+-- Reads: event, range_row, process_start
 -- Grain: process_id, instance
 -- A log that just ends proves no death; a start further down in the same stream does.
 CREATE OR REPLACE TEMPORARY VIEW process_life (
@@ -22,8 +22,6 @@ WITH life AS (
     min(ts) AS first_ts,
     max(ts) AS last_ts,
     max(ts) FILTER (WHERE event = 'process_stopping') AS stopping_ts,
-    min_by(event_id, stream_pos) FILTER (WHERE event = 'process_started') AS start_id,
-    min(ts) FILTER (WHERE event = 'process_started') AS start_ts,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
       OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
@@ -32,9 +30,9 @@ WITH life AS (
 ), ranges AS (
   SELECT process_id, max(last_ts) AS last_ts, min(first_ts) AS first_ts FROM range_row GROUP BY process_id
 ), ordered AS (
-  SELECT *, lead(start_ts) OVER w AS next_start_ts, lead(start_id) OVER w AS next_start_id,
+  SELECT l.*, get(s.start_lines, l.instance).ts AS next_start_ts, get(s.start_lines, l.instance).event_id AS next_start_id,
     row_number() OVER w AS nth
-  FROM life WINDOW w AS (PARTITION BY process_id ORDER BY instance)
+  FROM life l LEFT JOIN process_start s USING (process_id) WINDOW w AS (PARTITION BY process_id ORDER BY instance)
 )
 SELECT
   o.process_id,

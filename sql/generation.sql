@@ -1,0 +1,129 @@
+-- One row per generation of a group, from the coordinator's side, the members' side, or both.
+-- Reads: broker_generation, member_round, join_round, clock_offset, group_facts
+-- Grain: kafka_cluster, group_id, incarnation, generation
+CREATE OR REPLACE TEMPORARY VIEW generation (
+  kafka_cluster    COMMENT 'Kafka cluster id',
+  group_id         COMMENT 'Group',
+  incarnation      COMMENT 'Which life of the group''s metadata: generations restart when it is lost or deleted',
+  incarnation_why  COMMENT 'Why that life began: first, deleted, expired_empty, metadata_lost, ghost, unknown',
+  generation       COMMENT 'Generation; of a KIP-848 group its epoch',
+  protocol_type    COMMENT 'consumer or connect',
+  group_protocol   COMMENT 'classic or consumer (KIP-848)',
+  rebalance_mode   COMMENT 'eager, cooperative or server; NULL when nothing tells',
+  assignor         COMMENT 'Chosen assignor or Connect protocol',
+  coordinator      COMMENT 'Broker that coordinated it (its process)',
+  prepared_ts      COMMENT 'Broker: the rebalance began',
+  stabilized_ts    COMMENT 'Broker: all members joined',
+  assigned_ts      COMMENT 'Broker: the leader''s assignment arrived',
+  first_joined_ts  COMMENT 'Members: the first of them joined, on the reference clock (middle of its bounds)',
+  last_synced_ts   COMMENT 'Members: the last of them had its assignment, on the reference clock (middle of its bounds)',
+  join_ms          COMMENT 'Broker: from preparing to stabilized, milliseconds',
+  sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
+  duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync, milliseconds',
+  leader_member_id COMMENT 'Leader',
+  member_count     COMMENT 'Members, as the broker says, else as many as were seen',
+  trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
+  trigger_inferred COMMENT 'True when no line gives a reason and it follows from what happened before',
+  trigger_member_id COMMENT 'Member that triggered it',
+  reason           COMMENT 'Reason as the broker printed it, with the client''s',
+  waited_for_member_id COMMENT 'Member that the join phase waited for',
+  waited_why       COMMENT 'last_joiner, expired or pending_expired',
+  seen_by_broker   COMMENT 'True when the coordinator''s log has it',
+  seen_by_members  COMMENT 'Members whose logs have it',
+  witness          COMMENT 'Events that prove it'
+)
+COMMENT 'One row per generation of a group, from the coordinator''s side, the members'' side, or both.'
+AS
+WITH timed AS (
+  SELECT
+    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader, r.joining_last.ts AS joining_ts,
+    timestamp_millis(unix_millis(r.joining_first.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS asked_ref,
+    timestamp_millis(unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joining_ref,
+    timestamp_millis(unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ref,
+    timestamp_millis(unix_millis(r.synced.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS synced_ref,
+    j.protocol, j.is_worker, j.leader_member_id, coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
+  FROM member_round r
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
+  LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
+), by_members AS (
+  SELECT
+    kafka_cluster, group_id, incarnation, generation,
+    min(asked_ref) AS asked_ts, min(joined_ref) AS joined_ts, max(synced_ref) AS synced_ts,
+    count(DISTINCT coalesce(member_id, process_id)) AS members,
+    max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
+    coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
+    -- Each member's last request counts: who asked last made the others wait.
+    max_by(member_id, joining_ref) FILTER (WHERE joining_ref IS NOT NULL) AS last_joiner,
+    max(joining_ref) AS last_joining_ts,
+    slice(array_sort(collect_list(event_id)), 1, 50) AS witness
+  FROM timed
+  GROUP BY kafka_cluster, group_id, incarnation, generation
+), paired AS (
+  SELECT
+    coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
+    coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
+    b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason, b.stabilized_ts, b.stabilized_id,
+    b.assigned_ts, b.assigned_id, b.member_count, b.leader_member_id AS broker_leader, b.expired_member, b.expired_ts,
+    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.last_joining_ts, m.witness
+  FROM broker_generation b
+  FULL OUTER JOIN by_members m
+    ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
+), ordered AS (
+  SELECT *, lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(member_count) OVER w AS previous_count
+  FROM paired
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
+)
+SELECT
+  o.kafka_cluster,
+  o.group_id,
+  o.incarnation,
+  coalesce(o.incarnation_why, CASE WHEN o.incarnation = 1 THEN 'first' ELSE 'unknown' END),
+  o.generation,
+  coalesce(f.protocol_type, CASE WHEN o.is_worker THEN 'connect' WHEN o.is_worker IS NOT NULL THEN 'consumer' END),
+  'classic',
+  CASE
+    WHEN coalesce(o.protocol, f.protocol) IN ('compatible', 'sessioned') OR coalesce(o.protocol, f.protocol) LIKE 'cooperative%' THEN 'cooperative'
+    WHEN coalesce(o.protocol, f.protocol) IN ('default', 'range', 'roundrobin', 'sticky') THEN 'eager'
+    ELSE f.rebalance_mode
+  END,
+  coalesce(o.protocol, f.protocol),
+  o.broker,
+  o.prepared_ts,
+  o.stabilized_ts,
+  o.assigned_ts,
+  o.joined_ts,
+  o.synced_ts,
+  unix_millis(o.stabilized_ts) - unix_millis(o.prepared_ts),
+  unix_millis(o.assigned_ts) - unix_millis(o.stabilized_ts),
+  coalesce(unix_millis(coalesce(o.assigned_ts, o.stabilized_ts)) - unix_millis(o.prepared_ts), unix_millis(o.synced_ts) - unix_millis(o.asked_ts)),
+  coalesce(o.broker_leader, o.leader_member_id),
+  coalesce(o.member_count, o.members),
+  CASE
+    WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
+    WHEN o.reason RLIKE '(?i)heartbeat expiration' THEN 'member_expired'
+    WHEN o.reason RLIKE '(?i)leavegroup' THEN 'member_left'
+    WHEN o.reason RLIKE '(?i)^leader .*(re-)?joining' THEN 'leader_rejoined'
+    WHEN o.reason RLIKE '(?i)static member' THEN 'static_member_changed'
+    WHEN o.reason RLIKE '(?i)^updating metadata' THEN 'member_metadata_changed'
+    WHEN o.reason RLIKE '(?i)joining group during' THEN 'member_rejoined'
+    WHEN o.reason RLIKE '(?i)pending sync' THEN 'member_never_synced'
+    WHEN o.reason RLIKE '(?i)storing group assignment' THEN 'assignment_not_stored'
+    WHEN o.reason RLIKE '(?i)over capacity' THEN 'group_over_capacity'
+    WHEN o.reason IS NOT NULL THEN 'other'
+    WHEN o.expired_member IS NOT NULL THEN 'member_expired'
+    WHEN o.generation = 1 THEN 'group_created'
+    WHEN coalesce(o.member_count, o.members) > coalesce(o.previous_count, o.previous_members) THEN 'member_joined'
+    WHEN coalesce(o.member_count, o.members) < coalesce(o.previous_count, o.previous_members) THEN 'member_gone'
+    ELSE 'unknown'
+  END,
+  o.reason IS NULL,
+  coalesce(o.prepared_member, CASE WHEN o.reason IS NULL THEN o.expired_member END),
+  concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')),
+  -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
+  CASE WHEN o.expired_ts > o.prepared_ts THEN o.expired_member ELSE o.last_joiner END,
+  CASE WHEN o.expired_ts > o.prepared_ts THEN 'expired' WHEN o.last_joiner IS NOT NULL THEN 'last_joiner' END,
+  o.broker IS NOT NULL,
+  coalesce(o.members, 0),
+  filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))), e -> e IS NOT NULL)
+FROM ordered o
+LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id

@@ -1,0 +1,52 @@
+-- One row per member id of a group.
+-- Reads: member_round, join_round, event, process_cluster
+-- Grain: kafka_cluster, group_id, member_id
+CREATE OR REPLACE TEMPORARY VIEW member (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  member_id     COMMENT 'Member id',
+  process_id    COMMENT 'Process whose log has its lines; NULL when only others name it',
+  client_id     COMMENT 'client.id',
+  client_host   COMMENT 'Address of its host as the broker saw it',
+  group_instance_id COMMENT 'group.instance.id of a static member',
+  task          COMMENT 'Connect task whose consumer this is',
+  first_ts      COMMENT 'First line about it, by that line''s clock',
+  last_ts       COMMENT 'Last line about it, by that line''s clock',
+  left_client   COMMENT 'How it left by its own lines: left, poll_timeout, expired, fenced, unknown',
+  left_broker   COMMENT 'How it left by the broker''s lines: left, expired, fenced, unknown'
+)
+COMMENT 'One row per member id of a group.'
+AS
+WITH own AS (
+  SELECT r.kafka_cluster, r.group_id, r.member_id, min(r.process_id) AS process_id, max(j.client_id) AS client_id, max(j.task) AS task,
+    max(j.group_instance_id) AS group_instance_id
+  FROM member_round r
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
+  WHERE r.member_id IS NOT NULL
+  GROUP BY r.kafka_cluster, r.group_id, r.member_id
+), line AS (
+  SELECT
+    c.kafka_cluster, e.group_id, e.member_id,
+    min(e.ts) AS first_ts, max(e.ts) AS last_ts,
+    max(e.client_id) AS client_id, max(e.client_host) AS client_host, max(e.group_instance_id) AS group_instance_id,
+    CASE
+      WHEN bool_or(e.event = 'member_fenced') THEN 'fenced'
+      WHEN bool_or(e.event = 'leaving' AND e.reason LIKE '%poll timeout%') THEN 'poll_timeout'
+      WHEN bool_or(e.event = 'leaving') THEN 'left'
+      WHEN bool_or(e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) LIKE '%UNKNOWN\\_MEMBER\\_ID%') THEN 'expired'
+      WHEN bool_or(e.client_kind IS NOT NULL) THEN 'unknown'
+    END AS left_client,
+    CASE
+      WHEN bool_or(e.event = 'member_fenced_by_broker') THEN 'fenced'
+      WHEN bool_or(e.event = 'member_expired') THEN 'expired'
+      WHEN bool_or(e.event = 'member_left') THEN 'left'
+      WHEN bool_or(e.broker_id IS NOT NULL) THEN 'unknown'
+    END AS left_broker
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+  WHERE e.member_id <> '' AND e.group_id IS NOT NULL
+  GROUP BY c.kafka_cluster, e.group_id, e.member_id
+)
+SELECT
+  l.kafka_cluster, l.group_id, l.member_id, o.process_id, coalesce(o.client_id, l.client_id), l.client_host,
+  coalesce(o.group_instance_id, l.group_instance_id), o.task, l.first_ts, l.last_ts, l.left_client, l.left_broker
+FROM line l LEFT JOIN own o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id

@@ -1,0 +1,34 @@
+-- One row per pair of consumers that held one partition at once.
+-- Reads: split_brain, member
+-- Silent when: every hand-over is refuted; sink tasks' consumers are judged as tasks.
+CREATE OR REPLACE TEMPORARY VIEW rule_split_brain_partition (
+  severity      COMMENT 'critical, warning or note',
+  verdict       COMMENT 'proved or undecided',
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  subject       COMMENT 'What it is about',
+  from_ts       COMMENT 'From',
+  to_ts         COMMENT 'To',
+  headline      COMMENT 'One sentence',
+  explanation   COMMENT 'The facts and what follows',
+  advice        COMMENT 'What to change',
+  witness       COMMENT 'Events that prove it'
+)
+COMMENT 'One row per pair of consumers that held partitions at once.'
+AS
+SELECT
+  CASE WHEN bool_or(kind = 'work' AND verdict = 'proved') THEN 'critical' WHEN verdict = 'proved' THEN 'warning' ELSE 'note' END,
+  verdict, kafka_cluster, group_id,
+  array_join(slice(array_sort(collect_set(resource)), 1, 10), ', '),
+  min(from_lo), max(to_hi),
+  concat(count(DISTINCT resource), CASE WHEN count(DISTINCT resource) = 1 THEN ' partition was' ELSE ' partitions were' END,
+    CASE WHEN verdict = 'proved' THEN ' held by ' ELSE ' perhaps held by ' END, process_a, ' and by ', process_b, ' at once'),
+  min_by(explanation, from_lo),
+  concat('A consumer keeps what it was given until it is told of the loss, so a session timeout always leaves two holders for a while; work is done twice only if the old one still reads or commits. ',
+    'Records that the old holder had read and not committed are read again by the new one: make handling idempotent, or commit in smaller steps.'),
+  slice(flatten(collect_list(witness)), 1, 20)
+FROM split_brain s
+WHERE resource_kind = 'partition' AND verdict <> 'refuted'
+  -- The consumer of a Connect sink task is the task.
+  AND NOT EXISTS (SELECT 1 FROM member m WHERE m.group_id = s.group_id AND m.kafka_cluster = s.kafka_cluster AND m.task IS NOT NULL)
+GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, cause, from_lo

@@ -1,0 +1,37 @@
+-- One row per evidence file.
+-- Reads: evidence_file, range_row
+-- Grain: path
+CREATE OR REPLACE TEMPORARY VIEW source_file (
+  path         COMMENT 'File, below the ingested folder',
+  sha256       COMMENT 'SHA-256 of the uncompressed file',
+  status       COMMENT 'read, unreadable, skipped or superseded',
+  note         COMMENT 'Why it was not read',
+  bytes        COMMENT 'Size, uncompressed',
+  lines        COMMENT 'Lines',
+  records      COMMENT 'Log records',
+  events       COMMENT 'Records that a pattern knows',
+  unrecognised COMMENT 'Records of relevant loggers that no pattern knows',
+  unfit        COMMENT 'Records that no layout fits',
+  layout       COMMENT 'Layout of most records',
+  layouts      COMMENT 'Records by layout',
+  time_zone    COMMENT 'Zone by which times without one were read',
+  time_zone_how COMMENT 'told, layout or assumed',
+  process_id   COMMENT 'Process (log stream) that it is part of',
+  first_ts     COMMENT 'First time in it',
+  last_ts      COMMENT 'Last time in it'
+)
+COMMENT 'One row per evidence file.'
+AS
+WITH total AS (
+  SELECT file_id, sum(records) AS records, sum(events) AS events, sum(unrecognised) AS unrecognised, sum(unfit) AS unfit,
+    min(first_ts) AS first_ts, max(last_ts) AS last_ts
+  FROM range_row GROUP BY file_id
+), layout AS (
+  SELECT file_id, map_from_entries(array_sort(collect_list(struct(name, n)))) AS layouts, max_by(name, n) AS layout
+  FROM (SELECT file_id, name, sum(n) AS n FROM range_row LATERAL VIEW explode(layouts) e AS name, n GROUP BY file_id, name)
+  GROUP BY file_id
+)
+SELECT
+  f.path, f.sha256, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.unrecognised, t.unfit, l.layout, l.layouts,
+  f.time_zone, f.time_zone_how, f.process_id, t.first_ts, t.last_ts
+FROM evidence_file f LEFT JOIN total t USING (file_id) LEFT JOIN layout l USING (file_id)
