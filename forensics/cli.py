@@ -70,7 +70,7 @@ def _complete_rule(incomplete: str) -> list[str]:
 
 CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="The case folder.")]
 MasterOption = Annotated[str, typer.Option("--master", metavar="URL", help="Spark master; by default this machine.")]
-JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Cores to use on this machine; by default all.")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Cores to use on this machine; by default all.")]
 ParsersOption = Annotated[
     list[Path] | None, typer.Option("--parsers", metavar="DIR", help="A folder of your own pattern files, added to the catalogue. Repeatable.")
 ]
@@ -90,7 +90,7 @@ def _root(
     del version  # its callback has printed it
 
 
-@app.command()
+@app.command(short_help="Tell what happened, from a case.")
 def report(
     case: CaseOption = CASE,
     since: Annotated[
@@ -100,9 +100,10 @@ def report(
         ),
     ] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, or a span back from the last event.")] = "",
-    group: Annotated[list[str] | None, typer.Option("--group", help="Only this group. Repeatable.")] = None,
+    group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Only this group. Repeatable.")] = None,
     rule: Annotated[
-        list[str] | None, typer.Option("--rule", autocompletion=_complete_rule, help="Only findings of this rule, each in full. Repeatable.")
+        list[str] | None,
+        typer.Option("--rule", metavar="RULE", autocompletion=_complete_rule, help="Only findings of this rule, each in full. Repeatable."),
     ] = None,
     form: Annotated[ReportFormat, typer.Option("--format", help="Form of the report.")] = ReportFormat.text,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")] = None,
@@ -159,7 +160,57 @@ def _tell(found: Report, form: ReportFormat, output: Path | None) -> None:
         raise UsageError(f"The report cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
 
 
-@app.command()
+@app.command(short_help="Print a saved query's rows, or those of your own SQL.")
+def sql(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=_complete_query, help="A view or a rule; --list names them.")] = "",
+    expression: Annotated[str, typer.Option("-e", metavar="TEXT", help="Your own SQL over the case's views.")] = "",
+    file: Annotated[Path | None, typer.Option("-f", metavar="FILE", help="Your own SQL, from a file.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Name the views and rules, with what a row is.")] = False,
+    form: Annotated[RowFormat, typer.Option("--format", help="Form of the rows.")] = RowFormat.table,
+    case: CaseOption = CASE,
+    master: MasterOption = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Print the rows of a saved query (a view or a rule by its name), or of your own SQL. Several statements: the last one's rows."""
+    from forensics import queries
+
+    if listed:
+        for view in queries.views().values():
+            if view.folder != "steps":
+                typer.echo(f"{_rule_id(view.name):24} {view.about}")
+        return
+    if sum(map(bool, (name, expression, file))) != 1:
+        raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
+    _print_rows(_query(name, expression, file), form, _built(case, master, jobs), master, jobs)
+
+
+def _rule_id(view: str) -> str:
+    return view.removeprefix("rule_").replace("_", "-") if view.startswith("rule_") else view
+
+
+def _query(name: str, expression: str, file: Path | None) -> list[str]:
+    """The statements to run."""
+    from difflib import get_close_matches
+
+    from forensics import queries
+
+    if name:
+        known = {_rule_id(view): view for view in queries.views()}
+        if name not in known and name not in known.values():
+            near = get_close_matches(name, [*known, *known.values()], n=3)
+            fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
+            raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
+        return [f"SELECT * FROM `{known.get(name, name)}`"]
+    try:
+        statements = queries.statements(file.read_text(encoding="utf-8") if file else expression)
+    except (OSError, UnicodeDecodeError) as e:
+        raise UsageError(f"The file `{file}` cannot be read.", why=str(e), where="-f") from e
+    if not statements:
+        raise UsageError("There is no statement to run.", where="-f" if file else "-e")
+    return statements
+
+
+@app.command(short_help="Say what a pasted log line is, and what it proves.")
 def explain(
     line: Annotated[str, typer.Argument(help="A log line, quoted; or - to read lines from standard input.")],
     parsers: ParsersOption = None,
@@ -173,7 +224,7 @@ def explain(
     text.render(explained(words, patterns.load(parsers or ())))
 
 
-@app.command()
+@app.command(short_help="Check pattern files.")
 def check(
     paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
 ) -> None:

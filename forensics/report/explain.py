@@ -1,4 +1,4 @@
-"""What a pasted log line is: which event, which releases print it, what it proves and what not, what to do. Layouts and catalogue; no case, no Spark."""
+"""What a pasted log line is: which event, which releases print it, what it proves and what not, what to do. Needs no case and no Spark."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def _say_unknown(record: Record, layout: str, number: int, recogniser: Recognise
     elif recogniser.is_interesting(record.logger):
         out.add(
             Para(
-                f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of another release:"
-            ),
-            Para("`forensics check` tests a pattern of your own; `--parsers` on ingest adds it."),
+                f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of "
+                "another release: `forensics check` tests a pattern of your own, and `--parsers` on ingest adds it."
+            )
         )
     else:
         out.add(Para(f"The layout is “{layout}”. Nothing that {record.logger} prints tells about groups, as far as the catalogue goes."))
