@@ -15,6 +15,7 @@ Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
 _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
+_PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic='([^']*)',\ partition=(\d+)\)")
 _CONFIG_LINE = regex.compile(r"\t(\S+) = ?(.*)")
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
 _BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
@@ -42,9 +43,11 @@ def to_double(text: str) -> float | None:
 
 
 def to_list(text: str) -> list[str] | None:
-    """Items of `[a, b]`, `Set(a, b)`, `{a, b}` or `a, b`, in order."""
+    """Items of `[a, b]`, `Set(a, b)`, `{a, b}` or `a, b`, in order; partitions as Python prints them become `topic-number`."""
     if text == "null":
         return None
+    if "TopicPartition(topic=" in text:
+        return [f"{found[1]}-{found[2]}" for found in _PYTHON_PARTITION.finditer(text)]
     inner = text.strip()
     if inner[:1] == "[" and inner[-1:] == "]":
         return inner[1:-1].split(", ") if len(inner) > 2 else []
