@@ -52,10 +52,10 @@ class Statistics:
             self.unfit_line, self.unfit_text = line, decode(raw[: 4 * MOST_TEXT])[:MOST_TEXT]
         self.unfit += 1
 
-    def to_json(self, start: int, end: int, events: int, unrecognised: int) -> str:
+    def to_json(self, start: int, end: int, events: int, unrecognised: int, error: str) -> str:
         """The row of the range, as `tables` reads it."""
         return json.dumps({
             "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "unrecognised": unrecognised,
             "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": dict(self.layouts),
-            "first_ts": self.first, "last_ts": self.last, "gaps": self.gaps,
+            "first_ts": self.first, "last_ts": self.last, "gaps": self.gaps, "error": error,
         })  # fmt: skip

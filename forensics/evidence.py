@@ -86,6 +86,8 @@ class Evidence:
         pattern: layout that the user told for it.
         counts: newlines in each `COUNT_BLOCK` of a plain file.
         text_bytes: size as UTF-8.
+        below: path below the ingested folder, as `path`, but never with more in front of it to be unique.
+        segment: segment of the case's tables that has its rows.
         first, last: times at both ends, microseconds UTC.
         start_id: made of the first bytes only: candidates for being one log at two times.
     """
@@ -112,6 +114,8 @@ class Evidence:
     pattern: str | None = None
     counts: tuple[int, ...] = ()
     text_bytes: int = 0
+    below: str = ""
+    segment: str = ""
     ends: tuple[Moment | None, Moment | None] = (None, None)
     first: int | None = None
     last: int | None = None
@@ -120,7 +124,7 @@ class Evidence:
     def root(self) -> str:
         """The ingested folder."""
         whole = f"{self.location}/{self.archive_member.replace(SEPARATOR, '/')}" if self.archive_member else self.location
-        return whole.removesuffix(self.path).rstrip("/")
+        return whole.removesuffix(self.below or self.path).rstrip("/")
 
 
 def find_evidence(
@@ -160,7 +164,7 @@ def find_evidence(
 
     with ThreadPoolExecutor(_THREADS) as pool:
         evidence = [e for group in pool.map(look, found) for e in group]
-    evidence = _same_content(evidence, known)
+    evidence = _same_content(_with_own_paths(evidence, known), known, told)
     gone = {e.sha256 for e in evidence if e.status == SUPERSEDED}
     return _with_processes(evidence, told, [k for k in known if k.status == READ and k.sha256 not in gone])
 
@@ -232,7 +236,7 @@ def _os_reason(error: OSError) -> str:
 def _look(found: _Found, told: Told, step: Callable[[int], None]) -> Iterator[Evidence]:
     location = str(found.location)
     if found.status != READ:
-        yield Evidence(None, None, found.path, location, None, status=found.status, note=found.note)
+        yield Evidence(None, None, found.path, location, None, below=found.path, status=found.status, note=found.note)
         return
     given = 0
     try:
@@ -240,13 +244,13 @@ def _look(found: _Found, told: Told, step: Callable[[int], None]) -> Iterator[Ev
             path = f"{found.path}/{_shown(member)}" if member else found.path
             pattern = _said(told.layouts, path, location)
             layouts = packaged().with_pattern(pattern) if pattern else packaged()
-            yield _examine(Evidence(None, None, path, location, member, pattern=pattern, plain=content.plain), content, layouts, step)
+            yield _examine(Evidence(None, None, path, location, member, below=path, pattern=pattern, plain=content.plain), content, layouts, step)
             given += 1
     except BROKEN as e:
-        yield Evidence(None, None, found.path, location, None, status=UNREADABLE, note=_os_reason(e) if isinstance(e, OSError) else str(e))
+        yield Evidence(None, None, found.path, location, None, below=found.path, status=UNREADABLE, note=_os_reason(e) if isinstance(e, OSError) else str(e))
         return
     if not given:
-        yield Evidence(None, None, found.path, location, None, status=SKIPPED, note="an archive without files")
+        yield Evidence(None, None, found.path, location, None, below=found.path, status=SKIPPED, note="an archive without files")
 
 
 def _shown(member: str) -> str:
@@ -319,34 +323,66 @@ class _TextCounter:
             self.tail.popleft()
 
 
-def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
+def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence], told: Told) -> list[Evidence]:
     """Marks what is there twice, and what is the beginning of something else: a log as it was earlier."""
-    result: list[Evidence] = []
     by_hash = {k.sha256: k for k in known if k.status in (READ, SUPERSEDED)}
     by_start: dict[str, list[Evidence]] = {}
     for k in known:
         if k.status == READ:
             by_start.setdefault(k.start_id, []).append(k)
-    superseded: list[Evidence] = []
+    result, superseded = [], []
     # larger first: an earlier state of a log is its beginning
     for e in sorted((e for e in evidence if e.status == READ), key=lambda e: -(e.bytes or 0)):
         twin = by_hash.get(e.sha256)
-        if twin is not None:
-            result.append(replace(e, status=SKIPPED, note=f"same content as {twin.path}"))
+        if twin is not None and twin.status == READ and twin in known and _told_anew(e, twin, told):
+            superseded.append(replace(twin, status=SUPERSEDED, note="read again, as told"))
+            e = replace(e, process_id=twin.process_id, ordinal=twin.ordinal)
+            by_start[e.start_id].remove(twin)
+        elif twin is not None:
+            result.append(replace(e, status=SKIPPED, file_id=None, note=f"same content as {twin.path}"))
             continue
-        longer = next((o for o in by_start.get(e.start_id, ()) if (o.bytes or 0) > (e.bytes or 0) and _prefix_hash(o, e.bytes or 0) == e.sha256), None)
+        alike = by_start.get(e.start_id, [])
+        longer = next((o for o in alike if (o.bytes or 0) > (e.bytes or 0) and _prefix_hash(o, e.bytes or 0) == e.sha256), None)
         if longer is not None:
-            result.append(replace(e, status=SKIPPED, note=f"the beginning of {longer.path}"))
+            result.append(replace(e, status=SKIPPED, file_id=None, note=f"the beginning of {longer.path}"))
             continue
-        for older in [o for o in by_start.get(e.start_id, ()) if (o.bytes or 0) < (e.bytes or 0) and _prefix_hash(e, o.bytes or 0) == o.sha256]:
+        for older in [o for o in alike if (o.bytes or 0) < (e.bytes or 0) and _prefix_hash(e, o.bytes or 0) == o.sha256]:
             superseded.append(replace(older, status=SUPERSEDED, note=f"has grown into {e.path}"))
             e = replace(e, process_id=older.process_id, ordinal=older.ordinal)
-            by_start[e.start_id].remove(older)
+            alike.remove(older)
         by_hash[e.sha256] = e
         by_start.setdefault(e.start_id, []).append(e)
         result.append(e)
     result.extend(e for e in evidence if e.status != READ)
     return sorted(result, key=lambda e: (e.path, e.location)) + superseded
+
+
+def _told_anew(evidence: Evidence, twin: Evidence, told: Told) -> bool:
+    """Whether the user now says something about a file of the case that changes how it is read."""
+    zone = _said(told.time_zones, evidence.path, evidence.location)
+    return (zone is not None and zone != twin.time_zone) or (evidence.pattern is not None and evidence.pattern != twin.pattern)
+
+
+def _with_own_paths(evidence: Iterable[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
+    """Gives a path that two files have as much of the folder above as tells them apart."""
+    taken = {k.path: (k.location, k.archive_member) for k in known}
+    mine = {(k.location, k.archive_member): k.path for k in known}
+    count: dict[str, set[str]] = {}
+    for e in evidence:
+        count.setdefault(e.path, set()).add(e.location)
+    result = []
+    for e in evidence:
+        place = (e.location, e.archive_member)
+        path = mine.get(place, e.path)
+        if place not in mine and (len(count[e.path]) > 1 or taken.get(e.path, place) != place):
+            path = f"{Path(e.root).name}/{e.path}"
+        number = 1
+        while taken.get(path, place) != place:
+            number += 1
+            path = f"{Path(e.root).name}~{number}/{e.below}"
+        taken[path] = place
+        result.append(replace(e, path=path))
+    return result
 
 
 def _prefix_hash(evidence: Evidence, size: int) -> str | None:
@@ -377,7 +413,7 @@ def _with_processes(evidence: list[Evidence], told: Told, known: Sequence[Eviden
     result = []
     for e in evidence:
         if e.status == READ:
-            host = _said(told.hosts, e.path, e.location) or host_of(e.path) or (Path(e.root).name if several_roots else None)
+            host = _said(told.hosts, e.path, e.location) or host_of(e.below) or (Path(e.root).name if several_roots else None)
             e = replace(e, process_id=e.process_id or names[id(e)], ordinal=ordinals[id(e)], host=host)
         result.append(e)
     return result
@@ -411,12 +447,12 @@ def _process_names(live: Sequence[Evidence], known: Sequence[Evidence]) -> dict[
 
 
 def _stream_name(evidence: Evidence, live: Sequence[Evidence]) -> str:
-    name = read_name(evidence.path)
+    name = read_name(evidence.below)
     if not name.weak:
         return name.base
-    family = [e for e in live if e.root == evidence.root and read_name(e.path).base == name.base]
-    has_base = any(e.path == name.base or not read_name(e.path).weak for e in family)
-    return name.base if has_base and disjoint([(e.first, e.last) for e in family]) else evidence.path
+    family = [e for e in live if e.root == evidence.root and read_name(e.below).base == name.base]
+    has_base = any(e.below == name.base or not read_name(e.below).weak for e in family)
+    return name.base if has_base and disjoint([(e.first, e.last) for e in family]) else evidence.below
 
 
 def _ordinals(files: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int, int]:
@@ -424,7 +460,7 @@ def _ordinals(files: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int,
     timed = all(e.first is not None for e in (*files, *known))
 
     def key(e: Evidence) -> tuple[object, ...]:
-        return (e.first if timed else 0, *read_name(e.path).order, e.path)
+        return (e.first if timed else 0, *read_name(e.below).order, e.path)
 
     placed = sorted(((key(k), k.ordinal or 0) for k in known), key=lambda p: p[0])
     ordinals: dict[int, int] = {}

@@ -6,7 +6,7 @@ This is the plain, obvious reading, one line at a time. `columns` does the same 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -261,7 +261,71 @@ class PlacedRecord:
     collector: Moment | None
 
 
-def read_records(content: bytes, reader: RecordReader, unfit: Callable[[int, int, bytes], None] | None = None) -> Iterator[PlacedRecord]:
+@dataclass(slots=True)
+class _Open:
+    start: Start
+    first: Line
+    offset: int
+    line: int
+    texts: list[str]
+    raws: list[bytes]
+
+
+class Assembler:
+    """Joins lines to records; several processes may speak by turns, each with its own open record.
+
+    Args:
+        reader: of the file.
+    """
+
+    def __init__(self, reader: RecordReader) -> None:
+        self._reader = reader
+        self._open: dict[str | None, _Open] = {}
+        self._latest: str | None = None
+
+    def has_open(self, start: int, end: int | None) -> bool:
+        """Whether a record that begins in a range waits for more lines."""
+        return any(start <= o.offset and (end is None or o.offset < end) for o in self._open.values())
+
+    def feed(self, offset: int, number: int, raw: bytes) -> tuple[list[PlacedRecord], bool]:
+        """Takes the next line.
+
+        Returns:
+            Records that it ends, and False when it belongs to no record though it is not blank.
+        """
+        line = self._reader.unwrap(decode(raw[:MOST_RECORD_BYTES]))
+        start = self._reader.start(line)
+        key = line.source
+        if start is None and line.wrapped and self._reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
+            start = _bare(line.text)
+        if start is not None:
+            done = [self._finish(key)] if key in self._open else []
+            self._open[key] = _Open(start, line, offset, number, [line.text], [raw])
+            self._latest = key
+            return done, True
+        if not line.wrapped and key not in self._open:
+            key = self._latest  # a terminal broke the line of whoever spoke last
+        open_ = self._open.get(key)
+        if open_ is None:
+            return [], not line.text.strip()
+        if offset - open_.offset >= MOST_RECORD_BYTES:
+            return [self._finish(key)], not line.text.strip()
+        open_.texts.append(line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text)
+        open_.raws.append(raw)
+        return [], True
+
+    def close(self) -> list[PlacedRecord]:
+        """The records that are still open, at the end of the text."""
+        return [self._finish(key) for key in list(self._open)]
+
+    def _finish(self, key: str | None) -> PlacedRecord:
+        open_ = self._open.pop(key)
+        record = self._reader.finish(open_.start, open_.texts)
+        record.source = open_.first.source or record.source
+        return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], open_.first.collector)
+
+
+def read_records(content: bytes, reader: RecordReader, unfit: Callable[[int, int, bytes], None] = lambda offset, line, raw: None) -> list[PlacedRecord]:
     """All records of a content, the slow and obvious way.
 
     Args:
@@ -269,46 +333,30 @@ def read_records(content: bytes, reader: RecordReader, unfit: Callable[[int, int
         reader: of the file.
         unfit: told offset, line number and bytes of each line that belongs to no record and is not blank.
 
-    Yields:
+    Returns:
         Records by their first byte.
     """
-    open_records: dict[str | None, tuple[Start, Line, int, int, list[str], list[bytes]]] = {}
+    assembler = Assembler(reader)
     done: list[PlacedRecord] = []
-
-    def close(key: str | None) -> None:
-        start, first, offset, number, lines, raws = open_records.pop(key)
-        record = reader.finish(start, lines)
-        record.source = first.source or record.source
-        done.append(PlacedRecord(record, offset, number, b"".join(raws)[:MOST_RECORD_BYTES], first.collector))
-
-    offset, latest = 0, None
+    offset = 0
     for number, raw in enumerate(_lines(content), 1):
-        line = reader.unwrap(decode(raw[:MOST_RECORD_BYTES]))
-        start = reader.start(line)
-        key = line.source
-        if start is None and line.wrapped and reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
-            start = BARE, _ALL.match(line.text)  # type: ignore[assignment]
-        if start is None and not line.wrapped and key not in open_records:
-            key = latest  # a terminal broke the line
-        if start is not None:
-            latest = key
-            if key in open_records:
-                close(key)
-            open_records[key] = (start, line, offset, number, [line.text], [raw])
-        elif key in open_records and offset - open_records[key][2] < MOST_RECORD_BYTES:
-            entry = open_records[key]
-            entry[4].append(line.text.removeprefix(entry[1].bare) if entry[1].bare else line.text)
-            entry[5].append(raw)
-        elif unfit and line.text.strip():
+        ended, fits = assembler.feed(offset, number, raw)
+        done.extend(ended)
+        if not fits:
             unfit(offset, number, raw)
         offset += len(raw)
-    for key in list(open_records):
-        close(key)
-    yield from sorted(done, key=lambda r: r.offset)
+    done.extend(assembler.close())
+    return sorted(done, key=lambda r: r.offset)
 
 
-BARE = Layout("message only", "", untimed=True)
-_ALL = re.compile("")
+_BARE = Layout("message only", "", untimed=True)
+_EMPTY = re.compile("")
+
+
+def _bare(text: str) -> Start | None:
+    """A record that is all message: a wrapped line of a file without times."""
+    match = _EMPTY.match(text)
+    return (_BARE, match) if match else None
 
 
 def _lines(content: bytes) -> Iterable[bytes]:

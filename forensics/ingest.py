@@ -1,0 +1,177 @@
+"""Evidence into a case: looks at the files while Spark starts, reads them in one job, and publishes what came out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from forensics import __version__
+from forensics.errors import UsageError
+from forensics.evidence import READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, find_evidence
+from forensics.patterns import load
+from forensics.session import session
+from forensics.source import NAME, RANGE_BYTES, EvidenceSource, plan, plan_option
+from forensics.tables import Case, CaseWriter, files_to_drop, range_errors, writing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from forensics.patterns import Catalogue
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass
+class Summary:
+    """What an ingest did.
+
+    Attributes:
+        case: the case as it is now.
+        evidence: all of its files.
+        added: those that were read now.
+        counts: records, events, unrecognised, unfit and lines of the whole case.
+        faults: path and reason of what could not be read, or not to its end.
+        unfit: path, line and text of the first line of each file that no layout fits.
+        assumed_zones: paths whose times were read as UTC though nothing says so.
+    """
+
+    case: Case
+    evidence: list[Evidence]
+    added: list[Evidence] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    unfit: list[tuple[str, int, str]] = field(default_factory=list)
+    assumed_zones: list[str] = field(default_factory=list)
+
+    def files(self, status: str) -> list[Evidence]:
+        """Files of one status."""
+        return [e for e in self.evidence if e.status == status]
+
+
+def ingest(
+    paths: Sequence[Path],
+    case_dir: Path,
+    *,
+    told: Told | None = None,
+    parsers: Sequence[Path] = (),
+    master: str = "",
+    jobs: int | None = None,
+    command_line: Sequence[str] = (),
+    range_bytes: int = RANGE_BYTES,
+    progress: Progress = lambda step, done, total: None,
+) -> Summary:
+    """Reads evidence into a case; what the case has by content is not read again.
+
+    Args:
+        paths: files, folders and archives.
+        case_dir: the case's folder; made when it does not exist.
+        told: zones, layouts and hosts as the user told them.
+        parsers: folders of the user's own pattern files.
+        master, jobs: see `session`.
+        command_line: kept in the manifest.
+        range_bytes: size of the ranges that large files are cut in.
+        progress: told a step (`looking`, `reading`, `writing`), what of it is done, and all of it.
+
+    Raises:
+        UsageError: a path does not exist.
+        CatalogueError: a pattern file has a wrong form.
+        CaseError: the case cannot be written.
+        ForensicsError: Spark does not start.
+    """
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
+    catalogue = load(parsers)
+    if not master:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's own guess is the `python3` of PATH, which may lack this package
+    with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(session, master, jobs)
+        found = find_evidence(
+            paths, told=told, known=_known(writer, catalogue), exclude=[writer.root], progress=lambda done, total: progress("looking", done, total)
+        )
+        spark = starting.result()
+        fresh = [e for e in found if e.status == READ]
+        faults: list[tuple[str, str]] = []
+        if fresh:
+            staged = writer.staging / "rows"
+            progress("reading", 0, 1)
+            _read(spark, fresh, catalogue, staged, range_bytes)
+            progress("writing", 0, 1)
+            faults = range_errors(staged)
+            writer.add(staged, catalogue.fields.values())
+        writer.drop(files_to_drop(writer.case, found))
+        evidence = _merged(writer, found, dict(faults))
+        case = writer.publish(evidence, _facts(writer, catalogue, command_line))
+    return _summary(case, evidence, fresh, faults)
+
+
+def _known(writer: CaseWriter, catalogue: Catalogue) -> list[Evidence]:
+    """The case's evidence; after a change of the catalogue none, so that everything that is still there is read again."""
+    known = writer.known()
+    if writer.case and writer.case.manifest.get("catalogue_hash") != catalogue.hash:
+        return [replace(k, sha256=None, start_id="") if k.status == READ else k for k in known]
+    return known
+
+
+def _read(spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int) -> None:
+    """One Spark job: all rows of all kinds, one folder a kind."""
+    spark.dataSource.register(EvidenceSource)
+    rows = spark.read.format(NAME).option("plan", plan_option(plan(evidence, range_bytes), catalogue)).load()
+    rows.write.partitionBy("kind").option("maxRecordsPerFile", 0).parquet(str(target))
+
+
+def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, str]) -> list[Evidence]:
+    """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones."""
+    new = {(e.location, e.archive_member): e for e in found if e.status != SUPERSEDED}
+    gone = {(e.sha256, e.location, e.archive_member): e for e in found if e.status == SUPERSEDED}
+    merged: list[Evidence] = []
+    for k in writer.known():
+        key = (k.location, k.archive_member)
+        older = gone.get((k.sha256, *key))
+        if older is not None:
+            merged.append(replace(older, path=f"{k.path}@{(k.sha256 or '')[:8]}"))
+        elif key in new and new[key].status == SKIPPED and new[key].sha256 == k.sha256:
+            merged.append(k)  # the same file once more
+            del new[key]
+        elif key not in new:
+            merged.append(k)
+    for e in new.values():
+        if e.status == READ:
+            fault = faults.get(e.path)
+            e = replace(e, segment=writer.segment, note=f"read up to a fault: {fault}" if fault else e.note)
+        merged.append(e)
+    return sorted(merged, key=lambda e: (e.path, e.location))
+
+
+def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]) -> dict[str, object]:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    earlier = writer.case.manifest if writer.case else {}
+    return {
+        "tool_version": __version__, "catalogue_hash": catalogue.hash, "command_line": list(command_line),
+        "created": earlier.get("created", now), "updated": now,
+    }  # fmt: skip
+
+
+def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence], faults: list[tuple[str, str]]) -> Summary:
+    ranges = ds.dataset(case.table_paths("range_row")[0], format="parquet") if len(case.table_paths("range_row")) == 1 else ds.dataset(
+        [ds.dataset(p, format="parquet") for p in case.table_paths("range_row")]
+    )  # fmt: skip
+    table = ranges.to_table(columns=["path", "lines", "records", "events", "unrecognised", "unfit", "unfit_line", "unfit_text"])
+    counts = {name: pc.sum(table.column(name)).as_py() or 0 for name in ("lines", "records", "events", "unrecognised", "unfit")}
+    unfit: dict[str, tuple[str, int, str]] = {}
+    for row in table.filter(pc.field("unfit") > 0).sort_by([("path", "ascending"), ("unfit_line", "ascending")]).to_pylist():
+        unfit.setdefault(row["path"], (row["path"], row["unfit_line"], row["unfit_text"]))
+    broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.note or "").startswith("read up to a fault")]
+    return Summary(
+        case, evidence, fresh, counts, sorted({*broken, *faults}), list(unfit.values()),
+        [e.path for e in evidence if e.status == READ and e.time_zone_how == "assumed" and e.first is not None],
+    )  # fmt: skip

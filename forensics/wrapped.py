@@ -1,0 +1,97 @@
+"""Logs that a collector or a paste has wrapped: read line by line, for every line must be taken out of its wrapper first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from forensics.contents import BLOCK, Readable
+from forensics.counts import Statistics
+from forensics.records import MOST_RECORD_BYTES, Assembler, PlacedRecord, RecordReader, utc
+from forensics.rows import RowBuilder
+from forensics.shapes import NO_TIME
+from forensics.timestamps import Zone
+
+MOST_ROWS = 16_384
+
+
+class WrappedReader:
+    """Reads a text, or a range of one, in which several processes may speak by turns.
+
+    Args:
+        reader: unwraps lines.
+        zone: by which times without an offset are read.
+        rows: takes relevant records.
+        statistics: takes note of all.
+    """
+
+    def __init__(self, reader: RecordReader, zone: Zone, rows: RowBuilder, statistics: Statistics) -> None:
+        self._assembler = Assembler(reader)
+        self._zone, self._rows, self._statistics = zone, rows, statistics
+
+    def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
+        """Rows of the records that begin from `start` to before `end`.
+
+        Args:
+            stream: gives the text from `at` on, which begins a line.
+            at: place of its first byte; up to `MOST_RECORD_BYTES` before `start`, for the records that are open there.
+            line: number of the line at `at`.
+            start: first byte of the range.
+            end: None for the end of the text.
+
+        Yields:
+            Batches of bounded size.
+        """
+        for place, number, raw in _lines(stream, at, line):
+            beyond = end is not None and place >= end
+            if beyond and (not self._assembler.has_open(start, end) or place - (end or 0) > MOST_RECORD_BYTES):
+                break
+            mine = place >= start and not beyond
+            done, fits = self._assembler.feed(place, number, raw)
+            if mine:
+                self._statistics.lines += 1
+                if not fits:
+                    self._statistics.see_unfit(number, raw)
+            for record in done:
+                self._take(record, start, end)
+            if len(self._rows) >= MOST_ROWS:
+                yield self._rows.take()
+        for record in self._assembler.close():
+            self._take(record, start, end)
+
+    def _take(self, placed: PlacedRecord, start: int, end: int | None) -> None:
+        if placed.offset < start or (end is not None and placed.offset >= end):
+            return
+        record = placed.record
+        time = utc(record.moment, self._zone)
+        self._statistics.records += 1
+        self._statistics.layouts[record.layout] += 1
+        self._statistics.see_times(np.array([NO_TIME if time is None else time]))
+        resolution = record.moment.resolution_ms if record.moment else 1
+        self._rows.add(record, placed.raw, placed.offset, placed.line, time, resolution, utc(placed.collector, self._zone))
+
+
+def _lines(stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes]]:
+    """Place, number and bytes of each line; a line longer than a record may be is cut."""
+    held = b""
+    dropping = False
+    while data := stream.read(BLOCK):
+        parts = (held + data).split(b"\n")
+        held = parts.pop()
+        for part in parts:
+            if dropping:
+                dropping = False
+            else:
+                yield at, line, part[:MOST_RECORD_BYTES] + b"\n"
+            at += len(part) + 1
+            line += 1
+        if len(held) > MOST_RECORD_BYTES:
+            if not dropping:
+                yield at, line, held[:MOST_RECORD_BYTES]
+            dropping = True
+            at += len(held)
+            held = b""
+    if held and not dropping:
+        yield at, line, held
