@@ -16,7 +16,7 @@ _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic='([^']*)',\ partition=(\d+)\)")
-_CONFIG_LINE = regex.compile(r"\t(\S+) = ?(.*)")
+_CONFIG_LINE = regex.compile(r"^(?:\t| {2,})(\S+) = ?(.*)$", regex.MULTILINE)
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
 _BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
 _CONNECT_OWNED = regex.compile(r"[ {]connectorIds=(\[[^\]]*\]), taskIds=(\[[^\]]*\])")
@@ -68,7 +68,7 @@ def to_map(text: str) -> dict[str, list[str]] | None:
 
 
 def to_config(text: str) -> dict[str, str]:
-    r"""Keys and values of `\tkey = value` lines, without secrets; an empty value stays empty."""
+    r"""Keys and values of `\tkey = value` lines (blanks where a paste lost the tabs), without secrets; an empty value stays empty."""
     return {m[1]: hide(m[1], m[2].rstrip()) for m in _CONFIG_LINE.finditer(text)}
 
 
