@@ -11,7 +11,7 @@ import regex
 
 from forensics.literals import requirements
 from forensics.pattern_files import EventPattern
-from forensics.patterns import LONG_MESSAGE, MATCH_SECONDS, Catalogue, compiled, convert, match, simple_name
+from forensics.patterns import LEAST_SECONDS, LONG_MESSAGE, MATCH_SECONDS, Catalogue, compiled, convert, match, simple_name
 from forensics.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
 from forensics.schema import Field
 from forensics.values import CONVERTERS, EXPANDING
@@ -45,11 +45,12 @@ class Recognised:
 class _Plan:
     """One block made ready: what to look for, the pattern, and a converter for each of its groups."""
 
-    __slots__ = ("_fullmatch", "event", "fields", "needle", "simple")
+    __slots__ = ("_fullmatch", "_seconds", "event", "fields", "needle", "simple")
 
     def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
         self.event, self.fields = event, fields
         self.needle = requirements(event.pattern).needle
+        self._seconds = MATCH_SECONDS
         self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
         self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
 
@@ -62,8 +63,10 @@ class _Plan:
             found = self._fullmatch(text)
         else:
             try:
-                found = self._fullmatch(text, timeout=MATCH_SECONDS)
+                found = self._fullmatch(text, timeout=self._seconds)
             except TimeoutError:
+                # A file of such lines must not hold up the reading: each costs half of the one before.
+                self._seconds = max(self._seconds / 2, LEAST_SECONDS)
                 return None
         if found is None:
             return None
@@ -142,7 +145,7 @@ class Recogniser:
 
     def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
         """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""
-        rest, captures, context = self._prefixes.strip(message)
+        rest, captures, context = self._prefixes.split(message)
         return rest, dict(captures), context
 
     def recognise(self, logger: str | None, message: str, thread: str | None = None, context: str | None = None) -> Recognised | None:
@@ -171,7 +174,7 @@ class Recogniser:
 
     def matches(self, logger: str | None, message: str) -> list[EventPattern]:
         """All blocks that match; more than one is a fault of the catalogue."""
-        rest = self._prefixes.strip(message)[0]
+        rest = self._prefixes.split(message)[0]
         index = self._index(logger)
         if index is None:
             return []
@@ -181,7 +184,7 @@ class Recogniser:
         index = self._index(logger)
         if index is None:
             return None
-        rest, outer, context = self._prefixes.strip(message)
+        rest, outer, context = self._prefixes.split(message)
         line = (rest[: rest.index("\n")] if "\n" in rest else rest).rstrip()
         for plan in index.candidates(rest):
             if plan.needle in rest:

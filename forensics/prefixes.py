@@ -34,7 +34,7 @@ _BROKER_CLIENT = regex.compile(
     regex.VERBOSE,
 )
 _GROUP = regex.compile(r"\[(?:GroupId\ |Group\ |GroupId=)(?P<group_id>[^\]]+)\]\ ?", regex.VERBOSE)
-_STREAM = regex.compile(r"stream-(?:thread|client)\ \[(?P<thread_name>[^\]]+)\]:?\ ?", regex.VERBOSE)
+_STREAM = regex.compile(r"(?:global-)?stream-(?:thread|client)\ \[(?P<thread_name>[^\]]+)\]:?\ ?", regex.VERBOSE)
 _TASK_CLIENT = regex.compile(r"connector-(?:consumer|producer|dlq-producer|adminclient)-(?P<connector>.+)-(?P<number>\d+)", regex.VERBOSE)
 _HEARTBEAT_THREAD = "kafka-coordinator-heartbeat-thread | "
 _TASK_THREAD = regex.compile(r"task-thread-(?P<connector>.+)-(?P<number>\d+)", regex.VERBOSE)
@@ -51,7 +51,7 @@ class Prefixes:
     def __reduce__(self) -> tuple[type[Prefixes], tuple[()]]:
         return Prefixes, ()
 
-    def strip(self, message: str) -> tuple[str, Captures, str | None]:
+    def split(self, message: str) -> tuple[str, Captures, str | None]:
         """Splits a message.
 
         Args:
@@ -63,9 +63,7 @@ class Prefixes:
         captures: Captures = {}
         context = None
         at = 0
-        while (start := message[at : at + 8]).startswith(("[", "stream-")):
-            if start[0] != "[" and not start.startswith(("stream-t", "stream-c")):
-                break
+        while message[at : at + 8].startswith(("[", "stream-t", "stream-c", "global-s")):
             end = message.find("]", at) + 1
             if end == 0:
                 break
