@@ -144,7 +144,10 @@ def contradictions(
 
 
 def unmentioned(truth: Truth, rows: list[Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float], at_least_ms: float) -> list[str]:
-    """True overlaps of two workers' threads, of some length, that no row proves or leaves undecided."""
+    """True overlaps of two workers' threads, of some length, that no row proves or leaves undecided.
+
+    Where the clocks of the two could not be joined, their row's times mean nothing together: any undecided row will do.
+    """
     found = []
     for s in truth.shared:
         for start, end in s.thread:
@@ -153,7 +156,10 @@ def unmentioned(truth: Truth, rows: list[Row], worker_of: dict[str, str], refere
                     row["verdict"] != "refuted"
                     and row["resource"] == s.task
                     and {worker_of[str(row["process_a"])], worker_of[str(row["process_b"])]} == {s.a.worker, s.b.worker}
-                    and _touches([(start, end)], *window(row, reference_skew_ms[str(row["process_a"])])[::3])
+                    and (
+                        row.get("clock_how") in ("none", "stepped")
+                        or _touches([(start, end)], *window(row, reference_skew_ms[str(row["process_a"])])[::3])
+                    )
                     for row in rows
                 )
                 found += [] if shown else [f"{s.task} by {s.a.worker}, {s.b.worker}: {_words([(start, end)])}"]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdicts on random histories, held against an oracle that knows what was true.
+
+Each example is a hundred histories in one case, so that one run judges them all. `FORENSICS_HISTORIES` sets how many, and
+`FORENSICS_SEED` where the random numbers begin, for a long hunt. A failure names the history as one line that plays it again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+
+import pytest
+from histories import parse, random_history
+from judging import damage, judge
+from oracle import Truth, contradictions, unmentioned
+from simulator import simulate
+
+HISTORIES = int(os.environ.get("FORENSICS_HISTORIES", "100"))
+SEED = int(os.environ.get("FORENSICS_SEED", "1"))
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def played():
+    return [simulate(parse(random_history(SEED * 100_000 + n)), n) for n in range(HISTORIES)]
+
+
+@pytest.fixture(scope="module")
+def plain(played, tmp_path_factory):
+    return judge(played, tmp_path_factory.mktemp("plain"))
+
+
+def false_of(judged):
+    found = []
+    for one in judged:
+        faults = contradictions(Truth(one.played), one.rows, one.ownerships, one.worker_of, one.reference_skew_ms)
+        found += [f"{one.played.history.text}: {fault}" for fault in faults]
+    return found
+
+
+def changes(before, after):
+    """Pairs of verdicts of the same two ownerships in two runs, with the history's line."""
+    for one, other in zip(before, after, strict=True):
+        told = other.verdicts()
+        for key, verdict in one.verdicts().items():
+            yield one.played.history.text, key, verdict, told.get(key)
+
+
+def test_no_verdict_is_false(plain):
+    assert false_of(plain) == []
+
+
+def test_overlaps_are_mentioned(plain):
+    silent = [
+        f"{one.played.history.text}: {fault}"
+        for one in plain
+        for fault in unmentioned(Truth(one.played), one.rows, one.worker_of, one.reference_skew_ms, 1_000)
+    ]
+    assert silent == []
+
+
+def test_verdicts_are_not_evaded(plain):
+    """With all logs at hand, most pairs are decided; an oracle never contradicts a program that never says anything."""
+    said = Counter(v for one in plain for v in one.verdicts().values())
+    assert said["proved"] > HISTORIES / 10
+    assert said["refuted"] > HISTORIES / 10
+    assert said["proved"] + said["refuted"] > said["undecided"]
+
+
+def test_lost_lines_make_no_verdict_false(played, plain, tmp_path):
+    rng = random.Random(SEED)
+
+    def change(one, path, text):
+        luck = rng.random()
+        return None if luck < 0.1 else damage(text, rng) if luck < 0.6 else text
+
+    judged = judge(played, tmp_path, change=change)
+    assert false_of(judged) == []
+
+
+def test_without_brokers_no_verdict_is_false(played, plain, tmp_path):
+    judged = judge(played, tmp_path, change=lambda one, path, text: None if path.startswith("broker") else text)
+    assert false_of(judged) == []
+    opposite = {("proved", "refuted"), ("refuted", "proved")}
+    assert [c for c in changes(plain, judged) if (c[2], c[3]) in opposite] == []
+
+
+def test_a_clock_set_ahead_changes_no_verdict(played, plain, tmp_path):
+    judged = judge(played, tmp_path, ahead_ms={"w1": 7_654_321.0, "w3": -60_000.0})
+    assert false_of(judged) == []
+    assert [c for c in changes(plain, judged) if c[2] != c[3]] == []
+
+
+def test_the_order_of_files_changes_no_verdict(played, plain, tmp_path):
+    judged = judge(played, tmp_path, rename=lambda one: f"z{9_999 - int(one.name[1:])}")
+    assert [c for c in changes(plain, judged) if c[2] != c[3]] == []
