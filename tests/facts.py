@@ -41,6 +41,17 @@ PRINTED_BY = {
 }
 #: Inner classes with a logger of their own; all others print with the logger of the class around them.
 OWN_LOGGER = {"EventProcessorThread", "SendThread"}
+#: Texts that the byte code holds only the beginning of; they are no statements by themselves.
+CUT = {
+    "",
+    "creating herder for",
+    "delivery.timeout.ms",
+    "Failed to get plugin version for",
+    "Going to cleanup internal topics:",
+    "Going to create internal topics:",
+}
+#: A base class of many threads, each with its own logger.
+_ANY_THREAD = "org.apache.kafka.server.util.ShutdownableThread"
 #: Releases up to which a class printed with its own logger although it is in PRINTED_BY.
 _OWN_UP_TO = {"AbstractCoordinator": "2.8.2"}
 
@@ -141,7 +152,7 @@ def _new_statements(rows: Iterable[dict[str, str]], old: Iterable[Statement]) ->
     beginnings = {(s.owner, s.template[:20]) for s in old}
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for row in rows:
-        template = row["template"].replace("\\'", "'")
+        template = row["template"].replace("\\'", "'").replace("\\n", "\n").replace("\\t", "\t")
         found.setdefault((row["class_fqcn"], row["level"], template, row["method"]), []).append(row["release"])
     for (name, level, template, method), releases in found.items():
         outer = name.split("$")[0]
@@ -149,10 +160,12 @@ def _new_statements(rows: Iterable[dict[str, str]], old: Iterable[Statement]) ->
         owner = outer.rsplit(".", 1)[-1]
         # A statement that is put together with + is cut after its first text in the byte code of 3.9; the source of 3.9 has it whole.
         wanted = tuple(r for r in releases if r != "3.9.1" or (owner, template[:20]) not in beginnings)
-        if not wanted:
+        if not wanted or template in CUT:
             continue
-        if inner in OWN_LOGGER and "$" in name:
-            loggers: tuple[str, ...] = (name,)
+        if outer == _ANY_THREAD:
+            loggers: tuple[str, ...] = ("kafka.server.DelayedOperationPurgatory$ExpiredOperationReaper",)
+        elif inner in OWN_LOGGER and "$" in name:
+            loggers = (name,)
         else:
             loggers = PRINTED_BY.get(owner, (outer,))
         pieces = pieces_of.get((owner, template)) or tuple(parse(template, []))
@@ -173,6 +186,7 @@ def parse(template: str, arguments: list[str]) -> Iterator[str | Hole]:
         template: as written in the facts.
         arguments: expressions of the call's arguments.
     """
+    template = template.replace("\\n", "\n").replace("\\t", "\t")
     rest = iter(arguments)
     at, text = 0, ""
     while at < len(template):

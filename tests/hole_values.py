@@ -98,7 +98,9 @@ def target_assignment(release: str) -> str:
 
 def group_assignment(release: str) -> str:
     """What the leader of a classic group computed; Assignment could not print itself in 2.4.0."""
-    one = "Assignment(partitions=[orders-0])" if since(release, "2.4.1") else "org.apache.kafka.clients.consumer.ConsumerPartitionAssignor$Assignment@1b2c"
+    one = "Assignment(partitions=[orders-0])"
+    if not since(release, "2.4.1"):
+        one = "org.apache.kafka.clients.consumer.ConsumerPartitionAssignor$Assignment@1b2c"
     return f"{{{MEMBER}={one}, {OTHER_MEMBER}={one}}}"
 
 
@@ -113,8 +115,8 @@ def position(release: str) -> str:
     """Where a consumer reads; a bare offset before 2.3."""
     if not since(release, "2.3.0"):
         return str(OFFSET)
-    leader = f"LeaderAndEpoch{{leader=Optional[{node(release)}], epoch={EPOCH}}}" if since(release, "2.4.0") else f"LeaderAndEpoch{{leader={node(release)}, epoch={EPOCH}}}"
-    return f"FetchPosition{{offset={OFFSET}, offsetEpoch=Optional.empty, currentLeader={leader}}}"
+    leader = f"Optional[{node(release)}]" if since(release, "2.4.0") else node(release)
+    return f"FetchPosition{{offset={OFFSET}, offsetEpoch=Optional.empty, currentLeader=LeaderAndEpoch{{leader={leader}, epoch={EPOCH}}}}}"
 
 
 PARTITIONS = "[orders-0, orders-1]"
@@ -124,16 +126,19 @@ HEARTBEAT = "ConsumerGroupHeartbeatRequest"
 
 #: Expression of a hole (whole, as a pattern) to its value; the first that fits. Some hold for one side only.
 EXPRESSIONS: list[tuple[str, Value, str]] = [
-    (r".*\b(getClass\(\)|className)\b.*|.*getClass\(\)\.getName\(\)|listener.*", "com.example.Handler", ""),
-    (r".*(existing|old|received|other|currentMember)\w*\.?([mM]emberI[dD])?(\(\))?|otherConsumer", OTHER_MEMBER, "broker client"),
+    (r".*ByConsumer\(\)", f"{{{MEMBER}=[{STREAMS_TASK}]}}", "streams"),
+    (r".*\b(getClass\(\)|className)\b.*|listener.*", "com.example.Handler", ""),
+    (r".*(existing|old|received|other|current)Member(I[dD])?(\(\))?|otherConsumer|existingMemberId|currentMemberId", OTHER_MEMBER, ""),
+    (r"receivedMemberId|oldMemberId|getStaticMemberId.*", OTHER_MEMBER, ""),
     (r"notYetRejoined.*|missing|membersWithMissing.*|unfilledMembers.*", f"[{MEMBER}]", ""),
     (r"(.*\.)?(protocol|protocolName)(\.get|\(\)|\.get\(\))*|preferredServerAssignor|.*Assignor", "range", ""),
     (r".*protocolType\(?\)?|.*PROTOCOL_TYPE", "consumer", ""),
     (r".*fromProtocolVersion\(.*|.*SESSIONED\.name\(\)|.*CONNECT_PROTOCOL_CONFIG\)", "sessioned", ""),
-    (r".*([cC]urrentState|stateAsString|\.state)(\(\))?|state(\(\))?|(new|old|next|previous|target)State|MemberState\..*|State\..*", "RUNNING", ""),
+    (r".*([cC]urrentState|stateAsString|\.state)(\(\))?|state(\(\))?", "RUNNING", ""),
+    (r"(new|old|next|previous|target)State|MemberState\..*|State\..*", "RUNNING", ""),
     (r"rebalanceConfig\.groupInstanceId|groupInstanceId", f"Optional[{INSTANCE}]", "client"),
     (r".*([iI]nstanceI[dD])(\.get|\(\))*(\.orElse\(.*\))?", INSTANCE, ""),
-    (r".*([gG]enerationSnapshot|[sS]entGeneration|this\.generation|getGeneration\(\))|generation\(\)|generation", generation, "client"),
+    (r".*([gG]enerationSnapshot|[sS]entGeneration|this\.generation|getGeneration\(\))|generation(\(\))?", generation, "client"),
     (r".*(generationId|groupEpoch|Generation|[gG]eneration)(\(\))?", str(GENERATION), ""),
     (r".*[mM]emberI[dD](\(\))?|.*memberIdInfoForLog\(\)|.*memberId\.orElse\(.*", MEMBER, ""),
     (r"consumer|.*leaderOrNull|.*leaderId|anyJoinedMember|unfilledMember|worker\.worker\(\)", MEMBER, ""),
@@ -145,41 +150,55 @@ EXPRESSIONS: list[tuple[str, Value, str]] = [
     (r"assignments|fullAssignment|groupAssignment", group_assignment, "client"),
     (r"Topic\.GROUP_METADATA_TOPIC_NAME", "__consumer_offsets", ""),
     (r"partitionFor\(.*|offsetTopicPartitionId|partitionId", str(PARTITION), ""),
-    (r"isDisconnected|allConsumed|.*reportErrors.*|isTransactional", "false", ""),
+    (r"isDisconnected|.*reportErrors.*|isTransactional", "false", ""),
     (r"epochForPartitionId.*", f"Some({EPOCH})", ""),
     (r".*[eE]poch(\(\))?(\.get\(\))?|lastEpochSentOnCommit.*", str(EPOCH), ""),
+    (r".*delay\(\)", "0", ""),
     (r".*(Ms|Millis|milliseconds\(\)|timeMs|TimeMs|timeLapse|started|Now|durationOf\w+)(\(.*\))?( - .*)?", str(MILLIS), ""),
     (r".*(milliseconds\(\) - .*|isExpiredBy\(\)|timerStartedMs.*)", str(MILLIS), ""),
-    (r".*(size(\(\))?|size\(\) - 1|[cC]ount|num[A-Z]\w*|length|Removed|numBytes\(\)|numRecords\(\)|bytesNeeded|loadBufferSize|Quota|RETRIES)(\(.*\))?", str(COUNT), ""),
-    (r"maxTasks|numTasks|taskCount|maxAllocationForWorker|outstandingMessages|.*apply\(worker\)|remaining\w*|conn", str(COUNT), "connect"),
+    (r".*(size(\(\))?|size\(\) - 1|[cC]ount|num[A-Z]\w*|length|Removed)(\(.*\))?", str(COUNT), ""),
+    (r".*(numBytes\(\)|numRecords\(\)|bytesNeeded|loadBufferSize|Quota|RETRIES|totalCommitted\w+|totalPunct\w+|totalRecords\w+)", str(COUNT), ""),
+    (r"maxTasks|numTasks|taskCount|maxAllocationForWorker|outstandingMessages|.*apply\(worker\)|remaining\w*", str(COUNT), "connect"),
     (r".*pendingRequestCount\(.*", str(COUNT), ""),
-    (r".*(nodeId|node\.id|coordinator\.id\(\))|node", str(NODE_ID), "client"),
-    (r"brokerId|.*correlationId\(\)|seqno|producerId|threadIdx|.*Version|.*VERSION|.*port\(\)|.*currentProtocolVersion|.*Timestamp(\(\))?", "1", ""),
+    (r".*(nodeId|node\.id|coordinator\.id\(\))|node", str(NODE_ID), "client broker"),
+    (r"brokerId|.*correlationId\(\)|seqno|producerId|threadIdx|.*Version|.*VERSION", "1", ""),
+    (r".*port\(\)|.*currentProtocolVersion|.*[tT]imestamp(\(\))?|.*assignmentErrorCode\.get\(\)|.*codeName\(\)", "1", ""),
     (r".*([cC]oordinator|coordinator\(\))|controller", node, ""),
     (r"plan", RESTART_PLAN, "connect"),
     (r"request|restartRequest", RESTART_REQUEST, "connect"),
     (r"tasks?ToStop|taskIds|tasks|tasks\.keySet\(\)", f"[{TASK}]", "connect"),
     (r".*[tT]ask(\.id)?(\(\))?|.*taskId|id", TASK, "connect"),
     (r"(.*\.)?task\.id(\(\))?|taskId|id|.*migratedTask\(\)\.id\(\)|activeTask\.id\(\)|suspendedTask\.getKey\(\)|task", STREAMS_TASK, "streams"),
+    (
+        r".*([tT]asks|[tT]askIds)(\(\))?(\.keySet\(\))?|.*TaskIds\(\)|states",
+        f"[{STREAMS_TASK}]",
+        "streams",
+    ),
     (r"connectors(\.keySet\(\))?", f"[{CONNECTOR}]", "connect"),
-    (r".*(connName|connectorName|[cC]onnector)(\(\))?", CONNECTOR, "connect"),
+    (r".*(connName|connectorName|[cC]onnector|conn)(\(\))?", CONNECTOR, "connect"),
     (r"newTopic", f"(name={TOPIC}, numPartitions=1, replicationFactor=3, replicasAssignments=null, configs={{}})", ""),
     (r".*Utils\.join\(.*|.*Collectors\.joining.*", "orders-0, orders-1", "client"),
+    (r"unusedKeys|unusedkeys", "[group.ids]", ""),
     (r"assignedTopicIdPartitions|assignedTopicPartitions", PARTITIONS, ""),
-    (r".*([pP]artitions|tps)(\(\))?(\)|\.mkString.*|\.stream.*|\.subList.*)?|.*assignmentToString.*|.*revoked|unassignedPartitions.*", PARTITIONS, ""),
+    (r".*([pP]artitions|tps)(\(\))?(\)|\.mkString.*|\.stream.*|\.subList.*)?|.*revoked", PARTITIONS, ""),
+    (r".*assignmentToString.*|unassignedPartitions.*", PARTITIONS, ""),
     (r".*topicPartition|tp|partition|.*Partition|record\.partition\(\)", "orders-1", ""),
     (r".*[tT]opics(\(\))?|String\.join.*|.*subscribedTopic\w*\(\)|.*creatableTopics\.keys", "[orders]", ""),
     (r".*\b[tT]opic(Name)?(\(\))?(\.name)?|record\.name\(\)|.*[tT]opic\(\)", TOPIC, ""),
     (r".*topicI[dD](\(\))?", TOPIC_ID, ""),
     (r".*[pP]osition", position, ""),
     (r".*assignment\.offset\(\)|configState\.offset\(\)|taskOffset|currentOffset", str(CONFIG_OFFSET), "connect"),
+    (r"taskProvidedOffset", "OffsetAndMetadata{offset=1789, leaderEpoch=null, metadata=''}", "connect"),
     (r".*[oO]ffset(\(\))?|.*nextOffset|.*recordOffset", str(OFFSET), ""),
-    (r".*[oO]ffsets(\(\))?|offsetsPerTask", "{orders-1=OffsetAndMetadata{offset=1789, leaderEpoch=null, metadata=''}}", ""),
+    (r".*[oO]ffsets(\(\))?|offsetsPerTask|allConsumed", "{orders-1=OffsetAndMetadata{offset=1789, leaderEpoch=null, metadata=''}}", ""),
     (r".*errors|.*invalidTopics\(\)", "{orders=LEADER_NOT_AVAILABLE}", ""),
-    (r".*(error|Errors\.forCode.*|responseError|error\(\)|errorCode)", "NOT_COORDINATOR", ""),
+    (r".*(Errors\.forCode.*|[eE]rror(\(\))?|errorCode)", "NOT_COORDINATOR", ""),
     (r"(statusError|status\.error)\.exceptionName", "org.apache.kafka.common.errors.RecordTooLargeException", ""),
     (r".*heartbeatRequestName\(\)|requestDescription\(\)", HEARTBEAT, ""),
-    (r".*([mM]essage|toString|[rR]eason|cause|[eE]xception|msg|Error)(\(\))?|e|t|ex|throwable", "The coordinator is not available.", ""),
+    (r"cause", "coordinator unavailable", "client"),
+    (r"e|t|ex|throwable|exception|.*[eE]xception|cause", EXCEPTION, ""),
+    (r".*toString\(\)", EXCEPTION, ""),
+    (r".*([mM]essage|[rR]eason|msg)(\(\))?", "The coordinator is not available.", ""),
     (r".*[oO]ffsetsTopicReplicationFactor|.*transactionTopicReplicationFactor", "3", ""),
     (r".*operationName|.*\.name|context", "join-group", "broker"),
     (r".*(brokerState|_state|BrokerState\.\w+)", "RUNNING", "broker"),
@@ -196,7 +215,7 @@ WORDS: list[tuple[str, Value]] = [
     (r"[eE]poch[ =]~", str(EPOCH)),
     (r"in ~ ?ms|~ ?ms\b|~ milliseconds|for ~ms", str(MILLIS)),
     (r"from ~ in |Offset load from ~|groups for ~ on|offsets for ~ on|deletion in ~|deleted in ~|record\(s\) to ~|marker to ~", offsets_partition),
-    (r"(metadata|loading of metadata|coordinator|records) (from|for|to) ~|[tT]he coordinator ~|coordinator ~ is already|load coordinator ~", offsets_partition),
+    (r"(metadata|coordinator|records) (from|for|to) ~|[tT]he coordinator ~|coordinator ~ is already|load coordinator ~", offsets_partition),
     (r"Failed to mark group ~", GROUP),
     (r"Failed to mark ~|batch of ~|with ~ members|has ~ members|members, ~ of|~ (tombstone )?records|total of ~|~ topics|~ of", str(COUNT)),
     (r"~ assignment|~ partition|retries \(~|size: ~|~ bytes|~ outstanding|~ tasks|than ~,|Loaded ~", str(COUNT)),
@@ -206,17 +225,24 @@ WORDS: list[tuple[str, Value]] = [
     (r"because ~\.", "the member session expired"),
     (r"[sS]tate[ =]~|in ~ state|from ~ to|to ~ state|transitioned to ~|transition from ~| to ~$", "RUNNING"),
     (r"topic-partition ~|topicPartition ~|for partition ~|from partition ~|[pP]artition '?~", "orders-1"),
-    (r"partitions?[ :]*~", PARTITIONS),
+    (r"([pP]artitions|owned\)|assigned\)):? *~", PARTITIONS),
+    (r"([tT]asks|active|standby)( \w+| to revoke)?:? *~", f"[{STREAMS_TASK}]"),
+    (r"group ~\n", GROUP),
     (r"[tT]opics [^~]{0,30}~|topics: ~", "[orders]"),
     (r"[Tt]opic[ =']+~", TOPIC),
     (r"offset[ :]~", str(OFFSET)),
     (r"connector[ ']+~|Connector[ ']+~", CONNECTOR),
     (r"(broker|node|Node) ~", str(BROKER)),
 ]
-_PARTITION_LINES = "\n\tAssigned partitions:"
+_OUT_OF_RANGE = f"Fetch position {position('3.9.0')} is out of range for partition orders-1"
+_CREATABLE = f"CreatableTopic(name='{TOPIC}', numPartitions=6, replicationFactor=1, assignments=[], configs=[])"
+_NOT_COORDINATOR = (
+    f"{HEARTBEAT} failed because the group coordinator Optional[{node('4.0.0')}] is incorrect. Will attempt to find the coordinator again and retry"
+)
 
 #: Values of the holes of statements whose facts do not say enough, by template; "" leaves a hole to the tables above.
 WHOLE: dict[str, tuple[Value, ...]] = {
+    "[GroupId {}] Member {} fenced from the group because {}.": (GROUP, MEMBER, "the member session expired"),
     "[GroupId {}] {}.": (GROUP, f"Failed to compute a new target assignment for epoch {GENERATION}: null"),
     "Member[group.instance.id {}, member.id {}] in group {} has left, removing it from the group": (f"Some({INSTANCE})", MEMBER, GROUP),
     "given member.id {} is identified as a known static member {},but not matching the expected member.id {}": (MEMBER, INSTANCE, OTHER_MEMBER),
@@ -227,9 +253,46 @@ WHOLE: dict[str, tuple[Value, ...]] = {
         str(EPOCH),
         f"LoadSummary(startTimeMs=1, endTimeMs={MILLIS}, numRecords={COUNT}, numBytes=4017)",
     ),
-    "Error processing create topic request {}": (f"CreatableTopic(name='{TOPIC}', numPartitions=5, replicationFactor=3, assignments=[], configs=[])",),
-    "CreateTopics result(s): {}": (f"CreatableTopic(name='{TOPIC}', numPartitions=6, replicationFactor=1, assignments=[], configs=[]): SUCCESS",),
-    "{} in {}ms: {}": (f"{HEARTBEAT} failed because the group coordinator Optional[{node('4.0.0')}] is incorrect. Will attempt to find the coordinator again and retry", str(MILLIS), "Not coordinator"),
+    "Error processing create topic request {}": (_CREATABLE,),
+    "CreateTopics result(s): {}": (f"{_CREATABLE}: SUCCESS",),
+    "{} in {}ms: {}": (_NOT_COORDINATOR, str(MILLIS), "This is not the correct coordinator."),
+    "Bootstrap broker {} disconnected": (node,),
+    "{}: changing {} partition(s)": ("handleBrokerFenced", str(COUNT)),
+    "{} failed due to inconsistent Protocol Name, received {} but expected {}": ("JoinGroup",),
+    "These configurations '{}' were supplied but are not used yet.": ("[group.ids]",),
+    "Processed {} total records, ran {} punctuators, polled {} times and committed {} total tasks since the last update {}ms ago": (
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+    ),
+    "Created topic {} on brokers at {}": (
+        f"(name={TOPIC}, numPartitions=1, replicationFactor=3, replicasAssignments=null, configs={{}})",
+        "10.77.0.12:9092",
+    ),
+    "{}, raising error to the application since no reset policy is configured": (_OUT_OF_RANGE,),
+    "{}, resetting offset": (_OUT_OF_RANGE,),
+    "Final assignment of partitions to consumers: \n{}": (f"{{{MEMBER}=[orders-0], {OTHER_MEMBER}=[orders-1]}}",),
+    "{} Failed to close zombie {} due to {}, ignore and proceed": ("stream-thread [app-StreamThread-1]", "task 0_1", EXCEPTION),
+    "{}: {}": ("Could not create internal topics within 60000 milliseconds.", EXCEPTION),
+    "Member {} is triggering callbacks to release assignment {} and leave group": (MEMBER, PARTITIONS),
+    "Unexpectedly ran out of {}s to revoke from worker {} while performing load-balancing revocations; worker appears to still be allocated "
+    "{} instances, which is more than the intended allocation of {}": ("task",),
+    "Client {} per-consumer assignment:\n\tprev owned active {}\n\tprev owned standby {}\n\tassigned active {}\n\trevoking active {}"
+    "\n\tassigned standby {}\n": ("app-client", *[f"{{{MEMBER}=[{STREAMS_TASK}]}}"] * 5),
+    "Client {} per-consumer assignment:\n\tprev owned active {}\n\tprev owned standby {}\n\tassigned active {}\n\trevoking active {}"
+    "\tassigned standby {}\n": ("app-client", *[f"{{{MEMBER}=[{STREAMS_TASK}]}}"] * 5),
+    "{} client nodes and {} consumers participating in this rebalance: \n{}.": ("1", "2", "app-client: [app-1, app-2]"),
+    "Started {} with {} consumer groups.": ("MirrorCheckpointConnector-0", str(COUNT)),
+    "{} checkpointing {} consumer groups {}->{}: {}.": ("MirrorCheckpointConnector-0", str(COUNT), "a", "b", f"[{GROUP}]"),
+    "Started {} with {} topic-partitions.": ("MirrorSourceConnector", str(COUNT)),
+    "Starting with {} previously uncommitted partitions.": (str(COUNT),),
+    "{} replicating {} topic-partitions {}->{}: {}.": ("MirrorSourceConnector-0", str(COUNT), "a", "b", PARTITIONS),
+    "{} connector configured for {}.": (CONNECTOR, "a->b"),
+    "Failed to configure {} connector for {}": (CONNECTOR, "a->b"),
+    "The following subscribed topics are not assigned to any members: {}": (f"[{TOPIC}]",),
+    "{}ProducerId set to {} with epoch {}": ("", "1", str(EPOCH)),
     "Notifying assignor about the new {}": (f"Assignment(partitions={PARTITIONS})",),
     "Discovered {} coordinator {}": ("transaction", node),
     "ProducerId set to {} with epoch {}": ("1", str(EPOCH)),

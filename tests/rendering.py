@@ -9,6 +9,7 @@ from facts import Hole, Statement
 from hole_values import (
     BROKER,
     CLIENT,
+    CONNECTOR,
     COUNT,
     EXPRESSIONS,
     GENERATION,
@@ -27,7 +28,14 @@ from hole_values import (
     worker_connector,
 )
 
-_TASK_OBJECTS = {"WorkerSinkTask", "WorkerSourceTask", "ExactlyOnceWorkerSourceTask", "AbstractWorkerSourceTask", "WorkerTask", "SourceTaskOffsetCommitter"}
+_TASK_OBJECTS = {
+    "WorkerSinkTask", "WorkerSourceTask", "ExactlyOnceWorkerSourceTask", "AbstractWorkerSourceTask", "WorkerTask", "SourceTaskOffsetCommitter",
+}  # fmt: skip
+_STREAMS_PREFIX = {
+    "KafkaStreams": "stream-client [app]",
+    "StreamTask": "task [0_1]",
+    "GlobalStreamThread": "global-stream-thread [app-GlobalStreamThread]",
+}
 _WORKER_MEMBERS = {"WorkerCoordinator", "DistributedHerder", "IncrementalCooperativeAssignor", "EagerAssignor"}
 _NO_CONTEXT = {"AppInfoParser", "AbstractConfig", "AbstractStickyAssignor", "StickyAssignor", "Utils"}
 _SHARDS = {"GroupMetadataManager", "OffsetMetadataManager", "ClassicGroup", "GenericGroup", "GroupCoordinatorShard", "StreamsGroup"}
@@ -47,7 +55,7 @@ def render(statement: Statement, release: str, logger: str) -> str:
         else:
             after = next((p for p in statement.pieces[index + 1 :] if isinstance(p, str)), "")
             text += _value(piece, text, after, statement, release, logger)
-    return prefix(statement, release, logger) + text
+    return prefix(statement, release, logger) + text.rstrip()
 
 
 def _of(value: Value, release: str) -> str:
@@ -56,6 +64,8 @@ def _of(value: Value, release: str) -> str:
 
 def _value(hole: Hole, before: str, after: str, statement: Statement, release: str, logger: str) -> str:
     expression = hole.expression
+    if statement.side == "streams" and expression.endswith("logPrefix"):
+        return _STREAMS_PREFIX.get(statement.owner, "stream-thread [app-StreamThread-1]") + ("" if after.startswith(" ") else " ")
     special = _special(expression, before, statement, release, logger)
     if special is not None:
         return special
@@ -78,6 +88,14 @@ def _special(expression: str, before: str, statement: Statement, release: str, l
     owner = statement.owner
     if owner == "ZooKeeperClient" and expression == "message":
         return "Session expired."
+    if owner == "Worker" and expression == "errorMessageIfExpired":
+        return f"Timed out while calling the 'alterOffsets' method for sink connector {CONNECTOR}"
+    if statement.template == "{}" and statement.side == "streams":
+        return "Setting topic 'orders' to consume from earliest offset" if owner == "StreamThread" else "TaskManager is not specified"
+    if owner == "KafkaConfig" and statement.template == "{}":
+        return "Broker configuration log.message.format.version with value 2.8 is ignored because the inter-broker protocol version is 3.0"
+    if owner == "TransactionManager" and expression == "logPrefix":
+        return "[TransactionalId tx-1] "
     if owner == "AbstractConfig" and expression == "b.toString()":
         return f"{logger.rsplit('.', 1)[-1]} values: \n\tgroup.id = {GROUP}\n\tsession.timeout.ms = 45000\n"
     if "HeartbeatRequestManager" in owner and not before:
@@ -96,7 +114,7 @@ def _connect(expression: str, before: str, owner: str, release: str) -> str | No
     this = expression in ("this", "id", "task", "workerTask", f"{owner}.this") or (not expression and not before)
     if this and owner in _TASK_OBJECTS:
         kind = owner if owner in ("WorkerSinkTask", "ExactlyOnceWorkerSourceTask") else "WorkerSourceTask"
-        return TASK if expression == "id" and not before else f"{kind}{{id={TASK}}}"
+        return TASK if expression == "id" else f"{kind}{{id={TASK}}}"
     if owner == "WorkerConnector" and (this or expression == "connector"):
         return worker_connector(release)
     if expression.endswith(("assignment", "AssignmentSnapshot")) and owner in ("DistributedHerder", "WorkerCoordinator"):
@@ -117,9 +135,15 @@ def prefix(statement: Statement, release: str, logger: str) -> str:
             return "[Producer clientId=producer-1] "
         kind = "ShareConsumer" if simple.startswith("Share") else "Consumer"
         return f"[{kind} clientId={CLIENT}, groupId={GROUP}] "
-    if statement.side == "streams" and since(release, "1.0.0") and statement.pieces[:1] != (Hole("logPrefix"),):
-        return "stream-client [app] " if owner == "KafkaStreams" else "stream-thread [app-StreamThread-1] "
+    if statement.side == "streams" and since(release, "1.0.0") and not _begins_with_prefix(statement):
+        of_task = {"StreamTask": " task [0_1]", "StandbyTask": " standby-task [0_1]"}.get(owner, "")
+        return _STREAMS_PREFIX.get("" if of_task else owner, "stream-thread [app-StreamThread-1]") + of_task + " "
     return ""
+
+
+def _begins_with_prefix(statement: Statement) -> bool:
+    first = statement.pieces[0] if statement.pieces else ""
+    return isinstance(first, Hole) and first.expression.endswith("logPrefix")
 
 
 def _broker_prefix(owner: str, logger: str, release: str) -> str:
