@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +15,12 @@ import typer
 
 from forensics import __version__
 from forensics.errors import ForensicsError, UsageError
+from forensics.report.words import printable
 
 if TYPE_CHECKING:
+    from forensics.ingest import Summary
     from forensics.report.model import Report
+    from forensics.tables import Case
 
 app = typer.Typer(
     name="forensics",
@@ -90,6 +96,60 @@ def _root(
     del version  # its callback has printed it
 
 
+@app.command(short_help="Read logs into a case.")
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Log files, folders, .gz, .zst, .zip, .tar(.gz), nested or not.")],
+    case: CaseOption = CASE,
+    time_zone: Annotated[
+        list[str] | None,
+        typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="Zone of times that have none: Europe/Berlin, +02:00, 'w2/*=+02:00'. Repeatable."),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option("--layout", metavar="[GLOB=]PATTERN", help="PatternLayout (log4j, logback) of your own layout. Repeatable."),
+    ] = None,
+    host: Annotated[list[str] | None, typer.Option("--host", metavar="GLOB=NAME", help="Host that wrote these files. Repeatable.")] = None,
+    parsers: ParsersOption = None,
+    master: MasterOption = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
+    from forensics.evidence import Told
+    from forensics.ingest import ingest as read_in
+    from forensics.session import session
+    from forensics.views import EAGER_EVENTS, build
+
+    told = Told.parse(time_zone or (), layout or (), host or ())
+    with _progress() as step:
+        summary = read_in(paths, case, told=told, parsers=parsers or (), master=master, jobs=jobs, command_line=sys.argv, progress=step)
+        if summary.counts.get("events", 0) < EAGER_EVENTS:
+            build(summary.case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
+    _say_ingested(summary, case)
+    if summary.faults:
+        raise typer.Exit(3)
+
+
+def _say_ingested(summary: Summary, case: Path) -> None:
+    """What was read and what was not, on standard error."""
+    counts = summary.counts
+    typer.echo(
+        f"{len(summary.added)} files read into {case}; the case has {counts.get('lines', 0):,} lines, {counts.get('records', 0):,} records, "
+        f"{counts.get('events', 0):,} events; {counts.get('unrecognised', 0):,} records of relevant loggers are not in the catalogue.",
+        err=True,
+    )
+    skipped = summary.files("skipped")
+    for e in skipped[:5]:
+        typer.echo(f"skipped {printable(e.path)}: {e.note}", err=True)
+    if len(skipped) > 5:
+        typer.echo(f"skipped {len(skipped) - 5} more files", err=True)
+    for path, line, text in summary.unfit[:5]:
+        typer.echo(f"no layout fits {printable(path)}:{line}: {printable(text[:120])}", err=True)
+    for path, reason in summary.faults:
+        typer.echo(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}", err=True)
+    if summary.assumed_zones:
+        typer.echo(f"times of {len(summary.assumed_zones)} files have no zone and were read as UTC; --time-zone says otherwise.", err=True)
+
+
 @app.command(short_help="Tell what happened, from a case.")
 def report(
     case: CaseOption = CASE,
@@ -123,6 +183,35 @@ def report(
     _tell(found, form, output)
     if found.failed(fail_on):
         raise typer.Exit(1)
+
+
+def _built(path: Path, master: str, jobs: int | None) -> Case:
+    """The case, its views built first where they are not yet."""
+    from forensics.tables import open_case
+
+    case = open_case(path)
+    if case.views():
+        return case
+    from forensics.session import session
+    from forensics.views import build
+
+    with _progress() as step:
+        step("starting Spark", 0, 1)
+        return build(case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda step, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda step, done, total: bar.update(task, description=step, completed=done, total=total if total > 1 else None)
 
 
 def _tell(found: Report, form: ReportFormat, output: Path | None) -> None:
@@ -172,20 +261,17 @@ def sql(
     jobs: JobsOption = None,
 ) -> None:
     """Print the rows of a saved query (a view or a rule by its name), or of your own SQL. Several statements: the last one's rows."""
-    from forensics import queries
-
     if listed:
+        from forensics import queries
+        from forensics.queries import rule_id
+
         for view in queries.views().values():
             if view.folder != "steps":
-                typer.echo(f"{_rule_id(view.name):24} {view.about}")
+                typer.echo(f"{rule_id(view.name):28} {view.about}")
         return
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
     _print_rows(_query(name, expression, file), form, _built(case, master, jobs), master, jobs)
-
-
-def _rule_id(view: str) -> str:
-    return view.removeprefix("rule_").replace("_", "-") if view.startswith("rule_") else view
 
 
 def _query(name: str, expression: str, file: Path | None) -> list[str]:
@@ -193,9 +279,10 @@ def _query(name: str, expression: str, file: Path | None) -> list[str]:
     from difflib import get_close_matches
 
     from forensics import queries
+    from forensics.queries import rule_id
 
     if name:
-        known = {_rule_id(view): view for view in queries.views()}
+        known = {rule_id(view): view for view in queries.views()}
         if name not in known and name not in known.values():
             near = get_close_matches(name, [*known, *known.values()], n=3)
             fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
@@ -208,6 +295,45 @@ def _query(name: str, expression: str, file: Path | None) -> list[str]:
     if not statements:
         raise UsageError("There is no statement to run.", where="-f" if file else "-e")
     return statements
+
+
+def _print_rows(statements: list[str], form: RowFormat, case: Case, master: str, jobs: int | None) -> None:
+    """Runs the statements over the case and prints the rows of the last."""
+    from pyspark.errors import PySparkException
+
+    from forensics import queries
+    from forensics.report import query
+    from forensics.session import session
+
+    spark = session(master, jobs)
+    queries.register(spark, case.tables(), case.views())
+    try:
+        frames = [spark.sql(statement) for statement in statements]
+        match form:
+            case RowFormat.table:
+                width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+                if left := query.print_table(frames[-1], width=width):
+                    typer.echo(f"{left:,} more rows; --format csv or json prints all.", err=True)
+            case RowFormat.csv:
+                query.print_csv(frames[-1])
+            case RowFormat.json:
+                query.print_json(frames[-1])
+    except PySparkException as e:
+        raise UsageError("The query cannot be run.", why=str(e).split("\n\nJVM stacktrace")[0].strip()) from e
+
+
+@app.command(short_help="Print the raw lines behind an id.")
+def show(
+    wanted: Annotated[str, typer.Argument(metavar="ID", help="An event's, finding's or ownership's id, or its first characters.")],
+    context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Lines before and after each.")] = 2,
+    case: CaseOption = CASE,
+) -> None:
+    """Print the raw lines behind an event, a finding or an ownership, from the evidence, with context."""
+    from forensics.report import text
+    from forensics.report.show import show as shown
+    from forensics.tables import open_case
+
+    text.render(shown(open_case(case), wanted, context))
 
 
 @app.command(short_help="Say what a pasted log line is, and what it proves.")

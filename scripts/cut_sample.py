@@ -2,8 +2,8 @@
 
     python scripts/cut_sample.py RECORDING/logs sample_logs/NAME/logs
 
-What is left out, and why it is safe: the scan for plugins, printed class paths and configurations of the plugin's own converters, and the
-closing of metric reporters. They tell no event of a group. A record goes with its continuation lines; no line that stays is changed.
+What is left out: the scan for plugins, printed configurations of connectors, converters and admin clients, and the closing of metric
+reporters. They tell no event of a group. A record goes with its continuation lines; no line that stays is changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ LEFT_OUT = re.compile(
       \(org\.apache\.kafka\.connect\.runtime\.isolation\.            # "Loading plugin", "Added plugin", "Added alias"
     | \(org\.apache\.kafka\.common\.metrics\.Metrics                 # "Metrics scheduler closed"
     | \(org\.reflections\.
-    | \ WorkerInfo\ values:
     | (?:Json|String|Byte\w*)ConverterConfig\ values:
     | \ (?:Enriched)?(?:Connector|SinkConnector|SourceConnector|Task)Config\ values:
     | \ AdminClientConfig\ values:

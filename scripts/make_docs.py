@@ -1,6 +1,6 @@
 """Writes the pages of docs/ that are made from their sources: views from the SQL comments, events and captures from the catalogue.
 
-    python scripts/make_docs.py          # or: make docs
+python scripts/make_docs.py          # or: make docs
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def views() -> str:
     parts = [
         _MADE,
         "# Views\n",
-        "`forensics sql NAME` prints one; `spark-sql -i forensics-case/open.sql -e \"SELECT ...\"` reads all of them. "
+        '`forensics sql NAME` prints one; `spark-sql -i forensics-case/open.sql -e "SELECT ..."` reads all of them. '
         "Times ending in `_ts` are by their writer's own clock, in UTC; `_lo` and `_hi` are the earliest and the latest moment on the clock of "
         "the island's reference process: only those may be compared between processes.\n",
     ]
@@ -57,7 +57,10 @@ def views() -> str:
         parts.append(_table(("rule", "says"), iter((f"`{v.name.removeprefix('rule_').replace('_', '-')}`", v.about) for v in rules)))
     parts += ["## Steps\n", "Views that other views are made of; their columns may change.\n"]
     parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder == "steps")))
-    parts += ["## Knobs\n", "Session variables; `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n"]
+    parts += [
+        "## Knobs\n",
+        "Session variables; `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
+    ]
     knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _KNOB.findall(queries.knobs()))
     parts.append(_table(("variable", "default", "meaning"), knobs))
     return "\n".join(parts)
@@ -73,8 +76,8 @@ def events() -> str:
     parts = [
         _MADE,
         "# Events\n",
-        "What the catalogue recognises. An event has one name for all releases, layouts and client libraries; `kafka` says which releases print a wording. "
-        "`forensics explain LINE` says all of this of one line, and what the line proves.\n",
+        "What the catalogue recognises. An event has one name for all releases, layouts and client libraries; `kafka` says which releases print "
+        "a wording. `forensics explain LINE` says all of this of one line, and what the line proves.\n",
     ]
     everything = sorted(catalogue.events, key=lambda e: (e.category, e.name, e.file, e.line))
     for category, same in groupby(everything, key=lambda e: e.category):

@@ -34,7 +34,7 @@ def test_the_verdict_comes_first_with_bounds_and_lines() -> None:
     written = as_text()
     titles = ["━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
     assert sorted(titles, key=written.index) == titles
-    assert "1 task worked on by two owners at once, for up to 990 ms for certain" in flat(written)
+    assert "1 task worked on by two owners at once (orders-2: 990 ms at least, 1.20 s at most)" in flat(written)
     assert "w2/connect.log:7" in written
     assert "Stopping task orders-2" in written
     assert "10:01:00.005 ±5 ms" in written

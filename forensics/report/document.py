@@ -63,7 +63,23 @@ class Lines:
     label: str = "Proof"
 
 
-Block = Heading | Para | Table | Lines
+@dataclass(frozen=True)
+class RawLine:
+    """A line of a log as it stands; `event_id` is empty for context."""
+
+    number: int
+    text: str
+    event_id: str = ""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Lines of one file with their numbers; a hole in the numbers is a hole in the lines."""
+
+    lines: tuple[RawLine, ...]
+
+
+Block = Heading | Para | Table | Lines | Raw
 
 
 class Document:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
+from forensics.report.model import GENERATION_BEGAN
 from forensics.report.words import Clock, count, fold, span
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 #: Up to so many generations are told one by one; beyond, neighbours alike are one row.
 _ONE_BY_ONE = 40
 _HEAD, _TAIL = 25, 15
+_LONG_WAIT_MS = 1000
 _WHY_RESET = {
     "metadata_lost": "the group's metadata was lost: generations began again",
     "deleted": "the group was deleted",
@@ -52,7 +54,7 @@ def title(group: Row) -> str:
     text = f"Group {group['group_id']}"
     if kinds:
         text += f" ({', '.join(sorted(kinds))})"
-    if group["kafka_cluster"]:
+    if group["kafka_cluster"] not in (None, "", "unknown"):
         text += f" on Kafka cluster {group['kafka_cluster']}"
     return text
 
@@ -150,8 +152,7 @@ def _began(run: _Run, clock: Clock) -> str:
 
 
 def _start(g: Row) -> datetime | None:
-    moment: datetime | None = g["prepared_ts"] or g["stabilized_ts"] or g["assigned_ts"]
-    return moment
+    return next((g[c] for c in GENERATION_BEGAN if g.get(c)), None)
 
 
 def _took(run: _Run) -> str:
@@ -169,7 +170,9 @@ def _why(run: _Run, names: Names) -> str:
         text += f" ({names.member(next(iter(who)))})"
     if g["trigger_inferred"]:
         text += ", inferred"
-    if len(run.rows) == 1 and g["waited_for_member_id"]:
+    # Somebody is always the last to join; it is worth a word when the others waited for it.
+    waited = g["waited_why"] in ("expired", "pending_expired") or (g["join_ms"] or 0) >= _LONG_WAIT_MS
+    if len(run.rows) == 1 and g["waited_for_member_id"] and waited:
         how = {"expired": ", until it expired", "pending_expired": ", which never joined"}.get(g["waited_why"], "")
         text += f"; waited for {names.member(g['waited_for_member_id'])}{how}"
     return text if len(run.rows) == 1 else f"{text}, {len(run.rows):,} times"
@@ -178,7 +181,7 @@ def _why(run: _Run, names: Names) -> str:
 def _assignment(shares: list[Row], names: Names) -> dict[str, list[str]]:
     held: dict[str, list[str]] = defaultdict(list)
     for share in shares:
-        held[names.member(share["member_id"])] += share["assigned"] or []
+        held[names.share(share)] += share["assigned"] or []
     return dict(held)
 
 
@@ -202,7 +205,7 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     total: dict[str, list[float]] = defaultdict(list)
     for share in group["member_generations"]:
         if share["paused_ms"] is not None:
-            total[names.member(share["member_id"])].append(share["paused_ms"])
+            total[names.share(share)].append(share["paused_ms"])
     rows = tuple((who, f"{len(ms):,}", span(sum(ms)), span(max(ms))) for who, ms in sorted(total.items(), key=lambda x: -sum(x[1]))[:20])
     if rows:
         yield Para("How long members did not work because of rebalances:", tone="dim")

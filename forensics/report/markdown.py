@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forensics.report.document import Heading, Lines, Para, Table
+from forensics.report.document import Heading, Lines, Para, Raw, Table
 from forensics.report.words import printable
 
 if TYPE_CHECKING:
@@ -31,8 +31,14 @@ def _block(block: Block) -> list[str]:
             return [*head, *(_row([_escape(cell).replace("\n", "<br>") for cell in row]) for row in rows), ""]
         case Lines(lines, label):
             text = "\n".join(f"{printable(line.where)}  {line.ts}\n    {printable(line.text)}" for line in lines)
-            fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-            return [f"**{label}:**", "", f"{fence}text\n{text}\n{fence}", ""]
+            return [f"**{label}:**", "", _fenced(text), ""]
+        case Raw(lines):
+            return [_fenced("\n".join(f"{'>' if line.event_id else ' '} {line.number}  {printable(line.text)}" for line in lines)), ""]
+
+
+def _fenced(text: str) -> str:
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _row(cells: list[str]) -> str:

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+#: Columns that may tell when a generation began: the broker's word first, then the members'.
+GENERATION_BEGAN = ("prepared_ts", "first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
 #: The views that a report reads, and the columns in which a row's time begins and ends (none: the row has no time of its own).
 VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "source_file": ((), ()),
     "process": ((), ()),
     "member": (("first_ts",), ("last_ts",)),
-    "generation": (("prepared_ts", "stabilized_ts", "assigned_ts"), ("assigned_ts", "stabilized_ts", "prepared_ts")),
+    "generation": (GENERATION_BEGAN, ("assigned_ts", "last_synced_ts", *reversed(GENERATION_BEGAN))),
     "member_generation": ((), ()),
     "ownership": (("start_lo", "start_hi"), ("stop_hi",)),
     "split_brain": (("from_lo", "from_hi"), ("to_hi",)),
@@ -40,12 +42,14 @@ _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.
 class CaseLike(Protocol):
     """What a report needs of a case folder."""
 
-    manifest: Mapping[str, Any]
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """The manifest's keys."""
 
     def view_path(self, name: str) -> Path | None:
         """The folder of a view's Parquet files; None when it is not built."""
 
-    def table_paths(self, name: str) -> Sequence[Path]:
+    def table_paths(self, name: str) -> Sequence[str]:
         """The folders of a table's Parquet files."""
 
 
@@ -193,7 +197,7 @@ def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
 
 def pylist(table: pa.Table) -> list[Row]:
     """A table as rows; its times as datetimes in UTC."""
-    rows = table.to_pylist()
+    rows = table.to_pylist(maps_as_pydicts="lossy")
     for row in rows:
         for key, value in row.items():
             if isinstance(value, datetime):
@@ -239,7 +243,10 @@ def _groups(generations: list[Row], members: list[Row], shares: list[Row]) -> li
         group["generations"].sort(key=lambda g: (g["incarnation"] or 0, g["generation"] or 0))
         group["members"].sort(key=lambda m: m["member_id"] or "")
         group["member_generations"].sort(key=lambda m: (m["incarnation"] or 0, m["generation"] or 0, m["member_id"] or ""))
-    return [groups[key] for key in sorted(groups)]
+    # A Connect cluster's own group before those of its sinks.
+    return sorted(
+        groups.values(), key=lambda g: (all(x["protocol_type"] != "connect" for x in g["generations"]), g["kafka_cluster"] or "", g["group_id"] or "")
+    )
 
 
 def _in_groups(row: Row, groups: Sequence[str]) -> bool:

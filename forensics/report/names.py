@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from forensics.report.words import short_member
@@ -20,20 +20,32 @@ class Names:
         self._process = {p["process_id"]: p["host"] if hosts[p["host"]] == 1 else p["process_id"] for p in processes}
         self._member: dict[str, str] = {}
         for group in report.groups:
-            per_process = Counter(m["process_id"] for m in group["members"])
+            # One process may hold several clients of a group (tasks of a sink); its restarts are members of one client.
+            clients: dict[str, set[str]] = defaultdict(set)
             for m in group["members"]:
-                self._member[m["member_id"]] = self._of_member(m, per_process[m["process_id"]])
+                clients[m["process_id"]].add(m["client_id"] or "")
+            for m in group["members"]:
+                self._member[m["member_id"]] = self._of_member(m, several=len(clients[m["process_id"]]) > 1)
 
-    def _of_member(self, member: Row, in_process: int) -> str:
+    def _of_member(self, member: Row, *, several: bool) -> str:
         if member["process_id"] is None:
             return short_member(member["member_id"])
         name = self.process(member["process_id"])
-        # Several members in one process: its own restarts share a client id, different clients do not.
-        return f"{name} {member['task'] or member['client_id']}" if in_process > 1 and (member.get("task") or member["client_id"]) else name
+        client = member.get("task") or (member["client_id"] if several else "")
+        return f"{name} {client}" if client else name
 
     def process(self, process_id: str | None) -> str:
         """A process's name; `?` when it is not known."""
         return self._process.get(process_id, process_id) if process_id else "?"
+
+    def share(self, row: Row) -> str:
+        """Name of the member of a `member_generation`; releases that print no member id leave only its process."""
+        if row["member_id"] is not None and row["member_id"] in self._member:
+            return self._member[row["member_id"]]
+        if row["process_id"] is None:
+            return self.member(row["member_id"])
+        task = row.get("task")
+        return f"{self.process(row['process_id'])} {task}" if task else self.process(row["process_id"])
 
     def member(self, member_id: str | None) -> str:
         """A member's name: its process where its log is in the case, else its id with the uuid cut."""

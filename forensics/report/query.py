@@ -85,7 +85,7 @@ def print_json(frame: DataFrame, to: TextIO | None = None) -> None:
     # Spark's own JSON knows every type; numbered keys allow equal column names.
     numbered = frame.toDF(*keys)
     options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-    lines = (row[0] for row in numbered.select(f.to_json(f.struct("*"), options)).toLocalIterator()) if keys else iter(())
+    lines: Iterator[str] = (row[0] for row in numbered.select(f.to_json(f.struct("*"), options)).toLocalIterator()) if keys else iter(())
     first = True
     for line in lines:
         row = {keys[k]: v for k, v in json.loads(line).items()}

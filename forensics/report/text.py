@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from forensics.report.document import Heading, Lines, Para, Table
+from forensics.report.document import Heading, Lines, Para, Raw, Table
 from forensics.report.words import printable
 
 if TYPE_CHECKING:
@@ -69,6 +69,15 @@ def _print(console: Console, block: Block) -> None:
             console.print(Padding(words, (0, 0, 0, 2), expand=False))
         case Table():
             console.print(Padding(_table(block), (0, 0, 0, 2), expand=False))
+        case Raw(lines):
+            digits = len(str(lines[-1].number)) if lines else 0
+            before = None
+            for raw in lines:
+                if before is not None and raw.number > before + 1:
+                    console.print(Text(f"  {'⋮':>{digits}}", "dim"))
+                before = raw.number
+                mark = Text("> " if raw.event_id else "  ", "bold") + Text(f"{raw.number:>{digits}}  ", "cyan" if raw.event_id else "dim")
+                console.print(mark + Text(printable(raw.text), "" if raw.event_id else "dim"), soft_wrap=True)
         case Lines(lines, label):
             console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
             for line in lines:

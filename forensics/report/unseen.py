@@ -90,13 +90,22 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         blocks.append(Para(f"No log of {c['process_id'] or 'a process'}: {c['note'] or 'others name it'}.", tone="warn"))
     if len(missing) > _ROWS:
         blocks.append(Para(f"… and {len(missing) - _ROWS} more processes without a log.", tone="warn"))
-    for c in [c for c in report.coverage if c["kind"] == "unreadable"][:_ROWS]:
+    unread = [f for f in report.case["source_files"] if f.get("status") == "unreadable"]
+    blocks += [Para(f"Not read: {f['path']}: {f['note'] or 'no reason recorded'}.", tone="bad") for f in unread[:_ROWS]]
+    for c in [c for c in report.coverage if c["kind"] == "unreadable" and not unread][:_ROWS]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
     holes = [c for c in report.coverage if c["kind"] in _HOLES]
     if holes:
         shown = sorted(holes, key=lambda c: c["kind"] != "truncated")[:_ROWS]
         cells = tuple(
-            (names.process(c["process_id"]), _HOLES[c["kind"]], clock.at(c["from_ts"]), clock.at(c["to_ts"]), _length(c), c["note"] or "")
+            (
+                names.process(c["process_id"]),
+                _HOLES[c["kind"]],
+                clock.at(c["from_ts"]),
+                "" if c["to_ts"] == c["from_ts"] else clock.at(c["to_ts"]),
+                _length(c),
+                c["note"] or "",
+            )
             for c in shown
         )
         columns = tuple(
@@ -110,11 +119,13 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
 
 
 def _length(c: Row) -> str:
+    if c["to_ts"] == c["from_ts"]:
+        return ""
     return span((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) if c["from_ts"] and c["to_ts"] else "?"
 
 
 def _reading(report: Report) -> list[Block]:
-    files = report.case["source_files"]
+    files = [f for f in report.case["source_files"] if f.get("status", "read") == "read"]
     records = sum(f["records"] or 0 for f in files)
     unknown = sum(f["unrecognised"] or 0 for f in files)
     events = sum(f["events"] or 0 for f in files)
@@ -132,6 +143,10 @@ def _reading(report: Report) -> list[Block]:
     if silent:
         which = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
         blocks.append(Para(f"No layout fits any line of {which}: `--layout` can tell it.", tone="bad"))
+    skipped = Counter(f["note"] or "no log" for f in report.case["source_files"] if f.get("status") == "skipped")
+    if skipped:
+        why = ", ".join(f"{n:,} {note}" for note, n in skipped.most_common(4)) + (", …" if len(skipped) > 4 else "")
+        blocks.append(Para(f"{count(skipped.total(), 'file')} skipped: {why}.", tone="dim"))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed")
     for zone, n in zones.items():
         text = f"{count(n, 'file')} without a time zone read as {zone}: `--time-zone` says otherwise. A wrong zone moves all its times alike."

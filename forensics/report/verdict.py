@@ -41,10 +41,10 @@ def section(report: Report, names: Names, clock: Clock) -> tuple[str, Tone, list
 def _title(by_verdict: dict[str, list[Row]]) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
-        longest = max(s["certain_ms"] or 0 for s in work)
+        longest = max(work, key=lambda s: (s["certain_ms"] or 0, s["possible_ms"] or 0))
         resources = {(s["group_id"], s["resource"]) for s in work}
-        what = _resources(work[0], len(resources))
-        return f"Split brain: PROVED. {what} worked on by two owners at once, for up to {span(longest)} for certain", "bad"
+        bounds = f"{span(longest['certain_ms'])} at least, {span(longest['possible_ms'], 'no bound')} at most"
+        return f"Split brain: PROVED. {_resources(work[0], len(resources))} worked on by two owners at once ({longest['resource']}: {bounds})", "bad"
     if by_verdict["proved"]:
         one = by_verdict["proved"][0]
         resources = {(s["group_id"], s["resource"]) for s in by_verdict["proved"]}
@@ -133,7 +133,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) 
     if strongest["explanation"]:
         yield Para(strongest["explanation"], label=f"Why ({strongest['resource']})")
     if strongest["cause"]:
-        yield Para(strongest["cause"], label="Cause")
+        yield Para(strongest["cause"].replace("_", " ") + ".", label="Cause")
     if strongest["verdict"] == "proved" and strongest["margin_ms"] is not None:
         yield Para(f"holds unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
     if strongest["missing"]:

@@ -92,7 +92,7 @@ def bounded(lo_ms: float | None, hi_ms: float | None) -> str:
     if half > 1000:
         return f"{span(lo_ms)} to {span(hi_ms)}"
     middle = (lo_ms + hi_ms) / 2
-    return (f"{middle:.0f} ms" if abs(middle) < 1000 else f"{middle / 1000:,.3f} s") + (f" ±{half:.0f} ms" if half >= 0.5 else "")
+    return (f"{round(middle)} ms" if abs(middle) < 1000 else f"{middle / 1000:,.3f} s") + (f" ±{half:.0f} ms" if half >= 0.5 else "")
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -1,0 +1,192 @@
+"""The raw lines behind an event, a finding or an ownership, with context, from the evidence itself; and whether that is still what was read."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forensics.contents import BLOCK, BROKEN, Content, Text, encoding_of, open_content
+from forensics.errors import UsageError
+from forensics.records import decode
+from forensics.report.document import Document, Heading, Para, Raw, RawLine
+from forensics.report.words import count, iso
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+    from forensics.report.model import CaseLike, Row
+
+#: A line is shown up to so many bytes; a record may be a megabyte.
+_LONGEST = 4_000
+_SHORTEST_ID = 6
+_EVENT_COLUMNS = ("event_id", "process_id", "path", "line", "byte_offset", "ts", "event", "file_id")
+#: Views whose rows have an id and witnesses: the view, the id's column, what a row is called, the columns that title it.
+_WITH_WITNESS = (
+    ("finding", "finding_id", "Finding", ("severity", "headline")),
+    ("ownership", "ownership_id", "Ownership", ("resource_kind", "resource", "process_id", "start_hi", "stop_lo")),
+)
+
+
+def show(case: CaseLike, wanted: str, context: int) -> Document:
+    """The lines behind an id.
+
+    Args:
+        case: the case.
+        wanted: id of an event, finding or ownership, or its first characters, six at least.
+        context: lines to show before and after each.
+
+    Raises:
+        UsageError: no row has the id, or several do.
+    """
+    if len(wanted) < _SHORTEST_ID:
+        raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
+    out = Document()
+    ids = _ids(case, wanted, out)
+    rows = _events(case, "event_id", ids) if ids else _events_by_prefix(case, wanted)
+    if not rows and not ids:
+        raise UsageError(f"Nothing in the case has the id `{wanted}`.", where="ID", fix="Ids stand beside the lines of a report, and in the views.")
+    missing = set(ids) - {r["event_id"] for r in rows}
+    if missing:
+        out.add(Para(f"{count(len(missing), 'witness', 'witnesses')} not in the case's tables: {', '.join(sorted(missing))}.", tone="warn"))
+    files = {f["file_id"]: f for f in _table(case, "evidence_file").to_pylist()}
+    by_file: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        by_file.setdefault(row["file_id"], {})[row["line"]] = row
+    for file_id, lines in sorted(by_file.items(), key=lambda x: min(str(iso(r["ts"])) for r in x[1].values())):
+        _show_file(files[file_id], lines, context, out)
+    return out
+
+
+def _ids(case: CaseLike, wanted: str, out: Document) -> list[str]:
+    """Event ids of a finding's or an ownership's witnesses; none when the id is an event's."""
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    for view, column, word, titles in _WITH_WITNESS:
+        path = case.view_path(view)
+        if path is None or not any(Path(path).rglob("*.parquet")):
+            continue
+        rows = ds.dataset(str(path), format="parquet").to_table(filter=pc.starts_with(pc.field(column), wanted)).to_pylist()
+        _one_only(wanted, [r[column] for r in rows])
+        if rows:
+            title = " ".join(str(iso(v)) if isinstance(v, datetime) else str(v) for v in (rows[0][t] for t in titles) if v is not None)
+            out.add(Heading(2, f"{word} {rows[0][column]}: {title}"))
+            return list(rows[0]["witness"] or ())
+    return []
+
+
+def _events_by_prefix(case: CaseLike, wanted: str) -> list[Row]:
+    import pyarrow.compute as pc
+
+    rows = _pylist(_dataset(case, "event_row"), pc.starts_with(pc.field("event_id"), wanted))
+    _one_only(wanted, [r["event_id"] for r in rows])
+    return rows
+
+
+def _events(case: CaseLike, column: str, ids: Iterable[str]) -> list[Row]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return _pylist(_dataset(case, "event_row"), pc.field(column).isin(pa.array(sorted(set(ids)))))
+
+
+def _pylist(dataset: ds.Dataset, condition: Any) -> list[Row]:  # noqa: ANN401 (an Arrow expression)
+    from forensics.report.model import pylist
+
+    return pylist(dataset.to_table(columns=list(_EVENT_COLUMNS), filter=condition))
+
+
+def _dataset(case: CaseLike, table: str) -> ds.Dataset:
+    import pyarrow.dataset as ds
+
+    return ds.dataset([ds.dataset(str(p), format="parquet") for p in case.table_paths(table)])
+
+
+def _table(case: CaseLike, table: str) -> Any:  # noqa: ANN401 (an Arrow table)
+    return _dataset(case, table).to_table()
+
+
+def _one_only(wanted: str, found: list[str]) -> None:
+    if len(set(found)) > 1:
+        raise UsageError(f"{len(set(found))} ids begin with `{wanted}`.", why=", ".join(sorted(set(found))[:5]), where="ID", fix="Give more of it.")
+
+
+def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document) -> None:
+    """One file's lines; what is wrong with the evidence is said before them."""
+    where = file["location"] + (f" ({file['archive_member'].replace('!', ' / ')})" if file["archive_member"] else "")
+    out.add(Heading(3, f"{file['path']}  {_dates(lines)}"), Para(where, tone="dim"))
+    near = {n for line in lines for n in range(max(1, line - context), line + context + 1)}
+    try:
+        found, digest = _read(Path(file["location"]), file["archive_member"], near, file["bytes"])
+    except BROKEN as e:
+        why = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        out.add(Para(f"The evidence cannot be read any more: {why}. Put it back at this place, or ingest it anew, to see its lines.", tone="bad"))
+        out.add(Raw(tuple(RawLine(n, f"(event {row['event']} at byte {row['byte_offset']:,})", row["event_id"]) for n, row in sorted(lines.items()))))
+        return
+    if digest != file["sha256"]:
+        text = f"The evidence has changed since it was ingested (SHA-256 {digest[:16]}…, was {file['sha256'][:16]}…): these lines may be others."
+        out.add(Para(text, tone="bad"))
+    raw = []
+    for number in sorted(near & found.keys() | lines.keys()):
+        row = lines.get(number)
+        raw.append(RawLine(number, found.get(number, "(no such line any more)"), row["event_id"] if row else ""))
+    out.add(Raw(tuple(raw)))
+
+
+def _dates(lines: dict[int, Row]) -> str:
+    times = sorted(t for t in (iso(r["ts"]) for r in lines.values()) if t)
+    return " to ".join(dict.fromkeys((times[0], times[-1]))) if times else ""
+
+
+def _read(location: Path, member: str | None, wanted: set[int], size: int) -> tuple[dict[int, str], str]:
+    """Some lines of a content, by number, and the hash of its first `size` bytes: a log may have grown since.
+
+    Raises:
+        OSError and others of `BROKEN`: the content cannot be read.
+    """
+    lines: dict[int, str] = {}
+    last = max(wanted, default=0)
+    with open_content(location, member) as content:
+        stream = _Hashed(content, size)
+        buffered = io.BufferedReader(stream, BLOCK)
+        for number, line in enumerate(buffered, 1):
+            if number in wanted:
+                lines[number] = _shown(line)
+            if number >= last:
+                break
+        while buffered.read(BLOCK):
+            pass
+        if content.error and not lines:
+            raise OSError(content.error)
+    return lines, stream.whole.hexdigest()
+
+
+class _Hashed(io.RawIOBase):
+    """The first bytes of a content as UTF-8, hashed on their way."""
+
+    def __init__(self, content: Content, size: int) -> None:
+        self._content, self._left, self._ahead = content, size, b""
+        self._text: Text | None = None
+        self.whole = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 (any writable buffer)
+        while not self._ahead and self._left > 0 and (data := self._content.read(min(BLOCK, self._left))):
+            self.whole.update(data)
+            self._left -= len(data)
+            self._text = self._text or Text(self._content, encoding_of(data))
+            self._ahead = self._text.recode(data)
+        given, self._ahead = self._ahead[: len(buffer)], self._ahead[len(buffer) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+
+def _shown(line: bytes) -> str:
+    text = decode(line[:_LONGEST])
+    return text + (f" … ({len(line):,} bytes)" if len(line) > _LONGEST else "")

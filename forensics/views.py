@@ -1,0 +1,53 @@
+"""A case's views: computed once with Spark, kept as Parquet, and published with the SQL that made them and `open.sql`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow.dataset
+
+from forensics import queries, tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from forensics.tables import Case
+
+#: Cases with fewer events get their views with the ingest; for larger ones the first reader waits, not every ingest.
+EAGER_EVENTS = 200_000
+
+
+def build(case: Case, spark: SparkSession, progress: Callable[[str, int, int], None] = lambda view, number, of: None) -> Case:
+    """Builds all views of a case and makes them part of it.
+
+    Args:
+        case: the case as it is now.
+        spark: the session.
+        progress: told each view's name, its number, and how many there are.
+
+    Raises:
+        CaseError: a view cannot be computed, or someone else is writing to the case.
+    """
+    with tables.writing(case.root) as writer:
+        current = writer.case or case
+        built = queries.build(spark, current.tables(), tables.new_views_folder(current), progress, small=_events(current) < EAGER_EVENTS)
+        published = tables.publish_views(current, built)
+        tables.keep_sql(published, _texts())
+        tables.write_open_sql(published, queries.opening(published.tables(), published.views()))
+    return published
+
+
+def _texts() -> Mapping[str, str]:
+    """Every SQL file by its path below `sql/`."""
+    texts = {"knobs.sql": queries.knobs()}
+    for view in queries.views().values():
+        if view.name == "rule_finding":
+            continue  # has no file
+        name = queries.rule_id(view.name) if view.folder == "rules" else view.name
+        texts[f"{view.folder}/{name}.sql" if view.folder else f"{name}.sql"] = view.sql
+    return texts
+
+
+def _events(case: Case) -> int:
+    return sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in case.table_paths("event_row"))
