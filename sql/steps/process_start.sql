@@ -6,7 +6,7 @@
 CREATE OR REPLACE TEMPORARY VIEW process_start (
   process_id COMMENT 'Process (one log stream)',
   starts     COMMENT 'Positions in the stream at which a JVM says that it starts, ascending',
-  start_lines COMMENT 'Position, time and event of each start, ascending'
+  start_lines COMMENT 'Position, time, event id and event of each start, ascending'
 )
 COMMENT 'One row per process that was seen starting: where in its log stream.'
 AS
@@ -19,7 +19,7 @@ WITH mark AS (
   -- MirrorMaker 2 starts several herders in one JVM, one a group.
   SELECT *, row_number() OVER (PARTITION BY process_id, life, event, group_id ORDER BY stream_pos) AS nth FROM mark
 ), start AS (
-  SELECT process_id, struct(stream_pos, ts, event_id) AS line
+  SELECT process_id, struct(stream_pos, ts, event_id, event) AS line
   FROM numbered
   WHERE event = 'process_started' OR nth > 1 OR life = 0
 )
