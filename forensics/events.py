@@ -121,8 +121,8 @@ class Recogniser:
         self._simple: dict[str, str] = {}
         self._cache: dict[tuple[str | None, str], Recognised | None] = {}
 
-    def __reduce__(self) -> tuple[type[Recogniser], tuple[Catalogue]]:
-        return Recogniser, (self.catalogue,)
+    def __reduce__(self) -> tuple[Callable[[Catalogue], Recogniser], tuple[Catalogue]]:
+        return _revive, (self.catalogue,)
 
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:
@@ -229,3 +229,14 @@ class Recogniser:
                 self._simple.clear()
             name = self._simple[logger] = simple_name(logger)
         return name
+
+
+_LIVE: dict[str, Recogniser] = {}
+
+
+def _revive(catalogue: Catalogue) -> Recogniser:
+    """One recogniser a process and catalogue: a worker process gets many tasks, and should compile once."""
+    if catalogue.hash not in _LIVE:
+        _LIVE.clear()
+        _LIVE[catalogue.hash] = Recogniser(catalogue)
+    return _LIVE[catalogue.hash]

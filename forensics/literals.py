@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 _PARSER: Any = importlib.import_module("re._parser")
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
-_MOST_ALTERNATIVES = 12
+_MOST_ALTERNATIVES = 16
+#: A text of this length is rare enough: fewer alternatives are worth more than longer ones.
+_TELLING = 12
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+
+Texts = frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -22,8 +28,8 @@ class Requirements:
 
     Attributes:
         prefixes: it begins with one of these; `("",)` when nothing is known.
-        needle: text that it contains; the longest such.
-        anchors: it contains one of these; longest guarantee, also over alternatives (`a|b`), so `(needle,)` or better.
+        needle: text that it contains; the longest such, or empty.
+        anchors: it contains one of these; empty when nothing is known.
     """
 
     prefixes: tuple[str, ...]
@@ -39,33 +45,18 @@ def requirements(pattern: str) -> Requirements:
         tree = _PARSER.parse(_NAMED_GROUP.sub("(", pattern), re.VERBOSE)
     except re.error:
         return Requirements(("",), "", ())
-    prefixes, _ = _prefixes(tree)
-    runs: list[str] = []
-    choices: list[tuple[str, ...]] = []
-    _collect(tree, runs, choices)
-    return Requirements(tuple(sorted(prefixes)), max(runs, key=len, default=""), _strongest(runs, choices))
+    prefixes, _ = _texts(tree)
+    runs = list(_runs(tree))
+    needle = max((text for run in runs if len(run) == 1 for text in run), key=len, default="")
+    return Requirements(tuple(sorted(prefixes)), needle, tuple(sorted(_strongest(runs))))
 
 
-def _prefixes(items: Any) -> tuple[set[str], bool]:  # noqa: ANN401  (nodes of re's own parser)
-    """Possible beginnings, and whether they are the whole of `items`."""
-    found = {""}
+def _texts(items: Any) -> tuple[Texts, bool]:  # noqa: ANN401  (nodes of re's own parser)
+    """Texts of which `items` begins with one, and whether these are the whole of it."""
+    found: Texts = frozenset([""])
     for op, arg in items:
-        name = str(op)
-        if name == "LITERAL":
-            more, whole = {chr(arg)}, True
-        elif name == "SUBPATTERN" and not (arg[1] or arg[2]):
-            more, whole = _prefixes(arg[3])
-        elif name == "BRANCH":
-            parts = [_prefixes(branch) for branch in arg[1]]
-            more, whole = set().union(*(p for p, _ in parts)), all(w for _, w in parts)
-        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and arg[1] == 1:
-            more, whole = _prefixes(arg[2])
-            more = more | {""} if arg[0] == 0 else more
-        elif name in ("AT", "ASSERT_NOT"):
-            continue
-        else:
-            return found, False
-        grown = {a + b for a in found for b in more}
+        more, whole = _alternatives(str(op), arg)
+        grown = frozenset(a + b for a in found for b in more)
         if len(grown) > _MOST_ALTERNATIVES:
             return found, False
         found = grown
@@ -74,38 +65,62 @@ def _prefixes(items: Any) -> tuple[set[str], bool]:  # noqa: ANN401  (nodes of r
     return found, True
 
 
-def _collect(items: Any, runs: list[str], choices: list[tuple[str, ...]]) -> None:  # noqa: ANN401
-    """Adds the unbroken literal runs that every match contains, and sets of which every match contains one."""
-    run = ""
+def _alternatives(op: str, arg: Any) -> tuple[Texts, bool]:  # noqa: ANN401
+    """What one node of a pattern can begin with, and whether that is the whole of it."""
+    nothing: Texts = frozenset([""])
+    if op == "LITERAL":
+        return frozenset([chr(arg)]), True
+    if op == "IN" and all(str(kind) == "LITERAL" for kind, _ in arg):
+        return frozenset(chr(char) for _, char in arg), True
+    if op == "SUBPATTERN" and not (arg[1] or arg[2]):
+        return _texts(arg[3])
+    if op == "ATOMIC_GROUP":
+        return _texts(arg)
+    if op == "BRANCH":
+        parts = [_texts(branch) for branch in arg[1]]
+        return frozenset().union(*(texts for texts, _ in parts)), all(whole for _, whole in parts)
+    if op in _REPEATS and arg[1] == 1:
+        texts, whole = _texts(arg[2])
+        return (texts if arg[0] else texts | nothing), whole
+    return nothing, op in ("AT", "ASSERT_NOT")
+
+
+def _runs(items: Any) -> Iterator[Texts]:  # noqa: ANN401
+    """Sets of texts, of each of which every match contains one."""
+    run: Texts = frozenset([""])
     for op, arg in items:
         name = str(op)
-        if name == "LITERAL":
-            run += chr(arg)
+        more, whole = _alternatives(name, arg)
+        grown = frozenset(a + b for a in run for b in more)
+        fits = len(grown) <= _MOST_ALTERNATIVES
+        if fits and whole:
+            run = grown
             continue
-        runs.append(run)
-        run = ""
-        if name == "SUBPATTERN" and not (arg[1] or arg[2]):
-            _collect(arg[3], runs, choices)
-        elif name == "ATOMIC_GROUP":
-            _collect(arg, runs, choices)
-        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and arg[0] > 0:
-            _collect(arg[2], runs, choices)
-        elif name == "BRANCH":
-            branches = [_best(branch) for branch in arg[1]]
-            if all(branches):
-                choices.append(tuple(text for branch in branches for text in branch))
-    runs.append(run)
+        yield grown if fits else run
+        yield from _inside(name, arg)
+        run = more if whole and len(more) <= _MOST_ALTERNATIVES else frozenset([""])
+    yield run
 
 
-def _best(items: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """Texts of which every match of `items` contains one; empty when there is no such set."""
-    runs: list[str] = []
-    choices: list[tuple[str, ...]] = []
-    _collect(items, runs, choices)
-    return _strongest(runs, choices)
+def _inside(op: str, arg: Any) -> Iterator[Texts]:  # noqa: ANN401
+    """Sets of texts that a node holds beyond its beginning."""
+    if op == "SUBPATTERN" and not (arg[1] or arg[2]):
+        yield from _runs(arg[3])
+    elif op == "ATOMIC_GROUP":
+        yield from _runs(arg)
+    elif op in _REPEATS and arg[0] > 0:
+        yield from _runs(arg[2])
+    elif op == "BRANCH":
+        branches = [_strongest(_runs(branch)) for branch in arg[1]]
+        if all(branches):
+            yield frozenset().union(*branches)
 
 
-def _strongest(runs: list[str], choices: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The set whose shortest text is longest."""
-    sets = [*((run,) for run in runs if run), *choices]
-    return max(sets, key=lambda texts: min(map(len, texts)), default=())
+def _strongest(runs: Any) -> Texts:  # noqa: ANN401  (any iterable of sets)
+    """The most telling set: long texts first, and among those that are long enough few; empty when none says anything."""
+
+    def telling(run: Texts) -> tuple[int, int, int]:
+        shortest = min(map(len, run))
+        return min(shortest, _TELLING), -len(run), shortest
+
+    return max((run for run in runs if all(run)), key=telling, default=frozenset())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import regex
@@ -16,7 +17,6 @@ _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic='([^']*)',\ partition=(\d+)\)")
-_CONFIG_LINE = regex.compile(r"^(?:\t| {2,})(\S+) = ?(.*)$", regex.MULTILINE)
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
 _BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
 _CONNECT_OWNED = regex.compile(r"[ {]connectorIds=(\[[^\]]*\]), taskIds=(\[[^\]]*\])")
@@ -67,9 +67,18 @@ def to_map(text: str) -> dict[str, list[str]] | None:
     return {key: _owned(body) for key, body in _entries(text.strip())}
 
 
+_hidden = lru_cache(maxsize=8_192)(hide)  # every client prints the same hundred defaults
+
+
 def to_config(text: str) -> dict[str, str]:
     r"""Keys and values of `\tkey = value` lines (blanks where a paste lost the tabs), without secrets; an empty value stays empty."""
-    return {m[1]: hide(m[1], m[2].rstrip()) for m in _CONFIG_LINE.finditer(text)}
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        if line[:1] == "\t" or line[:2] == "  ":
+            key, equals, value = line.lstrip().partition(" =")
+            if equals and " " not in key:
+                found[key] = hide(key, value.strip())
+    return found
 
 
 def to_offsets(text: str) -> dict[str, int]:

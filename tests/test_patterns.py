@@ -137,10 +137,12 @@ def test_line_numbers_skip_blocks_inside_strings():
     ("pattern", "prefixes", "anchors"),
     [
         (r"Joined\ (?P<a>\d+)\ end", ("Joined ",), ("Joined ",)),
-        (r"(?:Revoke|Lost)\ x", ("Lost x", "Revoke x"), ("Revoke", "Lost")),
+        (r"(?:Revoke|Lost)\ x", ("Lost x", "Revoke x"), ("Lost x", "Revoke x")),
         (r"(?P<x>\S+)\ is\ here", ("",), (" is here",)),
-        (r"a(?:bc)?d", ("abcd", "ad"), ("a",)),
-        (r"(?:(?P<m>a+)\ left|(?P<m>b+)\ joined)", ("",), (" left", " joined")),
+        (r"a(?:bc)?d", ("abcd", "ad"), ("abcd", "ad")),
+        (r"[lL]eaving\ now(?P<r>.*)", ("Leaving now", "leaving now"), ("Leaving now", "leaving now")),
+        (r"(?:Added|Removed)\ (?P<n>\d+)\ members\ of\ the\ group", ("Added ", "Removed "), (" members of the group",)),
+        (r"(?:(?P<m>a+)\ left|(?P<m>b+)\ joined)", ("",), (" joined", " left")),
         (r".*", ("",), ()),
     ],
 )
