@@ -6,6 +6,8 @@ connector that declares no type. What looks like a secret becomes `[redacted]`; 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import regex
 
 REDACTED = "[redacted]"
@@ -42,10 +44,15 @@ def hide(key: str, value: str) -> str:
     """
     if value in _EMPTY:
         return value
-    if _KEY.search(key):
+    if _is_secret(key):
         return REDACTED
     if "=" in value:
         value = _INSIDE.sub(rf"\g<head>{REDACTED}", value)
     if "://" in value:
         value = _URL_PASSWORD.sub(rf"\g<1>{REDACTED}@", value)
     return value
+
+
+@lru_cache(maxsize=4096)
+def _is_secret(key: str) -> bool:
+    return _KEY.search(key) is not None
