@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from forensics.tables import Case
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +32,17 @@ def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
             spark_session.catalog.dropTempView(table.name)
     spark_session.catalog.clearCache()
     yield spark_session
+
+
+@pytest.fixture(scope="session")
+def sample_case(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
+    """Gives the case of a sample incident by its name; each is read once a run."""
+    from expect_samples import case_of
+
+    del spark_session  # it only has to be there before the product asks for a session
+
+    @cache
+    def of(name: str) -> Case:
+        return case_of(name, tmp_path_factory.mktemp(name) / "case")
+
+    return of

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import json
 import os
+import re
 import subprocess
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -142,12 +150,8 @@ def test_check_shows_what_where_and_help(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:
-    done = subprocess.run(
-        ["sh", "-c", f"'{sys.executable}' -m forensics check --help | head -n 1; '{sys.executable}' -m forensics explain '{JOINED.replace(chr(39), '')}' | true"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    pipe = f"'{sys.executable}' -m forensics explain - | true"
+    done = subprocess.run(["sh", "-c", pipe], input=JOINED * 200, capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
 
@@ -155,3 +159,135 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 def test_completion_knows_commands_and_rules() -> None:
     done = run(_FORENSICS_COMPLETE="complete_bash", COMP_WORDS="forensics ", COMP_CWORD="1")
     assert {"ingest", "report", "sql", "show", "explain", "check"} <= set(done.stdout.split())
+
+
+# --- a whole case
+
+
+@pytest.fixture(scope="module")
+def case(sample_case) -> str:
+    return str(sample_case("split-brain-frozen-worker-3.9.1").root)
+
+
+@pytest.mark.spark
+def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
+    shown = run("report", "--case", case)
+    assert shown.returncode == 0, shown.stderr
+    assert "Split brain: PROVED" in shown.stdout
+    assert re.search(r"w2/connect\.log:\d+ ", shown.stdout)
+    page = run("report", "--case", case, "--format", "html", "-o", str(tmp_path / "r.html"))
+    assert page.returncode == 0
+    assert page.stdout == ""
+    assert "<!doctype html>" in (tmp_path / "r.html").read_text()
+    assert run("report", "--case", case, "--format", "markdown").stdout.startswith("# Kafka group forensics")
+    schema = json.loads(files("forensics").joinpath("report-schema.json").read_text(encoding="utf-8"))
+    written = run("report", "--format", "json", FORENSICS_CASE=case).stdout
+    jsonschema.Draft202012Validator(schema).validate(json.loads(written))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ((), 0),
+        (("--fail-on", "proved"), 1),
+        (("--fail-on", "any"), 1),
+        (("--fail-on", "proved", "--until", "2026-11-21T07:51:00Z"), 0),
+        (("--fail-on", "any", "--rule", "poll-timeout"), 0),
+        (("--group", "nobody"), 2),
+    ],
+)
+def test_exit_codes_of_a_report(case: str, args: tuple[str, ...], code: int) -> None:
+    assert run("report", "--case", case, *args).returncode == code
+
+
+@pytest.mark.spark
+def test_a_report_starts_no_spark(case: str) -> None:
+    done = run("report", "--case", case, JAVA_HOME="/nowhere", PATH="/nowhere")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.spark
+def test_show_prints_the_raw_lines_of_events_findings_and_ownerships(case: str) -> None:
+    found = json.loads(run("report", "--case", case, "--format", "json").stdout)
+    finding = next(f for f in found["findings"] if f["rule"] == "split-brain-task")
+    shown = run("show", "--case", case, finding["finding_id"])
+    assert shown.returncode == 0, shown.stderr
+    assert "has changed" not in shown.stdout
+    for line in finding["witness"]:
+        assert re.search(rf"^> +{line['line']}  \[", shown.stdout, re.MULTILINE), line
+        assert line["text"][:60] in shown.stdout
+    one = finding["witness"][0]
+    alone = run("show", "--case", case, one["event_id"][:10], "-C", "0").stdout
+    assert len([x for x in alone.splitlines() if x.startswith("> ")]) == 1
+    owned = found["ownership"][0]["ownership_id"]
+    assert run("show", "--case", case, owned).returncode == 0
+    assert run("show", "--case", case, "ffffffffffffffffffffffff").returncode == 2
+    assert run("show", "--case", case, "ff").returncode == 2
+
+
+@pytest.mark.spark
+def test_show_says_when_evidence_moved_or_changed(tmp_path: Path, spark) -> None:
+    from expect_samples import SAMPLES
+
+    from forensics.ingest import ingest
+    from forensics.report import text
+    from forensics.report.show import show
+
+    log = tmp_path / "logs" / "c1" / "consumer.log"
+    log.parent.mkdir(parents=True)
+    content = (SAMPLES / "session-timeouts-consumers-3.9.1" / "logs" / "c1" / "consumer.log").read_bytes()
+    log.with_suffix(".log.gz").write_bytes(gzip.compress(content))
+    found = ingest([tmp_path / "logs"], tmp_path / "case", jobs=2).case
+    wanted = pq.read_table(found.table_paths("event_row")[0], columns=["event_id", "line"]).to_pylist()[20]
+    raw = content.decode().splitlines()[wanted["line"] - 1]
+
+    def shown() -> str:
+        return text.as_text(show(found, wanted["event_id"], 1), 200)
+
+    assert raw in shown()
+    assert "changed" not in shown()
+    log.with_suffix(".log.gz").write_bytes(gzip.compress(content + b"[2026-11-21 09:00:00,000] INFO more\n"))
+    assert "changed" not in shown(), "a log that has only grown is still the evidence"
+    log.with_suffix(".log.gz").write_bytes(gzip.compress(content.replace(b"INFO", b"WARN")))
+    assert "has changed since it was ingested" in shown()
+    log.with_suffix(".log.gz").unlink()
+    assert "cannot be read any more" in shown()
+
+
+@pytest.mark.spark
+def test_sql_runs_saved_and_own_queries(case: str) -> None:
+    listed = run("sql", "--list").stdout
+    assert "split_brain" in listed
+    assert "split-brain-task" in listed
+    saved = list(csv.DictReader(io.StringIO(run("sql", "split_brain", "--case", case, "--format", "csv").stdout)))
+    assert {r["resource"] for r in saved if r["verdict"] == "proved"} >= {"a-0", "b-1"}
+    counted = run("sql", "-e", "SET VAR gap_ms = 1; SELECT count(*) AS n FROM generation", "--case", case, "--format", "json")
+    assert json.loads(counted.stdout)[0]["n"] > 10, counted.stderr
+    wrong = run("sql", "-e", "SELECT nothing FROM nowhere", "--case", case)
+    assert wrong.returncode == 2
+    assert "nowhere" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
+@pytest.mark.spark
+def test_ingest_of_broken_evidence_is_3_and_says_which(tmp_path: Path, spark) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    line = b"[2026-11-21 07:51:24,897] INFO (Re-)joining group (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
+    (folder / "good.log").write_bytes(line)
+    (folder / "bad.log.gz").write_bytes(gzip.compress(line * 1000)[:-30])
+    shown = CliRunner().invoke(app, ["ingest", str(folder), "--case", str(tmp_path / "case")])
+    assert shown.exit_code == 3, shown.output
+    assert "bad.log.gz" in shown.stderr
+    assert shown.stdout == ""
+    assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")]).exit_code == 0
+
+
+@pytest.mark.spark
+def test_an_empty_folder_has_a_report_too(tmp_path: Path, spark) -> None:
+    (tmp_path / "logs").mkdir()
+    assert CliRunner().invoke(app, ["ingest", str(tmp_path / "logs"), "--case", str(tmp_path / "case")]).exit_code == 0
+    shown = CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")])
+    assert shown.exit_code == 0, shown.output
+    assert "NONE FOUND" in shown.stdout

@@ -1,0 +1,71 @@
+"""Writes what the sample incidents are expected to give: `sample_logs/*/expected/*.json`. A person reads the difference before it is committed.
+
+python scripts/expect_samples.py [NAME...]        # or: make samples
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forensics.ingest import ingest
+from forensics.report import model
+from forensics.report.words import iso
+from forensics.session import session
+from forensics.views import build
+
+if TYPE_CHECKING:
+    from forensics.tables import Case
+
+SAMPLES = Path(__file__).resolve().parent.parent / "sample_logs"
+#: Columns that say what is true of an incident. Ids and explanations are left to other tests.
+COLUMNS = {
+    "generation": (
+        "group_id", "incarnation", "incarnation_why", "generation", "protocol_type", "rebalance_mode", "prepared_ts", "stabilized_ts",
+        "assigned_ts", "member_count", "trigger", "leader_member_id",
+    ),
+    "split_brain": (
+        "group_id", "resource_kind", "resource", "process_a", "process_b", "kind", "verdict", "from_lo", "from_hi", "to_lo", "to_hi",
+        "certain_ms", "possible_ms", "cause",
+    ),
+}  # fmt: skip
+
+
+def names() -> list[str]:
+    """Names of the samples."""
+    return sorted(p.name for p in SAMPLES.iterdir() if (p / "logs").is_dir())
+
+
+def case_of(name: str, folder: Path) -> Case:
+    """Reads a sample into a case and builds its views."""
+    summary = ingest([SAMPLES / name / "logs"], folder, jobs=2)
+    return build(summary.case, session(jobs=2))
+
+
+def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
+    """What is expected, from a case: rows of each view of `COLUMNS`, in a stable order."""
+    report = model.read(case, model.Filters())
+    found = {"generation": [g for group in report.groups for g in group["generations"]], "split_brain": report.split_brain}
+    return {view: sorted(({c: _plain(r[c]) for c in columns} for r in found[view]), key=json.dumps) for view, columns in COLUMNS.items()}
+
+
+def _plain(value: object) -> object:
+    return iso(value) if hasattr(value, "tzinfo") else value  # type: ignore[arg-type]
+
+
+def main() -> None:
+    """Writes the files of all samples, or of those named."""
+    for name in sys.argv[1:] or names():
+        with tempfile.TemporaryDirectory() as folder:
+            for view, rows in rows_of(case_of(name, Path(folder) / "case")).items():
+                file = SAMPLES / name / "expected" / f"{view}.json"
+                file.parent.mkdir(exist_ok=True)
+                file.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
+                print(f"{file.relative_to(SAMPLES.parent)}: {len(rows)} rows")
+
+
+if __name__ == "__main__":
+    main()

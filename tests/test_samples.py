@@ -1,0 +1,66 @@
+"""The sample incidents: what is expected of each, and what their READMEs say is true."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+
+import pytest
+from expect_samples import SAMPLES, names, rows_of
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_sample_gives_what_is_expected(name: str, sample_case) -> None:
+    found = rows_of(sample_case(name))
+    for view, rows in found.items():
+        expected = json.loads((SAMPLES / name / "expected" / f"{view}.json").read_text(encoding="utf-8"))
+        assert rows == expected, f"{view} of {name}; `make samples` rewrites what is expected"
+
+
+def proved(name: str, kind: str) -> set[tuple[str, str, str]]:
+    rows = json.loads((SAMPLES / name / "expected" / "split_brain.json").read_text(encoding="utf-8"))
+    return {(r["resource"], *sorted((r["process_a"], r["process_b"]))) for r in rows if r["verdict"] == "proved" and r["kind"] == kind}
+
+
+def test_the_frozen_worker_worked_beside_its_successor() -> None:
+    both = ("w2/connect.log", "w3/connect.log")
+    assert proved("split-brain-frozen-worker-3.9.1", "work") == {("a-0", *both), ("b-1", *both)}
+
+
+def test_the_partitioned_worker_kept_its_tasks() -> None:
+    found = proved("split-brain-partitioned-worker-2.3.0", "work") | proved("split-brain-partitioned-worker-2.3.0", "thread")
+    assert {("a-0", "w1/connect.log", "w2/connect.log"), ("b-2", "w1/connect.log", "w2/connect.log")} <= found
+    assert {pair for _, *pair in found if "w3/connect.log" in pair} == set()
+
+
+@pytest.mark.parametrize("name", ["rolling-bounce-skewed-clocks-3.9.1", "session-timeouts-consumers-3.9.1"])
+def test_no_split_brain_is_proved_where_there_was_none(name: str) -> None:
+    assert proved(name, "work") == set()
+
+
+def test_skewed_clocks_are_measured(sample_case) -> None:
+    from forensics.report import model
+
+    rows = model.read(sample_case("rolling-bounce-skewed-clocks-3.9.1"), model.Filters()).clocks
+    of = {c["process_id"].split("/")[0]: c for c in rows if c["reference_process_id"].startswith("broker")}
+    for worker, ahead in (("w1", 0), ("w2", 41_000), ("w3", -23_000)):
+        assert of[worker]["lo_ms"] - 5 <= ahead <= of[worker]["hi_ms"] + 5
+        assert of[worker]["hi_ms"] - of[worker]["lo_ms"] < 50
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_sample_says_what_was_done_and_what_is_true(name: str) -> None:
+    text = (SAMPLES / name / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"Kafka \d+\.\d+\.\d+", text)
+    for title in ("## What was done", "## What is true", "## What was left out"):
+        assert title in text
+    assert sum(f.stat().st_size for f in (SAMPLES / name).rglob("*.log")) < 600 * 1024
+
+
+def test_expected_times_are_times() -> None:
+    for file in SAMPLES.glob("*/expected/generation.json"):
+        for row in json.loads(file.read_text(encoding="utf-8")):
+            assert datetime.fromisoformat(row["prepared_ts"]) <= datetime.fromisoformat(row["stabilized_ts"]), file
