@@ -1,5 +1,5 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
--- Reads: broker_generation, member_round, join_round, clock_offset, group_facts
+-- Reads: broker_generation, epoch_generation, member_round, join_round, clock_offset, group_facts
 -- Grain: kafka_cluster, group_id, incarnation, generation
 CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster    COMMENT 'Kafka cluster id',
@@ -127,3 +127,11 @@ SELECT
   filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))), e -> e IS NOT NULL)
 FROM ordered o
 LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
+UNION ALL
+SELECT
+  kafka_cluster, group_id, incarnation, incarnation_why, generation, 'consumer', 'consumer', 'server', assignor, process_id,
+  bumped_ts, NULL, computed_ts, NULL, NULL, NULL, NULL, unix_millis(computed_ts) - unix_millis(bumped_ts),
+  NULL, member_count,
+  coalesce(cause, 'unknown'), true, cause_member, NULL, NULL, NULL, true, 0,
+  filter(array(bumped_id, computed_id), e -> e IS NOT NULL)
+FROM epoch_generation

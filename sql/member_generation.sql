@@ -1,5 +1,5 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, event, process_cluster, client_event
+-- Reads: member_round, join_round, event, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -29,25 +29,12 @@ WITH seen AS (
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, r.process_id, j.client, j.client_id, j.task, r.is_leader, r.round, j.instance,
     CASE WHEN r.synced.ts IS NOT NULL OR j.worker_assigned_ts IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
     r.joining_last.ts AS joining_ts, r.joined.ts AS joined_ts, r.synced.ts AS synced_ts,
-    j.assigned, j.revoked, j.delay_ms,
+    -- Releases that print no assignor's notice print what was added; for an eager member that is all.
+    coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
+    unix_millis(j.given_ts) - unix_millis(j.taken_ts) AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
-), given AS (
-  -- Releases that print no assignor's notice print what was added; for an eager member that is all.
-  SELECT s.process_id, s.group_id, s.client, s.round,
-    min_by(c.partitions, c.stream_pos) FILTER (WHERE c.event = 'partitions_assigned') AS partitions,
-    min(c.ts) FILTER (WHERE c.event = 'partitions_assigned') AS given_ts
-  FROM (SELECT *, lead(coalesce(joined_ts, synced_ts)) OVER (PARTITION BY process_id, group_id, client ORDER BY round) AS next_ts FROM seen) s
-  JOIN client_event c ON c.process_id = s.process_id AND c.group_id = s.group_id AND c.client = s.client AND NOT c.is_worker
-    AND c.event = 'partitions_assigned' AND c.ts >= coalesce(s.joined_ts, s.synced_ts) AND (s.next_ts IS NULL OR c.ts < s.next_ts)
-  GROUP BY s.process_id, s.group_id, s.client, s.round
-), taken AS (
-  SELECT s.process_id, s.group_id, s.client, s.round, max(c.ts) AS taken_ts
-  FROM (SELECT *, lag(coalesce(synced_ts, joined_ts)) OVER (PARTITION BY process_id, group_id, client ORDER BY round) AS last_ts FROM seen) s
-  JOIN client_event c ON c.process_id = s.process_id AND c.group_id = s.group_id AND c.client = s.client
-    AND c.event IN ('partitions_revoked', 'partitions_lost') AND size(c.partitions) > 0 AND c.ts <= coalesce(s.joined_ts, s.synced_ts) AND c.ts >= s.last_ts
-  GROUP BY s.process_id, s.group_id, s.client, s.round
 ), told AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id, explode(e.assignment) AS (member_id, assigned)
@@ -56,11 +43,9 @@ WITH seen AS (
 )
 SELECT
   s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader, CAST(NULL AS BIGINT),
-  s.state, s.joining_ts, s.joined_ts, s.synced_ts, coalesce(s.assigned, g.partitions), s.revoked, s.delay_ms,
-  unix_millis(g.given_ts) - unix_millis(t.taken_ts), s.witness
+  s.state, s.joining_ts, s.joined_ts, s.synced_ts, s.assigned, s.revoked, s.delay_ms,
+  s.paused_ms, s.witness
 FROM seen s
-LEFT JOIN given g ON g.process_id = s.process_id AND g.group_id = s.group_id AND g.client = s.client AND g.round = s.round
-LEFT JOIN taken t ON t.process_id = s.process_id AND t.group_id = s.group_id AND t.client = s.client AND t.round = s.round
 UNION ALL
 SELECT
   t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL, NULL, NULL, false, NULL,

@@ -135,8 +135,11 @@ SELECT
       ', or WorkerTask and Worker at DEBUG') END,
     CASE WHEN p.a_start_lo_ts IS NULL THEN concat('the start of ', p.resource, ' in ', p.a_process, ': its log before ', date_format(p.a_start_hi_ts, 'yyyy-MM-dd HH:mm:ss')) END,
     CASE WHEN p.b_start_lo_ts IS NULL THEN concat('the start of ', p.resource, ' in ', p.b_process, ': its log before ', date_format(p.b_start_hi_ts, 'yyyy-MM-dd HH:mm:ss')) END,
-    CASE WHEN p.clock_how NOT IN ('none', 'stepped') AND p.a_stop_hi_ts IS NOT NULL THEN concat('narrower bounds: ', 'Worker and WorkerTask at DEBUG in ', p.a_process,
-      CASE WHEN p.hi_ms - p.lo_ms > 100 THEN concat(', or the log of the broker that coordinated ', p.group_id) ELSE '' END) END
+    CASE WHEN p.a_stop_how = 'process_restarted' THEN concat('when the process of ', p.a_process, ' ended: between its line of ', date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'),
+      ' and its next start at ', date_format(p.a_stop_hi_ts, 'HH:mm:ss'), ' (service manager, kernel or container log)') END,
+    CASE WHEN p.clock_how = 'edges' AND p.a_stop_hi_ts IS NOT NULL AND NOT p.a_stop_how <=> 'process_restarted' THEN concat(
+      CASE WHEN p.resource_kind = 'partition' THEN 'narrower bounds of the hand-over' ELSE concat('a narrower end of ', p.resource, ' in ', p.a_process, ': Worker and WorkerTask at DEBUG') END,
+      CASE WHEN p.hi_ms - p.lo_ms > 100 THEN concat('; closer clocks: the log of the broker that coordinated ', p.group_id) ELSE '' END) END
   ) END,
   CAST(NULL AS BIGINT),
   p.clock_how,

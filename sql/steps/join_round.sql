@@ -19,7 +19,7 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   protocol          COMMENT 'Assignor or Connect protocol',
   leader_member_id  COMMENT 'Leader as the worker''s assignment names it',
   is_leader         COMMENT 'True when the line that only a leader prints was seen, or the assignment names this member',
-  from_pos          COMMENT 'Position of the round''s first line',
+  from_pos          COMMENT 'Position of the first line that gives the generation',
   joining_count     COMMENT 'How many times (Re-)joining was printed before it got in',
   joining_first_ts  COMMENT 'First (Re-)joining of the round',
   joining_first_id  COMMENT 'Its event',
@@ -40,6 +40,9 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   assigned          COMMENT 'Assignment: tasks and connectors of a worker, partitions of a consumer as its assignor was told',
   revoked           COMMENT 'Tasks and connectors that the assignment revokes',
   delay_ms          COMMENT 'Scheduled rebalance delay',
+  given_ts          COMMENT 'Consumer: first partitions given after the sync',
+  given             COMMENT 'Consumer: partitions given then; of an eager member that is all',
+  taken_ts          COMMENT 'Consumer: partitions given up before it joined',
   resolution_ms     COMMENT 'How exact the printed times are'
 )
 COMMENT 'One row per time that one client became a member of one generation, from the client''s own lines.'
@@ -53,7 +56,8 @@ WITH line AS (
       WHEN event = 'worker_assigned' THEN coalesce(generation, last_value(CASE WHEN event = 'synced' THEN generation END, true) OVER life)
     END AS got
   FROM client_event
-  WHERE event IN ('joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned', 'rejoin_requested', 'heartbeat_failed')
+  WHERE event IN ('joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned', 'rejoin_requested', 'heartbeat_failed',
+    'partitions_assigned', 'partitions_revoked', 'partitions_lost')
   WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
 ), change AS (
   SELECT
@@ -80,7 +84,7 @@ WITH line AS (
     *,
     CASE
       WHEN got IS NOT NULL THEN got_round
-      WHEN event IN ('assignment_computed', 'assignment_received')
+      WHEN event IN ('assignment_computed', 'assignment_received', 'partitions_assigned')
         THEN last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       -- Descending, because a frame that ends at the partition's end is computed anew for each row.
       ELSE last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
@@ -104,7 +108,7 @@ SELECT
   max_by(leader_member_id, stream_pos) FILTER (WHERE leader_member_id IS NOT NULL),
   coalesce(bool_or(event = 'assignment_computed'), false)
     OR coalesce(max(leader_member_id) = max(CASE WHEN got IS NOT NULL THEN member_id END), false),
-  min(stream_pos),
+  min(stream_pos) FILTER (WHERE got IS NOT NULL),
   count_if(event = 'joining'),
   min(ts) FILTER (WHERE event = 'joining'),
   min_by(event_id, stream_pos) FILTER (WHERE event = 'joining'),
@@ -128,6 +132,9 @@ SELECT
     END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')),
   max_by(concat(coalesce(revoked_connectors, array()), coalesce(revoked_tasks, array())), stream_pos) FILTER (WHERE event = 'worker_assigned'),
   max_by(delay_ms, stream_pos) FILTER (WHERE event = 'worker_assigned'),
+  min(ts) FILTER (WHERE event = 'partitions_assigned'),
+  min_by(partitions, stream_pos) FILTER (WHERE event = 'partitions_assigned'),
+  max(ts) FILTER (WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0),
   max(resolution_ms)
 FROM (
   SELECT

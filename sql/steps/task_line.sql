@@ -42,11 +42,13 @@ WITH told AS (
       WHEN event = 'client_closed' THEN 'closed'
       WHEN event = 'leaving' AND client_kind = 'Consumer' THEN 'leaving'
       WHEN event = 'producer_closing' THEN 'closing'
-      WHEN event IN ('task_started', 'task_executing', 'task_committing', 'connector_started') THEN 'sign'
+      -- A source's offsets are committed by a thread that goes on after its task hangs or failed: only records prove work.
+      WHEN event = 'task_committing' THEN CASE WHEN record_count > 0 OR is_sink THEN 'sign' END
+      WHEN event IN ('task_started', 'task_executing', 'connector_started') THEN 'sign'
       -- The client belongs to the task: it is made before the task's thread starts and closed by that thread.
       WHEN client_kind IN ('Consumer', 'Producer') AND event NOT IN ('config_dumped', 'kafka_version', 'client_started') THEN 'sign'
     END AS kind
-  FROM event
+  FROM (SELECT *, logger LIKE '%WorkerSinkTask' AS is_sink FROM event)
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
     OR event IN ('tasks_stopped', 'work_started', 'herder_stopped')
     OR client_kind = 'Worker' AND event IN ('joined', 'synced', 'worker_assigned')
