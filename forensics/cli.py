@@ -19,6 +19,7 @@ from forensics.report.words import printable
 
 if TYPE_CHECKING:
     from forensics.ingest import Summary
+    from forensics.queries import View
     from forensics.report.model import Report
     from forensics.tables import Case
 
@@ -65,9 +66,7 @@ def _rules() -> list[str]:
 
 
 def _complete_query(incomplete: str) -> list[str]:
-    from forensics import queries
-
-    return [name for name in queries.views() if name.startswith(incomplete)]
+    return [name for name in _queries("", "rules") if name.startswith(incomplete)]
 
 
 def _complete_rule(incomplete: str) -> list[str]:
@@ -262,16 +261,21 @@ def sql(
 ) -> None:
     """Print the rows of a saved query (a view or a rule by its name), or of your own SQL. Several statements: the last one's rows."""
     if listed:
-        from forensics import queries
-        from forensics.queries import rule_id
-
-        for view in queries.views().values():
-            if view.folder != "steps":
-                typer.echo(f"{rule_id(view.name):28} {view.about}")
+        for title, folder in (("Views", ""), ("Rules", "rules")):
+            typer.echo(f"{title}:")
+            for name_, view in sorted(_queries(folder).items()):
+                typer.echo(f"  {name_:26} {view.about}")
         return
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
     _print_rows(_query(name, expression, file), form, _built(case, master, jobs), master, jobs)
+
+
+def _queries(*folders: str) -> dict[str, View]:
+    """Saved queries by the name that a user gives: a rule's id, or a view's name."""
+    from forensics import queries
+
+    return {queries.rule_id(v.name) if v.folder == "rules" else v.name: v for v in queries.views().values() if v.folder in folders}
 
 
 def _query(name: str, expression: str, file: Path | None) -> list[str]:
@@ -279,15 +283,14 @@ def _query(name: str, expression: str, file: Path | None) -> list[str]:
     from difflib import get_close_matches
 
     from forensics import queries
-    from forensics.queries import rule_id
 
     if name:
-        known = {rule_id(view): view for view in queries.views()}
-        if name not in known and name not in known.values():
-            near = get_close_matches(name, [*known, *known.values()], n=3)
+        known = _queries("", "rules", "steps")
+        if name not in known:
+            near = get_close_matches(name, known, n=3)
             fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
             raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
-        return [f"SELECT * FROM `{known.get(name, name)}`"]
+        return [f"SELECT * FROM `{known[name].name}`"]
     try:
         statements = queries.statements(file.read_text(encoding="utf-8") if file else expression)
     except (OSError, UnicodeDecodeError) as e:
