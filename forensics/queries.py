@@ -16,10 +16,12 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.dataset
 import pyarrow.parquet
 
 from forensics.errors import CaseError, ForensicsError
 from forensics.resources import sql_dir
+from forensics.schema import table_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -163,14 +165,24 @@ def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str]) -> li
     """The statements of `open.sql`: knobs, tables, then every view, in order."""
     out = statements(knobs())
     for name, paths in tables.items():
-        union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{_quoted(path)}`" for path in paths)
-        out.append(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {union}")
+        out.append(_table(name, paths))
     for name, view in views().items():
         if name in built:
             out.append(_create_over(view, built[name]))
         else:
             out.extend(statements(view.sql))
     return out
+
+
+def _table(name: str, paths: Sequence[str]) -> str:
+    """A table as a view over its Parquet, each column with its meaning."""
+    meanings = {column.name: column.meaning for column in table_columns(name)}
+    found: dict[str, None] = {}
+    for path in paths:
+        found |= dict.fromkeys(pyarrow.dataset.dataset(path, format="parquet").schema.names)
+    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in found)
+    union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{_quoted(path)}`" for path in paths)
+    return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {', '.join(f'`{c}`' for c in found)} FROM ({union})"
 
 
 def _halves(view: View) -> tuple[str, str]:

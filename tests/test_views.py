@@ -1,0 +1,87 @@
+"""View files: what their headers promise, and what every view's rows must hold to in every sample."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pyarrow.dataset as ds
+import pytest
+
+from forensics import queries
+
+SAMPLES = ["split-brain-frozen-worker-3.9.1", "rolling-bounce-skewed-clocks-3.9.1", "session-timeouts-consumers-3.9.1"]
+TABLES = {"event_row", "unrecognised_row", "range_row", "evidence_file"}
+VIEWS = queries.views()
+FILES = {name: view for name, view in VIEWS.items() if name != "rule_finding"}
+_NAMED = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)\b")
+_CTE = re.compile(r"(?:\bWITH|^\)?,)\s*([a-z_]+)\s+AS\s*\(", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_reads_names_exactly_what_is_read(name):
+    view = VIEWS[name]
+    sql = "\n".join(queries.statements(view.sql))
+    used = set(_NAMED.findall(sql)) - set(_CTE.findall(sql)) - {name}
+    assert used == set(view.reads)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_reads_exist_and_come_before(name):
+    order = list(VIEWS)
+    for read in VIEWS[name].reads:
+        assert read in TABLES or order.index(read) < order.index(name)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_says_what_a_row_is(name):
+    view = VIEWS[name]
+    assert view.about.startswith("One row per ")
+    if view.folder == "rules":
+        assert "-- Silent when: " in view.sql
+    else:
+        assert view.grain
+
+
+def test_knobs_are_used_and_explained():
+    text = queries.knobs()
+    declared = re.findall(r"DECLARE OR REPLACE VARIABLE (\w+)", text)
+    sql = "\n".join(view.sql for view in VIEWS.values())
+    assert [knob for knob in declared if not re.search(rf"\b{knob}\b", sql)] == []
+    assert text.count("\n-- ") >= len(declared)
+
+
+def test_statements_keep_semicolons_and_dashes_of_strings():
+    assert queries.statements("SELECT ';' -- a; b\n, '--'; SELECT 2;") == ["SELECT ';' \n, '--'", "SELECT 2"]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_grain_tells_rows_apart(sample, sample_case):
+    built = sample_case(sample).views()
+    for name, view in FILES.items():
+        if not (view.grain and view.kept):
+            continue
+        rows = ds.dataset(built[name], format="parquet").to_table(columns=list(view.grain)).to_pylist()
+        twice = [row for row, n in Counter(tuple(map(str, r.values())) for r in rows).items() if n > 1]
+        assert twice == [], f"{name}: {view.grain}"
+
+
+@pytest.mark.spark
+def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, spark):
+    case = sample_case(SAMPLES[0])
+    for statement in queries.statements((case.root / "open.sql").read_text()):
+        spark.sql(statement)
+    for name in FILES:
+        for field in spark.table(name).schema.fields:
+            assert field.metadata.get("comment") or (name == "event" and field.name == "instance"), f"{name}.{field.name}"
+    assert spark.table("split_brain").count() == ds.dataset(case.views()["split_brain"], format="parquet").count_rows()
+
+
+@pytest.mark.spark
+def test_views_as_text_alone_give_the_same_verdicts(sample_case, spark):
+    case = sample_case(SAMPLES[0])
+    queries.register(spark, case.tables(), {})
+    told = {(r.resource, r.process_a, r.process_b, r.verdict) for r in spark.table("split_brain").collect()}
+    kept = ds.dataset(case.views()["split_brain"], format="parquet").to_table().to_pylist()
+    assert told == {(r["resource"], r["process_a"], r["process_b"], r["verdict"]) for r in kept}
