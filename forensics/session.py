@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,9 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
     if running is not None:
         return running
     check_java()
+    if not master:
+        # Spark's own guess is the `python3` of PATH, which may lack this package.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("kafka-forensics").master(master or f"local[{jobs or '*'}]")
     for key, value in (_COMMON | ({} if master else _local(jobs or os.cpu_count() or 1))).items():
         builder = builder.config(key, value)
