@@ -1,4 +1,6 @@
-"""Writes what the sample incidents are expected to give: `sample_logs/*/expected/*.json`. A person reads the difference before it is committed.
+"""Writes what the samples are expected to give, `sample_logs/*/expected/*.json`, and the report that the README shows.
+
+A person reads the difference before it is committed.
 
 python scripts/expect_samples.py [NAME...]        # or: make samples
 """
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forensics.ingest import ingest
-from forensics.report import model
+from forensics.report import content, model, text
 from forensics.report.words import iso
 from forensics.session import session
 from forensics.views import build
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from forensics.tables import Case
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_logs"
+#: The sample whose report the README shows.
+SHOWN = "split-brain-frozen-worker-3.9.1"
 #: Columns that say what is true of an incident. Ids and explanations are left to other tests.
 COLUMNS = {
     "generation": (
@@ -52,6 +56,25 @@ def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
     return {view: sorted(({c: _plain(r[c]) for c in columns} for r in found[view]), key=json.dumps) for view, columns in COLUMNS.items()}
 
 
+def excerpt(case: Case) -> str:
+    """One screen of a report: the first incident with a part of its proof, and the last generations of the first group."""
+    lines = text.as_text(content.compose(model.read(case, model.Filters())), 110).splitlines()
+    verdict = next(i for i, line in enumerate(lines) if line.startswith("━━ Split brain"))
+    proof = next(i for i, line in enumerate(lines) if line.strip() == "Proof:")
+    group = next(i for i, line in enumerate(lines) if line.startswith("━━ Group"))
+    table = next(i for i, line in enumerate(lines) if i > group and line.lstrip().startswith("gen."))
+    end = next(i for i, line in enumerate(lines) if i > table and not line.strip())
+    rows = [i for i in range(table + 2, end) if lines[i].split()[0].isdigit()]
+    return "\n".join([*lines[verdict : proof + 5], "  …", "", *lines[group : table + 2], "  …", *lines[rows[-4] : end]])
+
+
+def with_excerpt(readme: str, shown: str) -> str:
+    """The README with the excerpt in its place."""
+    begin, end = "<!-- report -->\n", "<!-- /report -->"
+    before, rest = readme.split(begin)
+    return before + begin + f"```text\n{shown}\n```\n" + end + rest.split(end)[1]
+
+
 def _plain(value: object) -> object:
     return iso(value) if hasattr(value, "tzinfo") else value  # type: ignore[arg-type]
 
@@ -60,7 +83,11 @@ def main() -> None:
     """Writes the files of all samples, or of those named."""
     for name in sys.argv[1:] or names():
         with tempfile.TemporaryDirectory() as folder:
-            for view, rows in rows_of(case_of(name, Path(folder) / "case")).items():
+            case = case_of(name, Path(folder) / "case")
+            if name == SHOWN:
+                readme = SAMPLES.parent / "README.md"
+                readme.write_text(with_excerpt(readme.read_text(encoding="utf-8"), excerpt(case)), encoding="utf-8")
+            for view, rows in rows_of(case).items():
                 file = SAMPLES / name / "expected" / f"{view}.json"
                 file.parent.mkdir(exist_ok=True)
                 file.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")

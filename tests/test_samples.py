@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 
 import pytest
-from expect_samples import SAMPLES, names, rows_of
+from expect_samples import SAMPLES, SHOWN, excerpt, names, rows_of, with_excerpt
 
 pytestmark = pytest.mark.spark
 
@@ -18,6 +18,11 @@ def test_a_sample_gives_what_is_expected(name: str, sample_case) -> None:
     for view, rows in found.items():
         expected = json.loads((SAMPLES / name / "expected" / f"{view}.json").read_text(encoding="utf-8"))
         assert rows == expected, f"{view} of {name}; `make samples` rewrites what is expected"
+
+
+def test_the_readme_shows_a_real_report(sample_case) -> None:
+    readme = (SAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    assert with_excerpt(readme, excerpt(sample_case(SHOWN))) == readme, "`make samples` rewrites it"
 
 
 def proved(name: str, kind: str) -> set[tuple[str, str, str]]:

@@ -70,10 +70,10 @@ def _examined(report: Report, by_verdict: dict[str, list[Row]]) -> str:
 
 
 def _incidents(rows: list[Row]) -> Iterator[list[Row]]:
-    """Rows of the same group, processes and kind whose overlaps begin close to each other."""
+    """Rows of the same group, kind, first and second process whose overlaps begin close to each other."""
 
     def pair(row: Row) -> tuple[str, ...]:
-        return (row["group_id"] or "", row["kind"], *sorted((row["process_a"] or "", row["process_b"] or "")))
+        return (row["group_id"] or "", row["kind"], row["process_a"] or "", row["process_b"] or "")
 
     found: list[list[Row]] = []
     for _, same in groupby(sorted(rows, key=lambda r: (pair(r), _start(r))), key=pair):
