@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,18 @@ from forensics.timestamps import Zone
 CHUNK = 8 << 20
 BEYOND = 256 << 10
 MOST_ROWS = 16_384
+_LITERAL = 10
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
+
+
+class _Places(NamedTuple):
+    """Of each record: its first line, the line after its last, its first byte, the byte after its last, and its first line's last byte."""
+
+    firsts: Ints
+    lasts: Ints
+    begins: Ints
+    stops: Ints
+    ends: Ints
 
 
 class ColumnReader:
@@ -45,8 +57,8 @@ class ColumnReader:
         self._tails = Tails(self._understand)
         names = sorted(rows.recogniser.interesting_loggers)
         self._names = _DELIMITED.format("|".join(map(re.escape, names)))
-        literals = sorted(rows.recogniser.literals)
-        self._names_or_literals = "|".join([self._names, *map(re.escape, literals)])
+        # Beginnings are enough for a sieve; whole texts would be more states than RE2 keeps, and a hundred times slower.
+        self._literals = "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in rows.recogniser.literals}))
         candidates = layouts.candidates(reader.profile.untimed)
         #: Layouts in which a record without a logger's name cannot be: all others are also searched for literals.
         self._named = np.array([*("(?P<logger>" in x.head and "(?P<logger>" not in "".join(x.tails) for x in candidates), False], bool)
@@ -132,19 +144,24 @@ class ColumnReader:
             fixed = fixed[~self._tails.missing(tails[fixed])]
         others = np.setdiff1d(np.arange(count), fixed, assume_unique=True)
         relevant[others] = self._search(buffer, begins, stops, others, self._named[heads.layouts[others]])
-        for i in np.flatnonzero(relevant):
-            time = int(heads.times[i])
-            begin, stop = int(begins[i]), int(stops[i])
-            first = int(firsts[i])
+        yield from self._take(buffer, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends[firsts]), heads, tails, at, line)
+
+    def _take(self, buffer: Buffer, which: Ints, places: _Places, heads: Heads, tails: Ints, at: int, line: int) -> Iterator[pa.RecordBatch]:
+        """Reads relevant records one by one."""
+        columns = (
+            places.firsts, places.lasts, places.begins, places.stops, places.ends, tails, heads.times, heads.shapes, heads.variants,
+        )  # fmt: skip
+        for first, last, begin, stop, end, tail_index, time, shape_index, variant_index in zip(*(c[which].tolist() for c in columns), strict=True):
             raw = buffer.slice(begin, min(stop, begin + MOST_RECORD_BYTES))
-            tail = self._tails.found[tails[i]] if tails[i] >= 0 else NO_TAIL
-            if tail.size and lasts[i] - first == 1:
-                shape = self._finder.shapes[heads.shapes[i]]
-                text = decode(buffer.slice(begin + shape.end, int(ends[first]) - tail.size)).rstrip()
-                record = Record("", None, shape.level, tail.thread, tail.logger, tail.source_line, None, text)
+            tail = self._tails.found[tail_index] if tail_index >= 0 else NO_TAIL
+            if tail.size and last - first == 1:
+                shape = self._finder.shapes[shape_index]
+                variant = shape.variants[variant_index]
+                text = decode(buffer.slice(begin + variant.end, end - tail.size)).rstrip()
+                record = Record("", None, variant.level, tail.thread, tail.logger, tail.source_line, None, text)
                 resolution = shape.resolution_ms
             else:
-                lines = [decode(x[:MOST_RECORD_BYTES]) for x in raw.removesuffix(b"\n").split(b"\n")]
+                lines = _decode_lines(raw)
                 start = self._reader.start(Line(lines[0]))
                 if start is None:
                     continue
@@ -156,14 +173,14 @@ class ColumnReader:
 
     def _search(self, buffer: Buffer, begins: Ints, stops: Ints, which: Ints, named: Flags) -> Flags:
         """Whether some records hold a name or literal of the catalogue."""
-        found = np.zeros(len(which), bool)
         if not len(which):
-            return found
-        array = binary_array(buffer, begins)
-        for mask, pattern in ((named, self._names), (~named, self._names_or_literals)):
-            places = np.flatnonzero(mask)
-            if len(places):
-                found[places] = pc.match_substring_regex(array.take(pa.array(which[places])), pattern).to_numpy(zero_copy_only=False)
+            return np.zeros(0, bool)
+        array = binary_array(buffer, begins).take(pa.array(which))
+        found = pc.match_substring_regex(array, self._names).to_numpy(zero_copy_only=False)
+        rest = np.flatnonzero(~found & ~named)
+        if len(rest):
+            found = found.copy()
+            found[rest] = pc.match_substring_regex(array.take(pa.array(rest)), self._literals).to_numpy(zero_copy_only=False)
         return found
 
     def _see_unfit(self, buffer: Buffer, starts: Ints, ends: Ints, begin: int, stop: int, at: int, line: int, before: int | None) -> None:
@@ -225,3 +242,10 @@ def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:
         if not returns.any():
             return ends
         ends = ends - returns
+
+
+def _decode_lines(raw: bytes) -> list[str]:
+    """The lines of a record as `records.decode` gives each."""
+    if b"\r" not in raw and b"\0" not in raw and b"\xef\xbb\xbf" not in raw and len(raw) < MOST_RECORD_BYTES:
+        return raw.removesuffix(b"\n").decode("utf-8", "replace").split("\n")
+    return [decode(x[:MOST_RECORD_BYTES]) for x in raw.removesuffix(b"\n").split(b"\n")]

@@ -133,6 +133,7 @@ def find_evidence(
     told: Told | None = None,
     known: Sequence[Evidence] = (),
     exclude: Collection[Path] = (),
+    again: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Evidence]:
     """Looks at everything below some paths.
@@ -142,6 +143,7 @@ def find_evidence(
         told: what the user said about them.
         known: evidence that the case already has: its content is skipped, and what has grown takes its place.
         exclude: folders to leave out (the case's own).
+        again: read also what the case has, for it would now be read otherwise.
         progress: told bytes done and in all.
 
     Returns:
@@ -164,7 +166,7 @@ def find_evidence(
 
     with ThreadPoolExecutor(_THREADS) as pool:
         evidence = [e for group in pool.map(look, found) for e in group]
-    evidence = _same_content(_with_own_paths(evidence, known), known, told)
+    evidence = _same_content(_with_own_paths(evidence, known), known, told, again)
     gone = {e.sha256 for e in evidence if e.status == SUPERSEDED}
     return _with_processes(evidence, told, [k for k in known if k.status == READ and k.sha256 not in gone])
 
@@ -323,7 +325,7 @@ class _TextCounter:
             self.tail.popleft()
 
 
-def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence], told: Told) -> list[Evidence]:
+def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence], told: Told, again: bool) -> list[Evidence]:
     """Marks what is there twice, and what is the beginning of something else: a log as it was earlier."""
     by_hash = {k.sha256: k for k in known if k.status in (READ, SUPERSEDED)}
     by_start: dict[str, list[Evidence]] = {}
@@ -334,8 +336,8 @@ def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence], told:
     # larger first: an earlier state of a log is its beginning
     for e in sorted((e for e in evidence if e.status == READ), key=lambda e: -(e.bytes or 0)):
         twin = by_hash.get(e.sha256)
-        if twin is not None and twin.status == READ and twin in known and _told_anew(e, twin, told):
-            superseded.append(replace(twin, status=SUPERSEDED, note="read again, as told"))
+        if twin is not None and twin.status == READ and twin in known and (again or _told_anew(e, twin, told)):
+            superseded.append(replace(twin, status=SUPERSEDED, note="read again"))
             e = replace(e, process_id=twin.process_id, ordinal=twin.ordinal)
             by_start[e.start_id].remove(twin)
         elif twin is not None:

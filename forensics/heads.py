@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,7 @@ from forensics.records import Line, RecordReader, decode, utc
 from forensics.shapes import MOST_SHAPE_BYTES, NO_TIME, PAD, Buffer, Ints, Shape
 from forensics.timestamps import TimeFormat, Zone
 
+_PARSER: Any = importlib.import_module("re._parser")
 _MOST_SHAPES = 16
 _ANY_TIME = TimeFormat("ANY")
 _FIXED = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}.*+?|^$])*")
@@ -27,14 +30,24 @@ class Heads:
     Attributes:
         lines: their indexes among all lines.
         layouts: index into `HeadFinder.names` of each.
-        shapes: index into `HeadFinder.shapes` of each that is of the fixed layout, -1 for others.
+        shapes, variants: index into `HeadFinder.shapes` of each that is of the fixed layout, and into the shape's variants; -1 for others.
         times: microseconds UTC, or `NO_TIME`.
     """
 
     lines: Ints
     layouts: Ints
     shapes: Ints
+    variants: Ints
     times: Ints
+
+
+class _Found:
+    """What is known of each line so far."""
+
+    def __init__(self, buffer: Buffer, starts: Ints, ends: Ints) -> None:
+        self.buffer, self.starts, self.ends = buffer, starts, ends
+        self.layout, self.shape, self.variant = (np.full(len(starts), -1, np.int64) for _ in range(3))
+        self.times = np.full(len(starts), NO_TIME, np.int64)
 
 
 class HeadFinder:
@@ -61,6 +74,7 @@ class HeadFinder:
         self._any = "^(?:" + "|".join(_for_bytes(x.bare_head) for x in self._candidates) + ")"
         self._each = ["^(?:" + _for_bytes(x.bare_head) + ")" for x in self._candidates]
         self.shapes: list[Shape] = []
+        self._learned = 0
         self._times: dict[int, list[Shape]] = {}
 
     @property
@@ -75,41 +89,46 @@ class HeadFinder:
             buffer: the bytes.
             starts, ends: of lines, without line breaks.
         """
-        layout = np.full(len(starts), -1, np.int64)
-        shape = np.full(len(starts), -1, np.int64)
-        times = np.full(len(starts), NO_TIME, np.int64)
+        found = _Found(buffer, starts, ends)
         rest = np.arange(len(starts))
         if self._json >= 0:
             objects = (ends > starts) & (buffer.at(starts) == 0x7B) & (buffer.at(np.maximum(ends - 1, 0)) == 0x7D)
-            layout[objects] = self._json
+            found.layout[objects] = self._json
             rest = rest[~objects]
         for index in range(len(self.shapes)):
-            rest = self._take(index, rest, buffer, starts, ends, layout, shape)
+            rest = self._take(index, rest, found)
         rest = self._matching(buffer, rest, starts, self._any)
-        while self._fixed >= 0 and len(rest) and len(self.shapes) < _MOST_SHAPES:
+        while self._fixed >= 0 and len(rest) and self._learned < _MOST_SHAPES:
             of_fixed = self._matching(buffer, rest, starts, self._each[self._fixed])
-            if not len(of_fixed) or not self._learn_fixed(buffer.slice(int(starts[of_fixed[0]]), int(ends[of_fixed[0]]))):
+            index = self._learn_fixed(buffer.slice(int(starts[of_fixed[0]]), int(ends[of_fixed[0]]))) if len(of_fixed) else -1
+            if index < 0:
                 break
-            rest = self._take(len(self.shapes) - 1, rest, buffer, starts, ends, layout, shape)
+            rest = self._take(index, rest, found)
         for index, pattern in enumerate(self._each):
             if not len(rest):
                 break
             mine = self._matching(buffer, rest, starts, pattern)
-            layout[mine] = index
+            found.layout[mine] = index
             rest = np.setdiff1d(rest, mine, assume_unique=True)
-        for index, one in enumerate(self.shapes):
-            mine = np.flatnonzero(shape == index)
-            times[mine] = one.times(buffer, starts[mine], self._zone)
-        for index in np.unique(layout[(layout >= 0) & (shape < 0)]):
-            mine = np.flatnonzero((layout == index) & (shape < 0))
-            times[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
-        lines = np.flatnonzero(layout >= 0)
-        return Heads(lines, layout[lines], shape[lines], times[lines])
+        for index in np.unique(found.layout[(found.layout >= 0) & (found.shape < 0)]):
+            mine = np.flatnonzero((found.layout == index) & (found.shape < 0))
+            found.times[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
+        lines = np.flatnonzero(found.layout >= 0)
+        return Heads(lines, found.layout[lines], found.shape[lines], found.variant[lines], found.times[lines])
 
-    def _take(self, index: int, rest: Ints, buffer: Buffer, starts: Ints, ends: Ints, layout: Ints, shape: Ints) -> Ints:
-        fits = self.shapes[index].fits(buffer, starts[rest], ends[rest])
-        layout[rest[fits]] = self._fixed
-        shape[rest[fits]] = index
+    def _take(self, index: int, rest: Ints, found: _Found) -> Ints:
+        """Gives the lines that fit a shape to the fixed layout; returns the others."""
+        shape = self.shapes[index]
+        fits = shape.fits(found.buffer, found.starts[rest], found.ends[rest])
+        mine = rest[fits]
+        variants = shape.variants_of(found.buffer, found.starts[mine], found.ends[mine])
+        if (variants < 0).any():
+            fits[np.flatnonzero(fits)[variants < 0]] = False
+            mine, variants = mine[variants >= 0], variants[variants >= 0]
+        found.layout[mine] = self._fixed
+        found.shape[mine] = index
+        found.variant[mine] = variants
+        found.times[mine] = shape.times(found.buffer, found.starts[mine], self._zone)
         return rest[~fits]
 
     @staticmethod
@@ -120,18 +139,27 @@ class HeadFinder:
         array = binary_array(buffer, starts).take(pa.array(lines)) if len(lines) < len(starts) else binary_array(buffer, starts)
         return lines[pc.match_substring_regex(array, pattern).to_numpy(zero_copy_only=False)]
 
-    def _learn_fixed(self, line: bytes) -> bool:
-        """Learns the beginning of a line of the fixed layout; False when it cannot be compared byte by byte."""
+    def _learn_fixed(self, line: bytes) -> int:
+        """Learns the beginning of a line of the fixed layout; index of its shape, -1 when it cannot be compared byte by byte."""
         found = self._layouts.find(decode(line), self._reader.profile.untimed)
         if found is None or found[0] is not self.fixed or found[0].time is None:
-            return False
+            return -1
         layout, match = found
         moment = found[0].time.read(match["ts"])
         if moment is None or moment.second_at < 0 or match.end() > MOST_SHAPE_BYTES or not match[0].isascii() or not line.startswith(match[0].encode()):
-            return False
+            return -1
         level = match.groupdict().get("level")
-        self.shapes.append(Shape(line, (0, match.end()), match.span("ts"), moment, found[0].time.read, level.strip() if level else None))
-        return True
+        if "level" in match.re.groupindex and match.start("level") < match.start("ts"):
+            return -1
+        buffer = Buffer(line)
+        one = np.array([0]), np.array([len(line)])
+        index = next((i for i, shape in enumerate(self.shapes) if shape.fits(buffer, *one)[0]), -1)
+        if index < 0:
+            self.shapes.append(Shape(line, 0, match.span("ts"), moment, found[0].time.read))
+            index = len(self.shapes) - 1
+        self.shapes[index].learn_variant(line, match.end(), level.strip() if level else None)
+        self._learned += 1
+        return index
 
     def _other_times(self, index: int, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
         """Times of lines of any other layout: by learned places, else one by one."""
@@ -166,14 +194,14 @@ class HeadFinder:
             return NO_TIME if time is None else time
         if isinstance(start, tuple):
             begin, stop = start[1].span("ts")
-            span, read = (begin, stop), start[0].time.read if start[0].time else _ANY_TIME.read
+            equal, read = begin, start[0].time.read if start[0].time else _ANY_TIME.read
         else:
             value = str(self._layouts.keys.get("time", start))
             begin, read = text.find(value), _ANY_TIME.read
             stop = begin + len(value)
-            span = (0, stop)
-        if begin >= 0 and span[1] - span[0] <= MOST_SHAPE_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
-            shapes.append(Shape(raw, span, (begin, stop), moment, read, None))
+            equal = 0
+        if begin >= 0 and stop - equal <= MOST_SHAPE_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
+            shapes.append(Shape(raw, equal, (begin, stop), moment, read))
         return time
 
 
@@ -197,10 +225,14 @@ def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
 
 def _first_literal(pattern: str) -> str:
     """The character that every match begins with, empty when there is no such."""
-    if pattern[:1] == "\\" and pattern[1:2] and not pattern[1].isalnum():
-        return "" if pattern[2:3] in ("?", "*", "{") else pattern[1]
-    plain = pattern[:1].isalnum() or pattern[:1] in "%\"' "
-    return pattern[0] if pattern and plain and pattern[1:2] not in ("?", "*", "{", "|") and "|" not in _FIELD.sub("", pattern) else ""
+    items: Any = _PARSER.parse(pattern)
+    while len(items):
+        kind, value = items[0]
+        if str(kind) == "SUBPATTERN":
+            items = value[3]
+            continue
+        return chr(value) if str(kind) == "LITERAL" else ""
+    return ""
 
 
 def _for_bytes(pattern: str) -> str:

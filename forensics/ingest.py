@@ -91,13 +91,12 @@ def ingest(
         if not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
     catalogue = load(parsers)
-    if not master:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's own guess is the `python3` of PATH, which may lack this package
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
         starting = pool.submit(session, master, jobs)
         found = find_evidence(
-            paths, told=told, known=_known(writer, catalogue), exclude=[writer.root], progress=lambda done, total: progress("looking", done, total)
-        )
+            paths, told=told, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
+            progress=lambda done, total: progress("looking", done, total),
+        )  # fmt: skip
         spark = starting.result()
         fresh = [e for e in found if e.status == READ]
         faults: list[tuple[str, str]] = []
@@ -114,12 +113,9 @@ def ingest(
     return _summary(case, evidence, fresh, faults)
 
 
-def _known(writer: CaseWriter, catalogue: Catalogue) -> list[Evidence]:
-    """The case's evidence; after a change of the catalogue none, so that everything that is still there is read again."""
-    known = writer.known()
-    if writer.case and writer.case.manifest.get("catalogue_hash") != catalogue.hash:
-        return [replace(k, sha256=None, start_id="") if k.status == READ else k for k in known]
-    return known
+def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
+    """Whether the case was made with other patterns."""
+    return writer.case is not None and writer.case.manifest.get("catalogue_hash") != catalogue.hash
 
 
 def _read(spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int) -> None:
@@ -138,7 +134,8 @@ def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, str
         key = (k.location, k.archive_member)
         older = gone.get((k.sha256, *key))
         if older is not None:
-            merged.append(replace(older, path=f"{k.path}@{(k.sha256 or '')[:8]}"))
+            if key not in new or new[key].sha256 != k.sha256:
+                merged.append(replace(older, path=f"{k.path}@{(k.sha256 or '')[:8]}"))
         elif key in new and new[key].status == SKIPPED and new[key].sha256 == k.sha256:
             merged.append(k)  # the same file once more
             del new[key]

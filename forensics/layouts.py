@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from os.path import commonprefix
 from typing import Any
 
 from forensics.errors import CatalogueError, UsageError
@@ -20,6 +21,8 @@ TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _GROUP = re.compile(r"\(\?P<\w+>")
+_PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
+_PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
 _FIELDS = {"ts", "level", "thread", "logger", "line", "context", "source"}
 
 
@@ -109,6 +112,8 @@ class Layouts:
     wrappers: tuple[Wrapper, ...]
     keys: JsonKeys
     _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict, compare=False, repr=False)
+    _any: dict[bool, tuple[tuple[Layout, ...], re.Pattern[str]]] = field(default_factory=dict, compare=False, repr=False)
+    _begins: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Layouts, (self.layouts, self.wrappers, self.keys)
@@ -126,11 +131,11 @@ class Layouts:
 
     def find(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
         """The first layout whose head fits a line that is no JSON."""
-        which = "any untimed" if untimed else "any"
-        pattern = self._compiled.get(which)
-        candidates = self.candidates(untimed)
-        if pattern is None:
-            pattern = self._compiled[which] = re.compile("|".join(f"{x.bare_head}()" for x in candidates))
+        known = self._any.get(untimed)
+        if known is None:
+            tried = self.candidates(untimed)
+            known = self._any[untimed] = tried, re.compile("|".join(f"{x.bare_head}()" for x in tried))
+        candidates, pattern = known
         found = pattern.match(line)
         if found is None or found.lastindex is None:
             return None
@@ -145,6 +150,13 @@ class Layouts:
             if match:
                 return match
         return None
+
+    def tail_begin(self, layout: Layout) -> str:
+        """Text that every tail of a layout begins with: a quick test for lines that have none."""
+        found = self._begins.get(layout.name)
+        if found is None:
+            found = self._begins[layout.name] = commonprefix([_literal_prefix(t) for t in layout.tails])
+        return found
 
     def with_pattern(self, pattern: str) -> Layouts:
         """The same with a user's PatternLayout string tried first.
@@ -229,6 +241,6 @@ def _examples(block: Mapping[str, Any]) -> tuple[Example, ...]:
     return tuple(Example(e["line"], e.get("fields", {})) for e in block.get("example", ()))
 
 
-def loggers_in(layouts: Iterable[Layout]) -> bool:
-    """Whether every one of the layouts prints the logger."""
-    return all("(?P<logger>" in x.head or any("(?P<logger>" in t for t in x.tails) for x in layouts)
+def _literal_prefix(pattern: str) -> str:
+    """Characters that a regular expression begins with, as far as they are plain."""
+    return "".join(m[0][-1] for m in _PLAIN.finditer(_PLAIN_RUN.match(pattern)[0]))  # type: ignore[index]

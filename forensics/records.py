@@ -169,8 +169,9 @@ class RecordReader:
             if second:
                 found.update(second.groupdict())
                 texts = [texts[1][second.end() :], *texts[2:]]
+        begin = self.layouts.tail_begin(layout)
         for i, text in enumerate(texts) if layout.tails else ():
-            tail = self.layouts.find_tail(layout, text)
+            tail = self.layouts.find_tail(layout, text) if begin in text else None
             if tail is None:
                 continue
             named = tail.groupdict()

@@ -65,21 +65,35 @@ class Buffer:
         return starts, breaks
 
 
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How lines of one shape go on behind the time: `] INFO `.
+
+    Attributes:
+        end: first byte behind it.
+        level: level that it says.
+    """
+
+    end: int
+    level: str | None
+
+
 class Shape:
-    """The fixed beginning of lines, learned from one of them.
+    """The fixed beginning of lines up to their time, learned from one of them, and the ways in which they go on.
 
     Args:
         line: the line's bytes.
-        span: the part that must be equal, digits of the time excepted.
+        start: where the part begins that must be equal, digits of the time excepted; it ends with the time.
         time: the part that is the time.
         moment: the time as read.
         read: reads such a time.
-        level: level that the span includes.
     """
 
-    def __init__(self, line: bytes, span: tuple[int, int], time: tuple[int, int], moment: Moment, read: Callable[[str], Moment | None], level: str | None) -> None:
-        self.start, self.end = span
-        self.level, self.resolution_ms = level, moment.resolution_ms
+    def __init__(self, line: bytes, start: int, time: tuple[int, int], moment: Moment, read: Callable[[str], Moment | None]) -> None:
+        self.start, self.end = start, time[1]
+        self.resolution_ms = moment.resolution_ms
+        self.variants: list[Variant] = []
+        self._variants: list[tuple[list[np.uint64], list[np.uint64]]] = []
         self._time, self._read = time, read
         self._second = time[0] + moment.second_at
         self._fraction = (time[0] + moment.fraction[0], moment.fraction[1])
@@ -104,8 +118,16 @@ class Shape:
         self._carry = _as_words(bytes(b & _CARRY for b in digit))
         self._key = _as_words(bytes(key))
 
+    def learn_variant(self, line: bytes, end: int, level: str | None) -> None:
+        """Learns how a line of this shape goes on, up to `end`."""
+        size = end - self.end
+        text, mask = line[self.end : end], b"\xff" * size
+        pad = -size % 8
+        self._variants.append((list(_as_words(mask + bytes(pad))), list(_as_words(text + bytes(pad)))))
+        self.variants.append(Variant(end, level))
+
     def fits(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
-        """Which lines have this beginning."""
+        """Which lines have this beginning, however they go on."""
         fits: Flags = starts + self.end <= ends
         for i in range(len(self._mask)):
             words = buffer.words(starts + (self.start + 8 * i))
@@ -114,22 +136,41 @@ class Shape:
                 fits &= ((words & self._low[i]) + self._six[i]) & self._carry[i] == 0
         return fits
 
+    def variants_of(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
+        """Which variant each of some lines that fit is, -1 for none."""
+        found = np.full(len(starts), -1, np.int64)
+        most = max((len(masks) for masks, _ in self._variants), default=0)
+        words = [buffer.words(starts + (self.end + 8 * i)) for i in range(most)]
+        for index, (masks, wants) in enumerate(self._variants):
+            same: Flags = starts + self.variants[index].end <= ends
+            for word, mask, want in zip(words, masks, wants, strict=False):
+                same &= (word & mask) == want
+            found[same] = index
+        return found
+
     def times(self, buffer: Buffer, starts: Ints, zone: Zone) -> Ints:
         """Microseconds since 1970 in UTC of lines that fit; `NO_TIME` where the digits are no time."""
         count = len(starts)
         if not count:
             return np.empty(0, np.int64)
-        keys = np.stack([buffer.words(starts + (self.start + 8 * i)) & self._key[i] for i in range(len(self._key)) if self._key[i]], axis=1)
+        keys = [buffer.words(starts + (self.start + 8 * i)) & self._key[i] for i in range(len(self._key)) if self._key[i]]
         new = np.empty(count, bool)
         new[0] = True
-        np.any(keys[1:] != keys[:-1], axis=1, out=new[1:])
+        new[1:] = False
+        for key in keys:
+            new[1:] |= key[1:] != key[:-1]
         firsts = np.flatnonzero(new)
-        bases = np.fromiter((self._base(keys[f].tobytes(), buffer, int(starts[f]), zone) for f in firsts), np.int64, len(firsts))
-        base = bases[np.cumsum(new) - 1]
+        texts = np.stack([key[firsts] for key in keys], axis=1)
+        bases = np.fromiter((self._base(texts[i].tobytes(), buffer, int(starts[f]), zone) for i, f in enumerate(firsts)), np.int64, len(firsts))
+        base = np.repeat(bases, np.diff(np.append(firsts, count)))
         seconds = self._number(buffer, starts, self._second, 2)
         digits = min(self._fraction[1], 6)
         micros = self._number(buffer, starts, self._fraction[0], digits) * 10 ** (6 - digits) if digits else 0
-        return np.where((base == NO_TIME) | (seconds > 60), NO_TIME, base + seconds * SECOND + micros)
+        times = base + (seconds * SECOND + micros)
+        wrong = (base == NO_TIME) | (seconds > 60)
+        if wrong.any():
+            times[wrong] = NO_TIME
+        return times
 
     def _base(self, key: bytes, buffer: Buffer, start: int, zone: Zone) -> int:
         """The whole minute of a time."""
@@ -145,9 +186,11 @@ class Shape:
 
     @staticmethod
     def _number(buffer: Buffer, starts: Ints, at: int, digits: int) -> Ints:
+        """Decimal digits at a place of each line."""
         value = np.zeros(len(starts), np.int64)
         for i in range(digits):
-            value = value * 10 + (buffer.at(starts + (at + i)) & _LOW)
+            value *= 10
+            value += buffer.at(starts + (at + i)) & _LOW
         return value
 
 
@@ -173,6 +216,12 @@ class Tail:
 
 
 NO_TAIL = Tail()
+_NEVER = 1 << 40  # longer than any line, so that lines with such a hash are always looked at one by one
+
+
+def _ends_say_all(text: bytes, size: int) -> bool:
+    """Whether the last bytes of a tail tell logger and line: a hash of them, the tail's length and its beginning then stand for it."""
+    return size <= _TAIL_BYTES or (text.endswith(b")") and any(c in text for c in b".$"))
 
 
 class Tails:
@@ -236,7 +285,7 @@ class Tails:
             start, end = int(starts[i]), int(ends[i])
             order.append(self._one_by_one(buffer.slice(start, end)))
             tail = self.found[order[-1]]
-            sizes.append(tail.size)
+            sizes.append(tail.size if _ends_say_all(buffer.slice(end - min(tail.size, _TAIL_BYTES), end), tail.size) else _NEVER)
             begins.append(int(buffer.words(np.array([end - tail.size]))[0]))
         self._hashes = np.concatenate([self._hashes, new])
         self._order = np.concatenate([self._order, np.array(order, np.int64)])
@@ -247,6 +296,7 @@ class Tails:
         return np.searchsorted(self._hashes, hashes)
 
     def _one_by_one(self, line: bytes) -> int:
+        """The slow way; the same tail gives the same index."""
         tail = self._understand(line.decode("utf-8", "replace"))
         text = line[len(line) - tail.size :]
         index = self._exact.get(text)

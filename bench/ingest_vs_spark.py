@@ -1,0 +1,131 @@
+"""Ingest against what Spark does by itself with the same log, whole process against whole process.
+
+    python bench/ingest_vs_spark.py LOG [--jobs 2] [--rounds 1]
+
+Spark's side reads the text source, keeps lines that a dozen literals match (`rlike`), extracts time, level, logger, source line and generation
+(`regexp_extract`), and writes Parquet. Both run as processes of their own, in turn, on as many cores. Wall time, CPU time and peak resident
+memory are of the whole process tree: Python, the JVM and Spark's Python workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+INGEST = """
+import sys
+from pathlib import Path
+from forensics.ingest import ingest
+done = ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=int(sys.argv[3]))
+print(done.counts)
+"""
+SPARK = r"""
+import sys
+from pyspark.sql import SparkSession, functions as f
+spark = (SparkSession.builder.master(f"local[{sys.argv[3]}]").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
+    .config("spark.driver.memory", "2g").config("spark.sql.session.timeZone", "UTC").getOrCreate())
+words = (r"\(Re-\)joining group|Successfully (?:joined|synced) group|Joined group at generation|Discovered group coordinator|Request joining group|"
+    r"(?:Starting|Creating|Stopping) task|Stabilized group|Preparing to rebalance|has left|App info kafka|Kafka version|Cluster ID|Resetting generation|heartbeat")
+head = r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) "
+tail = r" \(([\w.$]+)(?::(\d+))?\)$"
+line = f.col("value")
+rows = spark.read.text(sys.argv[1]).where(line.rlike(words)).select(
+    f.try_to_timestamp(f.regexp_extract(line, head, 1), f.lit("yyyy-MM-dd HH:mm:ss,SSS")).alias("ts"), f.regexp_extract(line, head, 2).alias("level"),
+    f.regexp_extract(line, tail, 1).alias("logger"), f.regexp_extract(line, tail, 2).alias("source_line"),
+    f.regexp_extract(line, r"generation(?:Id=| )(\d+)", 1).alias("generation"), line.alias("message"))
+rows.write.parquet(sys.argv[2])
+print(spark.read.parquet(sys.argv[2]).count(), "rows")
+"""
+_TICK = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process tree needed: seconds of wall time, seconds of CPU, bytes resident at the peak."""
+
+    wall: float
+    cpu: float
+    peak: int
+    said: str
+
+
+def measure(program: str, arguments: Sequence[str]) -> Cost:
+    """Runs a Python program and watches its tree."""
+    begun = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    cpu: dict[int, float] = {}
+    names: dict[int, str] = {}
+    peak = 0
+    while process.poll() is None:
+        resident = 0
+        for pid in _tree(process.pid):
+            try:
+                fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            cpu[pid] = (int(fields[11]) + int(fields[12])) / _TICK
+            resident += int(fields[21]) * _PAGE
+            names.setdefault(pid, f"{pid} " + Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")[-40:])
+        peak = max(peak, resident)
+        time.sleep(0.1)
+    if os.environ.get("BENCH_VERBOSE"):
+        print({names[pid]: round(seconds, 1) for pid, seconds in sorted(cpu.items(), key=lambda x: -x[1])[:8]})
+    said = process.stdout.read().strip() if process.stdout else ""
+    if process.returncode:
+        raise SystemExit(f"the program ended with {process.returncode}: {said}")
+    return Cost(time.perf_counter() - begun, sum(cpu.values()), peak, said)
+
+
+def _tree(root: int) -> list[int]:
+    """A process and all below it."""
+    found, open_ = [], [root]
+    while open_:
+        pid = open_.pop()
+        found.append(pid)
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                open_.extend(int(child) for child in task.read_text().split())
+            except OSError:
+                continue
+    return found
+
+
+def main() -> None:
+    """Runs both in turn and prints the ratio."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("log", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", choices=("ingest", "spark"))
+    args = parser.parse_args()
+    size = sum(p.stat().st_size for p in ([args.log] if args.log.is_file() else args.log.rglob("*")) if p.is_file())
+    best: dict[str, Cost] = {}
+    for _ in range(args.rounds):
+        for name, program in (("ingest", INGEST), ("spark", SPARK)):
+            if args.only not in (None, name):
+                continue
+            folder = Path(tempfile.mkdtemp(prefix="forensics-bench-"))
+            try:
+                cost = measure(program, [str(args.log), str(folder / "out"), str(args.jobs)])
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            load = os.getloadavg()[0]
+            print(f"{name:7} {cost.wall:7.1f} s  {cost.cpu:7.1f} s CPU  {size / 1e6 / cost.wall:6.0f} MB/s  peak {cost.peak / 1e6:6.0f} MB  load {load:.1f}  {cost.said}")
+            if name not in best or cost.wall < best[name].wall:
+                best[name] = cost
+    if len(best) == 2:
+        ours, theirs = best["ingest"], best["spark"]
+        print(f"ratio of wall times {theirs.wall / ours.wall:.1f}, of CPU times {theirs.cpu / ours.cpu:.1f}")
+
+
+if __name__ == "__main__":
+    main()
