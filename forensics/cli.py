@@ -116,14 +116,18 @@ def ingest(
     from forensics.evidence import Told
     from forensics.ingest import ingest as read_in
     from forensics.session import session
-    from forensics.views import EAGER_EVENTS, build
+    from forensics.views import EAGER_EVENTS, build, publish_unbuilt
 
     told = Told.parse(time_zone or (), layout or (), host or ())
     with _progress() as step:
         summary = read_in(paths, case, told=told, parsers=parsers or (), master=master, jobs=jobs, command_line=sys.argv, progress=step)
         if summary.counts.get("events", 0) < EAGER_EVENTS:
             build(summary.case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
+        else:
+            publish_unbuilt(summary.case)
     _say_ingested(summary, case)
+    if summary.counts.get("events", 0) >= EAGER_EVENTS:
+        typer.echo(f"The case is large: its views are built by the first `forensics report --case {case}`.", err=True)
     if summary.faults:
         raise typer.Exit(3)
 

@@ -155,21 +155,24 @@ def register(spark: SparkSession, tables: Mapping[str, Sequence[str]], built: Ma
     Args:
         spark: the session.
         tables: table name to Parquet paths.
-        built: view name to the Parquet path of its rows; other views are computed when read.
+        built: view name to the Parquet path of its rows; none while the case's views are not built.
     """
     for statement in opening(tables, built):
         spark.sql(statement)
 
 
 def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str]) -> list[str]:
-    """The statements of `open.sql`: knobs, tables, then every view, in order."""
+    """The statements of `open.sql`: knobs, tables, then every view over the rows that were kept of it, in order.
+
+    Views as text alone would be planned anew inside each other at every reading, which takes minutes; so there are none before the first build.
+    """
     out = statements(knobs())
     for name, paths in tables.items():
         out.append(_table(name, paths))
     for name, view in views().items():
         if name in built:
             out.append(_create_over(view, built[name]))
-        else:
+        elif built and not view.kept:
             out.extend(statements(view.sql))
     return out
 

@@ -38,6 +38,12 @@ def build(case: Case, spark: SparkSession, progress: Callable[[str, int, int], N
     return published
 
 
+def publish_unbuilt(case: Case) -> None:
+    """Writes the SQL and an `open.sql` with the tables alone, for a case whose views wait for the first reader."""
+    tables.keep_sql(case, _texts())
+    tables.write_open_sql(case, queries.opening(case.tables(), {}))
+
+
 def _texts() -> Mapping[str, str]:
     """Every SQL file by its path below `sql/`."""
     texts = {"knobs.sql": queries.knobs()}

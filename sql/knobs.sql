@@ -1,5 +1,5 @@
--- The thresholds of all views, as session variables. A case keeps its views' rows as these values made them (its own copy is sql/knobs.sql in
--- the case); where the view files are read as text, `SET VAR name = value` before reading a view changes what it gives.
+-- The thresholds of all views, as session variables. A case keeps its views' rows as these values made them, and its own copy of this file
+-- (sql/knobs.sql in the case).
 
 -- A silence between two records of one process that coverage calls a gap, milliseconds.
 DECLARE OR REPLACE VARIABLE gap_ms BIGINT DEFAULT 300000;

@@ -77,11 +77,3 @@ def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, sp
             assert field.metadata.get("comment") or (name == "event" and field.name == "instance"), f"{name}.{field.name}"
     assert spark.table("split_brain").count() == ds.dataset(case.views()["split_brain"], format="parquet").count_rows()
 
-
-@pytest.mark.spark
-def test_views_as_text_alone_give_the_same_verdicts(sample_case, spark):
-    case = sample_case(SAMPLES[0])
-    queries.register(spark, case.tables(), {})
-    told = {(r.resource, r.process_a, r.process_b, r.verdict) for r in spark.table("split_brain").collect()}
-    kept = ds.dataset(case.views()["split_brain"], format="parquet").to_table().to_pylist()
-    assert told == {(r["resource"], r["process_a"], r["process_b"], r["verdict"]) for r in kept}
