@@ -272,7 +272,8 @@ def sql(
         return
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
-    _print_rows(_query(name, expression, file), form, _built(case, master, jobs), master, jobs)
+    statements = _query(name) if name else _own_query(expression, file)
+    _print_rows(statements, form, _built(case, master, jobs), master, jobs)
 
 
 def _queries(*folders: str) -> dict[str, View]:
@@ -282,19 +283,22 @@ def _queries(*folders: str) -> dict[str, View]:
     return {queries.rule_id(v.name) if v.folder == "rules" else v.name: v for v in queries.views().values() if v.folder in folders}
 
 
-def _query(name: str, expression: str, file: Path | None) -> list[str]:
-    """The statements to run."""
+def _query(name: str) -> list[str]:
+    """The statement of a saved query."""
     from difflib import get_close_matches
 
+    known = _queries("", "rules", "steps")
+    if name not in known:
+        near = get_close_matches(name, known, n=3)
+        fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
+        raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
+    return [f"SELECT * FROM `{known[name].name}`"]
+
+
+def _own_query(expression: str, file: Path | None) -> list[str]:
+    """The statements of a user's own SQL."""
     from forensics import queries
 
-    if name:
-        known = _queries("", "rules", "steps")
-        if name not in known:
-            near = get_close_matches(name, known, n=3)
-            fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
-            raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
-        return [f"SELECT * FROM `{known[name].name}`"]
     try:
         statements = queries.statements(file.read_text(encoding="utf-8") if file else expression)
     except (OSError, UnicodeDecodeError) as e:
@@ -376,7 +380,7 @@ def check(
 def main() -> None:
     """Runs the command line; turns errors into words and exit codes."""
     try:
-        app()
+        app(prog_name="forensics")
     except ForensicsError as e:
         typer.echo(f"error: {e}", err=True)
         sys.exit(e.exit_code)

@@ -256,18 +256,31 @@ def test_show_says_when_evidence_moved_or_changed(tmp_path: Path, spark) -> None
 
 
 @pytest.mark.spark
-def test_sql_runs_saved_and_own_queries(case: str) -> None:
-    listed = run("sql", "--list").stdout
+def test_sql_runs_saved_and_own_queries(case: str, spark, tmp_path: Path) -> None:
+    def sql(*args: str) -> str:
+        shown = CliRunner().invoke(app, ["sql", *args, "--case", case])
+        assert shown.exit_code == 0, shown.output
+        return shown.stdout
+
+    listed = sql("--list")
     assert "split_brain" in listed
     assert "split-brain-task" in listed
-    saved = list(csv.DictReader(io.StringIO(run("sql", "split_brain", "--case", case, "--format", "csv").stdout)))
+    saved = list(csv.DictReader(io.StringIO(sql("split_brain", "--format", "csv"))))
     assert {r["resource"] for r in saved if r["verdict"] == "proved"} >= {"a-0", "b-1"}
-    counted = run("sql", "-e", "SET VAR gap_ms = 1; SELECT count(*) AS n FROM generation", "--case", case, "--format", "json")
-    assert json.loads(counted.stdout)[0]["n"] > 10, counted.stderr
+    own = "SET VAR gap_ms = 1; SELECT count(*) AS n FROM generation; -- the last statement counts"
+    assert json.loads(sql("-e", own, "--format", "json"))[0]["n"] > 10
+    (tmp_path / "own.sql").write_text("SELECT event, count(*) FROM event GROUP BY event")
+    assert "joining" in sql("-f", str(tmp_path / "own.sql"))
+    assert "split-brain-task" not in sql("session-timeout")
+
+
+@pytest.mark.spark
+def test_wrong_sql_is_2_and_says_why(case: str) -> None:
     wrong = run("sql", "-e", "SELECT nothing FROM nowhere", "--case", case)
     assert wrong.returncode == 2
     assert "nowhere" in wrong.stderr
     assert "Traceback" not in wrong.stderr
+    assert wrong.stdout == ""
 
 
 @pytest.mark.spark
