@@ -103,7 +103,7 @@ def _load() -> Iterator[View]:
 
 
 def _parse(name: str, folder: str, sql: str) -> View:
-    header: dict[str, str] = {key: value for key, value in _HEADER.findall(sql)}
+    header: dict[str, str] = dict(_HEADER.findall(sql))
     # A rule's id has dashes, which no SQL name may have.
     view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
     created = _CREATE.search(sql)

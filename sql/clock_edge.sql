@@ -26,12 +26,13 @@ WITH membership_line AS (
   -- Between a member and its coordinator, in one generation.
   SELECT e.rule, e.f, e.first, e.t, e.then, m.resolution_ms
   FROM member_round m LATERAL VIEW inline(array(
-    named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'then', stabilized),
+    CASE WHEN is_fresh THEN
+      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'then', stabilized) END,
     named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'then', joined),
     named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'then', synced),
     named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'then', rejoin),
     -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
-    CASE WHEN is_leader THEN
+    CASE WHEN is_leader AND is_fresh THEN
       named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'then', assigned) END,
     CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
       named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't', broker, 'then', prepared) END,
@@ -57,14 +58,18 @@ WITH membership_line AS (
   SELECT e.rule, e.f, e.first, e.t, e.then, resolution_ms
   FROM (
     SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
-      o.process_id AS other, o.joining_last, o.joined, o.synced, o.resolution_ms
+      o.process_id AS other, o.joining_last, o.joined, o.synced, o.resolution_ms,
+      l.is_fresh AS leader_fresh, o.is_fresh
     FROM member_round l JOIN member_round o
       ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
     WHERE l.is_leader AND l.broker IS NULL AND l.process_id <> o.process_id
   ) LATERAL VIEW inline(array(
-    named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'then', joined),
-    named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'then', leader_joined),
-    named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'then', synced)
+    CASE WHEN leader_fresh THEN
+      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'then', joined) END,
+    CASE WHEN is_fresh THEN
+      named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'then', leader_joined) END,
+    CASE WHEN leader_fresh THEN
+      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'then', synced) END
   )) e AS rule, f, first, t, then
 )
 SELECT DISTINCT

@@ -20,6 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   leader_member_id  COMMENT 'Leader as the worker''s assignment names it',
   is_leader         COMMENT 'True when the line that only a leader prints was seen, or the assignment names this member',
   from_pos          COMMENT 'Position of the first line that gives the generation',
+  is_found          COMMENT 'True when the client''s discovery of the coordinator was seen before: the log does not begin in the middle of a membership',
   joining_count     COMMENT 'How many times (Re-)joining was printed before it got in',
   joining_first_ts  COMMENT 'First (Re-)joining of the round',
   joining_first_id  COMMENT 'Its event',
@@ -56,7 +57,7 @@ WITH line AS (
       WHEN event = 'worker_assigned' THEN coalesce(generation, last_value(CASE WHEN event = 'synced' THEN generation END, true) OVER life)
     END AS got
   FROM client_event
-  WHERE event IN ('joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned', 'rejoin_requested', 'heartbeat_failed',
+  WHERE event IN ('coordinator_discovered', 'joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned', 'rejoin_requested', 'heartbeat_failed',
     'partitions_assigned', 'partitions_revoked', 'partitions_lost')
   WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
 ), change AS (
@@ -65,29 +66,31 @@ WITH line AS (
     last_value(got, true) OVER before AS last_got,
     last_value(CASE WHEN got IS NOT NULL THEN member_id END, true) OVER before AS last_member,
     last_value(CASE WHEN got IS NOT NULL THEN instance END, true) OVER before AS last_instance,
-    -- `joined N` after `synced N` is a new round (the group lost its past and counts anew) unless the member is the same.
-    last_value(CASE WHEN got IS NOT NULL THEN event END, true) OVER before AS last_event
+    coalesce(bool_or(event = 'coordinator_discovered') OVER before, false) AS is_found
   FROM line
   WINDOW before AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), numbered AS (
-  SELECT
-    *,
-    CASE WHEN got IS NOT NULL THEN sum(CASE
+), begun AS (
+  -- A member that asks again in a stable group is given the generation it has: that begins nothing.
+  SELECT *, CASE
       WHEN got IS NULL THEN 0
       WHEN last_got IS NULL OR got <> last_got OR instance <> last_instance THEN 1
       WHEN member_id <> last_member THEN 1
-      ELSE 0 END
-    ) OVER (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) END AS got_round
+      ELSE 0 END AS begins
   FROM change
+), numbered AS (
+  SELECT *, CASE WHEN got IS NOT NULL THEN sum(begins) OVER (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) END AS got_round
+  FROM begun
 ), placed AS (
   SELECT
     *,
     CASE
       WHEN got IS NOT NULL THEN got_round
-      WHEN event IN ('assignment_computed', 'assignment_received', 'partitions_assigned')
+      WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed' AND generation = last_got
         THEN last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
-      -- Descending, because a frame that ends at the partition's end is computed anew for each row.
-      ELSE last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
+      -- Up to 2.6.0 the leader's assignment is printed before the only line that gives the generation.
+      ELSE last_value(CASE WHEN got IS NOT NULL THEN CASE WHEN begins = 1 THEN got_round ELSE 0 END END, true)
+        -- Descending, because a frame that ends at the partition's end is computed anew for each row.
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
     END AS round
   FROM numbered
 )
@@ -109,6 +112,7 @@ SELECT
   coalesce(bool_or(event = 'assignment_computed'), false)
     OR coalesce(max(leader_member_id) = max(CASE WHEN got IS NOT NULL THEN member_id END), false),
   min(stream_pos) FILTER (WHERE got IS NOT NULL),
+  coalesce(bool_or(is_found), false),
   count_if(event = 'joining'),
   min(ts) FILTER (WHERE event = 'joining'),
   min_by(event_id, stream_pos) FILTER (WHERE event = 'joining'),
