@@ -1,5 +1,5 @@
 -- One row per pair of consumers that held one partition at once.
--- Reads: split_brain, member
+-- Reads: split_brain, process_life
 -- Silent when: every hand-over is refuted; sink tasks' consumers are judged as tasks.
 CREATE OR REPLACE TEMPORARY VIEW rule_split_brain_partition (
   severity      COMMENT 'critical, warning or note',
@@ -30,5 +30,5 @@ SELECT
 FROM split_brain s
 WHERE resource_kind = 'partition' AND verdict <> 'refuted'
   -- The consumer of a Connect sink task is the task.
-  AND NOT EXISTS (SELECT 1 FROM member m WHERE m.group_id = s.group_id AND m.kafka_cluster = s.kafka_cluster AND m.task IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM process_life p WHERE p.is_worker AND p.process_id IN (s.process_a, s.process_b))
 GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, cause, from_lo

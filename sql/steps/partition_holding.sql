@@ -26,6 +26,7 @@ WITH given AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, ts, event_id, event,
     last_value(member_id, true) OVER w AS member_id,
     last_value(generation, true) OVER w AS generation,
+    max(ts) OVER (PARTITION BY process_id, instance, group_id, client) AS last_line_ts,
     partitions
   FROM client_event
   WHERE NOT is_worker
@@ -37,7 +38,7 @@ WITH given AS (
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY ALL
 ), move AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
+  SELECT kafka_cluster, group_id, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id, last_line_ts,
     explode(partitions) AS resource,
     CASE event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what
   FROM given
@@ -61,7 +62,7 @@ WITH given AS (
   WHERE event = 'client_closed' AND client_id IS NOT NULL
   GROUP BY process_id, instance, client_id
 ), held AS (
-  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing, p.last_ts, p.next_start_ts, p.next_start_id
+  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing, p.next_start_ts, p.next_start_id
   FROM change c
   LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
@@ -69,7 +70,8 @@ WITH given AS (
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
-  coalesce(next.ts, closing.ts, CASE WHEN next_made IS NULL THEN last_ts ELSE ts END),
+  -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
+  coalesce(next.ts, closing.ts, CASE WHEN next_made IS NULL THEN last_line_ts ELSE ts END),
   coalesce(next.ts, closing.ts, next_made.ts, next_start_ts),
   CASE
     WHEN next.ts IS NOT NULL THEN next.what
