@@ -18,14 +18,13 @@ from forensics.contents import Readable
 from forensics.heads import HeadFinder, Heads, binary_array
 from forensics.layouts import Layouts
 from forensics.records import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
-from forensics.rows import RowBuilder
+from forensics.rows import RowBuilder, Rows
 from forensics.shapes import NO_TAIL, NO_TIME, Buffer, Flags, Ints, Tail, Tails
 from forensics.counts import Statistics
 from forensics.timestamps import Zone
 
 CHUNK = 8 << 20
 BEYOND = 256 << 10
-MOST_ROWS = 16_384
 _LITERAL = 10
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
 
@@ -63,7 +62,7 @@ class ColumnReader:
         #: Layouts in which a record without a logger's name cannot be: all others are also searched for literals.
         self._named = np.array([*("(?P<logger>" in x.head and "(?P<logger>" not in "".join(x.tails) for x in candidates), False], bool)
 
-    def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[pa.RecordBatch]:
+    def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[Rows]:
         """Rows of the records that begin from `start` to before `end`.
 
         Args:
@@ -105,7 +104,7 @@ class ColumnReader:
         if held:
             yield from self._last(held, at, line, end)
 
-    def _last(self, held: bytes, at: int, line: int, end: int | None) -> Iterator[pa.RecordBatch]:
+    def _last(self, held: bytes, at: int, line: int, end: int | None) -> Iterator[Rows]:
         """The record that is open at the end of the text."""
         buffer = Buffer(held)
         starts, breaks = buffer.lines()
@@ -117,7 +116,7 @@ class ColumnReader:
 
     def _records(
         self, buffer: Buffer, starts: Ints, ends: Ints, heads: Heads, count: int, upto: int, at: int, line: int, limit: int
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[Rows]:
         """The first `count` records, which end before line `upto`."""
         if not count:
             return
@@ -146,7 +145,7 @@ class ColumnReader:
         relevant[others] = self._search(buffer, begins, stops, others, self._named[heads.layouts[others]])
         yield from self._take(buffer, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends[firsts]), heads, tails, at, line)
 
-    def _take(self, buffer: Buffer, which: Ints, places: _Places, heads: Heads, tails: Ints, at: int, line: int) -> Iterator[pa.RecordBatch]:
+    def _take(self, buffer: Buffer, which: Ints, places: _Places, heads: Heads, tails: Ints, at: int, line: int) -> Iterator[Rows]:
         """Reads relevant records one by one."""
         columns = (
             places.firsts, places.lasts, places.begins, places.stops, places.ends, tails, heads.times, heads.shapes, heads.variants,
@@ -168,8 +167,8 @@ class ColumnReader:
                 record = self._reader.finish(start, lines)
                 resolution = record.moment.resolution_ms if record.moment else 1
             self._rows.add(record, raw, at + begin, line + first, None if time == NO_TIME else time, resolution, None)
-            if len(self._rows) >= MOST_ROWS:
-                yield self._rows.take()
+            if self._rows.full:
+                yield from self._rows.take()
 
     def _search(self, buffer: Buffer, begins: Ints, stops: Ints, which: Ints, named: Flags) -> Flags:
         """Whether some records hold a name or literal of the catalogue."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -52,10 +53,18 @@ class Statistics:
             self.unfit_line, self.unfit_text = line, decode(raw[: 4 * MOST_TEXT])[:MOST_TEXT]
         self.unfit += 1
 
-    def to_json(self, start: int, end: int, events: int, unrecognised: int, error: str) -> str:
-        """The row of the range, as `tables` reads it."""
-        return json.dumps({
+    def to_row(self, start: int, end: int, events: int, unrecognised: int) -> dict[str, Any]:
+        """The columns of `range_row` that are counted here; times in microseconds."""
+        return {
             "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "unrecognised": unrecognised,
-            "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": dict(self.layouts),
-            "first_ts": self.first, "last_ts": self.last, "gaps": self.gaps, "error": error,
-        })  # fmt: skip
+            "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
+            "first_ts": self.first, "last_ts": self.last, "gaps": [{"from_ts": a, "to_ts": b} for a, b in self.gaps],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RangeRow:
+    """A row of `range_row`, and why the range could not be read to its end (empty when it could)."""
+
+    row: Mapping[str, Any]
+    error: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,15 +18,17 @@ from forensics import __version__
 from forensics.errors import UsageError
 from forensics.evidence import READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, find_evidence
 from forensics.patterns import load
+from forensics.pieces import RANGE_BYTES, plan
 from forensics.session import session
-from forensics.source import NAME, RANGE_BYTES, EvidenceSource, plan, plan_option
-from forensics.tables import Case, CaseWriter, files_to_drop, range_errors, writing
+from forensics.source import NAME, EvidenceSource, job_option, range_rows
+from forensics.tables import Case, CaseWriter, files_to_drop, writing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from forensics.patterns import Catalogue
 
+_WATCH_SECONDS = 0.3
 Progress = Callable[[str, int, int], None]
 
 
@@ -101,12 +103,13 @@ def ingest(
         fresh = [e for e in found if e.status == READ]
         faults: list[tuple[str, str]] = []
         if fresh:
-            staged = writer.staging / "rows"
             progress("reading", 0, 1)
-            _read(spark, fresh, catalogue, staged, range_bytes)
+            staged = writer.staging / "rows"
+            written = _read(spark, fresh, catalogue, staged, range_bytes, progress)
             progress("writing", 0, 1)
-            faults = range_errors(staged)
-            writer.add(staged, catalogue.fields.values())
+            ranges = range_rows(written)
+            faults = [(str(r["path"]), str(r["error"])) for r in ranges if r["error"]]
+            writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
         writer.drop(files_to_drop(writer.case, found))
         evidence = _merged(writer, found, dict(faults))
         case = writer.publish(evidence, _facts(writer, catalogue, command_line))
@@ -118,11 +121,19 @@ def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
     return writer.case is not None and writer.case.manifest.get("catalogue_hash") != catalogue.hash
 
 
-def _read(spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int) -> None:
-    """One Spark job: all rows of all kinds, one folder a kind."""
+def _read(
+    spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int, progress: Progress
+) -> list[tuple[str, str, int]]:
+    """One Spark job: its tasks write the rows, and say what they wrote."""
     spark.dataSource.register(EvidenceSource)
-    rows = spark.read.format(NAME).option("plan", plan_option(plan(evidence, range_bytes), catalogue)).load()
-    rows.write.partitionBy("kind").option("maxRecordsPerFile", 0).parquet(str(target))
+    tasks = plan(evidence, range_bytes)
+    rows = spark.read.format(NAME).option("job", job_option(tasks, catalogue, target)).load()
+    with ThreadPoolExecutor(1) as pool:
+        collected = pool.submit(rows.collect)
+        while not wait([collected], timeout=_WATCH_SECONDS).done:
+            stages = [spark.sparkContext.statusTracker().getStageInfo(i) for i in spark.sparkContext.statusTracker().getActiveStageIds()]
+            progress("reading", sum(s.numCompletedTasks for s in stages if s), len(tasks))
+        return [(row[0], row[1], row[2]) for row in collected.result()]
 
 
 def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, str]) -> list[Evidence]:

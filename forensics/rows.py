@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,33 @@ from forensics.events import Recogniser
 from forensics.records import Record
 from forensics.schema import Field, table_schema
 
-KIND_EVENT, KIND_UNRECOGNISED, KIND_RANGE = "event", "unrecognised", "range"
+EVENTS, UNRECOGNISED = "event_row", "unrecognised_row"
 MOST_TEXT = 2_000
+#: Rows, and bytes of records, that are collected before they are given on.
+MOST_ROWS = 16_384
+MOST_BYTES = 16 << 20
 _EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "context", "event", "category")
 _EVERY = ("process_id", "line", "byte_offset", "stream_pos", "ts", "level", "logger", "message")
 
 
-def row_schema(fields: Iterable[Field] | None = None) -> pa.Schema:
-    """Schema of what the data source yields: columns of `event_row` and `kind`.
+@dataclass(frozen=True)
+class Schemas:
+    """Arrow schemas of the tables that tasks write."""
 
-    One schema serves all kinds, so that one pass writes them. Rows of kind unrecognised hold their text, and rows of kind range their
-    statistics as JSON, in `message`; `tables` gives both their own columns.
-    """
-    return table_schema("event_row", fields).append(pa.field("kind", pa.string()))
+    by_table: Mapping[str, pa.Schema]
+
+    @classmethod
+    def of(cls, captures: Iterable[Field]) -> Schemas:
+        """With a column for each capture."""
+        return cls({EVENTS: table_schema(EVENTS, captures), UNRECOGNISED: table_schema(UNRECOGNISED)})
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table."""
+
+    table: str
+    batch: pa.RecordBatch
 
 
 class RowBuilder:
@@ -33,29 +48,32 @@ class RowBuilder:
 
     Args:
         recogniser: tells what a record is.
-        schema: as `row_schema` gives it.
+        schemas: of the tables.
         file_id, head_id, path, process_id: of the file.
         base: place of the file's first byte in its stream.
         backwards: size of the text when the file is sorted newest first, else None.
     """
 
     def __init__(
-        self, recogniser: Recogniser, schema: pa.Schema, *, file_id: str, head_id: bytes, path: str, process_id: str, base: int, backwards: int | None
+        self, recogniser: Recogniser, schemas: Schemas, *, file_id: str, head_id: bytes, path: str, process_id: str, base: int, backwards: int | None
     ) -> None:
-        self.recogniser, self.schema = recogniser, schema
+        self.recogniser, self._schemas = recogniser, schemas
         self.file_id, self.head_id, self.path, self.process_id = file_id, head_id, path, process_id
         self._base, self._backwards = base, backwards
         self.events = self.unrecognised = 0
         self._clear()
 
     def _clear(self) -> None:
-        self._kinds: list[str] = []
+        self._bytes = self._count = 0
         self._every: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
         self._event: tuple[list[Any], ...] = tuple([] for _ in _EVENT_ONLY)
         self._captures: dict[str, tuple[list[int], list[Any]]] = {}
+        self._others: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
 
-    def __len__(self) -> int:
-        return len(self._kinds)
+    @property
+    def full(self) -> bool:
+        """Whether it is time to `take`."""
+        return self._count >= MOST_ROWS or self._bytes >= MOST_BYTES
 
     def add(self, record: Record, raw: bytes, offset: int, line: int, ts: int | None, resolution: int, collector: int | None) -> None:
         """Adds a record if some pattern knows it, or if its logger is one that patterns are for.
@@ -73,8 +91,10 @@ class RowBuilder:
         found = self.recogniser.recognise(logger, record.message, record.thread, record.context)
         if found is None and (logger is None or not self.recogniser.is_interesting(logger)):
             return
-        row = len(self._kinds)
-        process, lines, offsets, places, times, levels, loggers, messages = self._every
+        self._count += 1
+        self._bytes += len(raw)
+        process, lines, offsets, places, times, levels, loggers, messages = self._others if found is None else self._every
+        row = len(lines)
         process.append(f"{self.process_id}#{record.source}" if record.source else self.process_id)
         lines.append(line)
         offsets.append(offset)
@@ -84,13 +104,9 @@ class RowBuilder:
         loggers.append(logger)
         if found is None:
             self.unrecognised += 1
-            self._kinds.append(KIND_UNRECOGNISED)
             messages.append(record.message[:MOST_TEXT])
-            for column in self._event:
-                column.append(None)
             return
         self.events += 1
-        self._kinds.append(KIND_EVENT)
         messages.append(found.message[:MOST_TEXT])
         ids, files, resolutions, collectors, threads, source_lines, contexts, events, categories = self._event
         ids.append(hashlib.blake2b(raw.rstrip(b"\r\n"), digest_size=12, salt=self.head_id, person=offset.to_bytes(16, "little")).hexdigest())
@@ -110,30 +126,25 @@ class RowBuilder:
             column[0].append(row)
             column[1].append(value)
 
-    def add_range(self, statistics: str) -> None:
-        """Adds the statistics of a byte range, as JSON."""
-        self._kinds.append(KIND_RANGE)
-        for name, column in zip(_EVERY, self._every, strict=True):
-            column.append(statistics if name == "message" else self.process_id if name == "process_id" else None)
-        for name, column in zip(_EVENT_ONLY, self._event, strict=True):
-            column.append(self.file_id if name == "file_id" else None)
-
-    def take(self) -> pa.RecordBatch:
+    def take(self) -> Iterator[Rows]:
         """The rows so far; the builder is empty afterwards."""
-        count = len(self._kinds)
-        columns = dict(zip((*_EVERY, *_EVENT_ONLY), (*self._every, *self._event), strict=True))
+        if self._every[0]:
+            yield self._rows(EVENTS, dict(zip((*_EVERY, *_EVENT_ONLY), (*self._every, *self._event), strict=True)), len(self._every[0]))
+        if self._others[0]:
+            yield self._rows(UNRECOGNISED, dict(zip((*_EVERY[:-1], "text"), self._others, strict=True)), len(self._others[0]))
+        self._clear()
+
+    def _rows(self, table: str, columns: Mapping[str, list[Any]], count: int) -> Rows:
+        schema = self._schemas.by_table[table]
         arrays = []
-        for field in self.schema:
+        for field in schema:
             if field.name in columns:
                 arrays.append(_array(columns[field.name], field.type))
             elif field.name == "path":
                 arrays.append(pa.array([self.path] * count, field.type))
-            elif field.name == "kind":
-                arrays.append(pa.array(self._kinds, field.type))
             else:
                 arrays.append(_sparse(self._captures.get(field.name), count, field.type))
-        self._clear()
-        return pa.record_batch(arrays, schema=self.schema)
+        return Rows(table, pa.record_batch(arrays, schema=schema))
 
 
 def _sparse(column: tuple[Sequence[int], Sequence[Any]] | None, count: int, kind: pa.DataType) -> pa.Array:

@@ -23,7 +23,6 @@ import pyarrow.parquet as pq
 
 from forensics.errors import CaseError
 from forensics.evidence import READ, SUPERSEDED, Evidence
-from forensics.rows import KIND_EVENT, KIND_RANGE, KIND_UNRECOGNISED
 from forensics.schema import TABLES, Field, table_schema
 
 MANIFEST, OPEN_SQL = "case.json", "open.sql"
@@ -158,23 +157,29 @@ class CaseWriter:
         """Evidence that the case has."""
         return self.case.evidence() if self.case else []
 
-    def add(self, staged: Path, captures: Iterable[Field]) -> None:
-        """Takes what Spark wrote, partitioned by kind, as a new segment of the tables.
+    def add(self, staged: Path, files: Iterable[tuple[str, str]], ranges: Sequence[Mapping[str, Any]], captures: Iterable[Field]) -> None:
+        """Takes what tasks wrote as a new segment of the tables.
 
         Args:
-            staged: folder with `kind=event`, `kind=unrecognised` and `kind=range`.
+            staged: folder of the files, on the case's disk.
+            files: table and name of each file that counts; others are thrown away with the folder.
+            ranges: rows of `range_row`, times in microseconds.
             captures: what the event table has columns for.
         """
         self.segment = _next(self.root / "tables" / "event_row", "segment")
-        target = self._new("event_row")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        events = staged / f"kind={KIND_EVENT}"
-        if events.is_dir():
-            events.rename(target)
-        else:
-            _write(target, table_schema("event_row", captures), ())
-        _write(self._new("unrecognised_row"), table_schema("unrecognised_row"), _unrecognised(staged / f"kind={KIND_UNRECOGNISED}"))
-        _write(self._new("range_row"), table_schema("range_row"), _ranges(staged / f"kind={KIND_RANGE}"))
+        written = list(files)
+        for table in ("event_row", "unrecognised_row"):
+            target = self._new(table)
+            target.mkdir(parents=True)
+            mine = [name for of, name in written if of == table]
+            for number, name in enumerate(sorted(mine)):
+                (staged / name).rename(target / f"part-{number:05d}.parquet")
+            if not mine:
+                _write(target, table_schema(table, captures), ())
+        schema = table_schema("range_row")
+        shaped = ({**{k: v for k, v in row.items() if k in schema.names}, "layouts": [tuple(pair) for pair in row["layouts"]]} for row in ranges)
+        rows = sorted(shaped, key=lambda r: (r["path"], r["range_start"]))
+        _write(self._new("range_row"), schema, pa.Table.from_pylist(rows, schema).to_batches())
 
     def drop(self, gone: Iterable[tuple[str, str]]) -> None:
         """Removes the rows of files that have been superseded.
@@ -201,7 +206,8 @@ class CaseWriter:
         target = self.root / "tables" / table / name
         shutil.rmtree(target, ignore_errors=True)
         _write(target, rest.schema, batches)
-        self._tables[table][self._tables[table].index(current)] = name
+        place = self._tables[table].index(current)
+        self._tables[table][place : place + 1] = [name] if _has_rows(target) else []
 
     def _new(self, table: str) -> Path:
         target = self.root / "tables" / table / self.segment
@@ -270,46 +276,16 @@ def writing(path: Path) -> Iterator[CaseWriter]:
         os.close(lock)
 
 
-def _unrecognised(staged: Path) -> Iterator[pa.RecordBatch]:
-    schema = table_schema("unrecognised_row")
-    for batch in _batches(staged, [n for n in schema.names if n != "text"] + ["message"]):
-        yield pa.record_batch([batch.column("message" if n == "text" else n).cast(schema.field(n).type) for n in schema.names], schema=schema)
-
-
-def _ranges(staged: Path) -> Iterator[pa.RecordBatch]:
-    schema = table_schema("range_row")
-    for batch in _batches(staged, ["file_id", "path", "process_id", "message"]):
-        rows = []
-        for row in batch.to_pylist():
-            found = json.loads(row.pop("message"))
-            found["gaps"] = [{"from_ts": a, "to_ts": b} for a, b in found["gaps"]]
-            found["layouts"] = list(found["layouts"].items())
-            rows.append({**row, **{k: v for k, v in found.items() if k in schema.names}})
-        yield pa.RecordBatch.from_pylist(rows, schema=schema)
-
-
-def range_errors(case_tables: Path) -> list[tuple[str, str]]:
-    """Path and reason of pieces that could not be read, in what Spark wrote."""
-    found = []
-    for batch in _batches(case_tables / f"kind={KIND_RANGE}", ["path", "message"]):
-        for row in batch.to_pylist():
-            error = json.loads(row["message"]).get("error")
-            if error:
-                found.append((row["path"], error))
-    return found
-
-
-def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    if folder.is_dir():
-        yield from ds.dataset(str(folder), format="parquet").to_batches(columns=columns, batch_size=_BATCH)
-
-
 def _write(folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
     """One Parquet file with some rows, maybe none."""
     folder.mkdir(parents=True, exist_ok=True)
     with pq.ParquetWriter(folder / "part-00000.parquet", schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
+
+
+def _has_rows(folder: Path) -> bool:
+    return any(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
 
 
 def _next(folder: Path, word: str) -> str:

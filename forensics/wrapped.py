@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from forensics.contents import BLOCK, Readable
 from forensics.counts import Statistics
 from forensics.records import MOST_RECORD_BYTES, Assembler, PlacedRecord, RecordReader, utc
-from forensics.rows import RowBuilder
+from forensics.rows import RowBuilder, Rows
 from forensics.shapes import NO_TIME
 from forensics.timestamps import Zone
 
-MOST_ROWS = 16_384
 
 
 class WrappedReader:
@@ -31,7 +29,7 @@ class WrappedReader:
         self._assembler = Assembler(reader)
         self._zone, self._rows, self._statistics = zone, rows, statistics
 
-    def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
+    def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[Rows]:
         """Rows of the records that begin from `start` to before `end`.
 
         Args:
@@ -56,8 +54,8 @@ class WrappedReader:
                     self._statistics.see_unfit(number, raw)
             for record in done:
                 self._take(record, start, end)
-            if len(self._rows) >= MOST_ROWS:
-                yield self._rows.take()
+            if self._rows.full:
+                yield from self._rows.take()
         for record in self._assembler.close():
             self._take(record, start, end)
 

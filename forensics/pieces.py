@@ -1,0 +1,252 @@
+"""Evidence cut in pieces, and the reading of a piece.
+
+A piece is a byte range of a plain file, or the whole of a compressed one. A record belongs to the piece in which its first line begins; whoever
+reads it reads on until the record ends. So the same bytes give the same rows, however they are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forensics.columns import ColumnReader
+from forensics.contents import BROKEN, Content, Readable, Text, contents
+from forensics.counts import RangeRow, Statistics
+from forensics.events import Recogniser
+from forensics.evidence import COUNT_BLOCK, Evidence
+from forensics.heads import HeadFinder
+from forensics.layouts import Layouts, packaged
+from forensics.records import MOST_RECORD_BYTES, Profile, RecordReader
+from forensics.rows import RowBuilder, Rows, Schemas
+from forensics.shapes import Buffer
+from forensics.timestamps import Zone
+from forensics.wrapped import WrappedReader
+
+Part = Rows | RangeRow
+RANGE_BYTES = 64 << 20
+_LOOK_BACK = 64 << 10
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a task must know of a file, and which part of it it reads.
+
+    Attributes:
+        start, end: bytes of the text; end is None for all that follows.
+        breaks: newlines before `start`.
+        base: place of the file's first byte in its stream.
+        text_bytes: size of the text.
+    """
+
+    location: str
+    member: str | None
+    encoding: str
+    plain: bool
+    path: str
+    process_id: str
+    file_id: str
+    head_id: bytes
+    zone: str
+    pattern: str | None
+    profile: Profile
+    base: int
+    text_bytes: int
+    start: int = 0
+    end: int | None = None
+    breaks: int = 0
+
+
+def plan(evidence: Iterable[Evidence], range_bytes: int = RANGE_BYTES) -> list[tuple[Piece, ...]]:
+    """Cuts evidence in partitions of about equal size.
+
+    Args:
+        evidence: files of status `read`.
+        range_bytes: size of a range of a plain file; smaller files share a partition.
+
+    Returns:
+        Partitions, the largest first. Members of one archive stay together, for it is read once.
+    """
+    loads: list[tuple[int, list[Piece]]] = []
+    small: list[Piece] = []
+    by_archive: dict[str, list[Piece]] = {}
+    for e in evidence:
+        piece = _piece(e)
+        if not e.plain:
+            by_archive.setdefault(e.location, []).append(piece)
+        elif e.text_bytes <= range_bytes:
+            small.append(piece)
+        else:
+            loads.extend((stop.text_bytes if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(piece, e, range_bytes))
+    loads.extend((sum(p.text_bytes for p in pieces), pieces) for pieces in by_archive.values())
+    group: list[Piece] = []
+    for piece in sorted(small, key=lambda p: -p.text_bytes):
+        if group and sum(p.text_bytes for p in group) + piece.text_bytes > range_bytes:
+            loads.append((sum(p.text_bytes for p in group), group))
+            group = []
+        group.append(piece)
+    if group:
+        loads.append((sum(p.text_bytes for p in group), group))
+    return [tuple(pieces) for _, pieces in sorted(loads, key=lambda x: -x[0])]
+
+
+def _piece(e: Evidence) -> Piece:
+    return Piece(
+        e.location, e.archive_member, e.encoding, e.plain, e.path, e.process_id or e.path, e.file_id or "", e.head_id, e.time_zone or "UTC",
+        e.pattern, e.profile, (e.ordinal or 0) << 40, e.text_bytes,
+    )  # fmt: skip
+
+
+def _cut(piece: Piece, e: Evidence, range_bytes: int) -> Iterator[Piece]:
+    """Ranges of a plain file, with the newlines before each."""
+    for start in range(0, e.text_bytes, range_bytes):
+        end = start + range_bytes
+        yield replace(piece, start=start, end=end if end < e.text_bytes else None, breaks=_breaks_before(e, start))
+
+
+def _breaks_before(e: Evidence, place: int) -> int:
+    blocks, rest = divmod(place, COUNT_BLOCK)
+    count = sum(e.counts[:blocks])
+    if rest:
+        with Path(e.location).open("rb") as file:
+            file.seek(blocks * COUNT_BLOCK)
+            count += file.read(rest).count(b"\n")
+    return count
+
+
+def read_pieces(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    """All rows of some pieces, in batches by table, and each piece's statistics, which also say what could not be read."""
+    done: set[str] = set()
+    for piece in pieces:
+        if piece.plain:
+            yield from _read_plain(piece, recogniser, schemas)
+        elif piece.location not in done:
+            done.add(piece.location)
+            yield from _read_archive([p for p in pieces if p.location == piece.location and not p.plain], recogniser, schemas)
+
+
+def _read_archive(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    wanted = {p.member: p for p in pieces}
+    try:
+        for member, content in contents(Path(pieces[0].location), frozenset(wanted)):
+            piece = wanted.pop(member, None)
+            if piece is not None:
+                yield from _Task(piece, recogniser, schemas).run(Text(content, piece.encoding), 0, 1, None, content)
+    except BROKEN as e:
+        for piece in wanted.values():
+            yield from _Task(piece, recogniser, schemas).fault(e)
+
+
+def _read_plain(piece: Piece, recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    task = _Task(piece, recogniser, schemas)
+    try:
+        with Path(piece.location).open("rb") as file:
+            place, line = piece.start, piece.breaks + 1
+            if piece.start:
+                file.seek(piece.start - 1)
+                if file.read(1) != b"\n":
+                    place, line = piece.start + _skip_line(file), line + 1
+            if piece.end is not None and place >= piece.end:
+                return
+            look = min(place, MOST_RECORD_BYTES)
+            file.seek(place - look)
+            behind = file.read(look)
+            yield from task.run(file, place, line, behind, None)
+    except BROKEN as e:
+        yield from task.fault(e)
+
+
+def _skip_line(file: Any) -> int:  # noqa: ANN401  (a binary file)
+    """Bytes up to and with the next line break."""
+    skipped = 0
+    while data := file.read(_LOOK_BACK):
+        cut = data.find(b"\n") + 1
+        skipped += cut or len(data)
+        if cut:
+            break
+    return skipped
+
+
+class _Task:
+    """Reads one piece."""
+
+    def __init__(self, piece: Piece, recogniser: Recogniser, schemas: Schemas) -> None:
+        self.piece = piece
+        self._layouts = _layouts(piece.pattern)
+        self._reader = RecordReader(self._layouts, piece.profile)
+        self._zone = Zone(piece.zone)
+        self._statistics = Statistics()
+        self._rows = RowBuilder(
+            recogniser, schemas, file_id=piece.file_id, head_id=piece.head_id, path=piece.path, process_id=piece.process_id, base=piece.base,
+            backwards=piece.text_bytes if piece.profile.newest_first else None,
+        )  # fmt: skip
+
+    def run(self, stream: Readable, place: int, line: int, behind: bytes | None, content: Content | None) -> Iterator[Part]:
+        """Rows of the piece.
+
+        Args:
+            stream: the text from `place` on.
+            place: first line of the piece.
+            line: its number.
+            behind: bytes before `place`, as many as a record may have.
+            content: where to look for a fault afterwards.
+        """
+        end = self.piece.end
+        if self.piece.profile.plain:
+            columns = ColumnReader(self._layouts, self._reader, self._zone, self._rows, self._statistics)
+            yield from columns.read(stream, place, end, line, self._open_before(place, behind or b""))
+        else:
+            ahead = behind or b""
+            ahead = ahead[ahead.find(b"\n") + 1 :] if len(ahead) < place else ahead
+            wrapped = WrappedReader(self._reader, self._zone, self._rows, self._statistics)
+            yield from wrapped.read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, end)
+        yield from self._finish(content.error if content else "")
+
+    def fault(self, error: BaseException) -> Iterator[Part]:
+        """What was read of a piece before a fault, and the fault."""
+        yield from self._finish(str(error) or type(error).__name__)
+
+    def _finish(self, error: str) -> Iterator[Part]:
+        rows, piece = self._rows, self.piece
+        yield from rows.take()
+        end = piece.text_bytes if piece.end is None else piece.end
+        counts = self._statistics.to_row(piece.start, end, rows.events, rows.unrecognised)
+        yield RangeRow({"file_id": piece.file_id, "path": piece.path, "process_id": piece.process_id, **counts}, error)
+
+    def _open_before(self, place: int, behind: bytes) -> int | None:
+        """Where the record begins that is open at a place, by the bytes before it."""
+        for size in (_LOOK_BACK, MOST_RECORD_BYTES):
+            part = behind[-size:] if size < len(behind) else behind
+            if len(part) < place:
+                part = part[part.find(b"\n") + 1 :]
+            if not part:
+                continue
+            buffer = Buffer(part)
+            starts, ends = buffer.lines()
+            heads = HeadFinder(self._layouts, self._reader, self._zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
+            if len(heads.lines):
+                return place - len(part) + int(starts[heads.lines[-1]])
+        return None
+
+
+@dataclass
+class _Joined:
+    """Bytes, and then a stream."""
+
+    ahead: bytes
+    stream: Readable
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.ahead:
+            data, self.ahead = self.ahead, b""
+            return data
+        return self.stream.read(size)
+
+
+@lru_cache(maxsize=64)
+def _layouts(pattern: str | None) -> Layouts:
+    return packaged().with_pattern(pattern) if pattern else packaged()
