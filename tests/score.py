@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -27,7 +26,9 @@ from scoring import Clock, Row, score_clocks, score_generations, score_ownership
 from truth import Recording, recordings
 from verdicts import score_split_brain
 
-from forensics import tables
+from forensics import tables, views
+from forensics.ingest import ingest as read_in
+from forensics.session import session
 
 #: view -> columns that the comparison cannot do without (DESIGN of the views: users' SQL relies on them too)
 NEEDED = {
@@ -44,21 +45,15 @@ RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )
 
 
 def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
-    """Makes a case of a recording's logs by the command line; returns the directories of logs that were left out.
-
-    Raises:
-        RuntimeError: when the command fails, with what it said.
-    """
+    """Makes a case of a recording's logs; returns the directories of logs that were left out."""
     left_out = [d.name for d in sorted(recording.logs.iterdir()) if withhold and d.name.startswith((withhold, "zookeeper"))]
     with tempfile.TemporaryDirectory() as scratch:
         logs = recording.logs
         if withhold:
             logs = Path(scratch) / "logs"
             shutil.copytree(recording.logs, logs, ignore=shutil.ignore_patterns(*left_out))
-        command = [sys.executable, "-c", "import sys; from forensics.cli import main; sys.exit(main())", "ingest", str(logs), "--case", str(case)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):
-        raise RuntimeError(f"ingest of {recording.name} ended with {done.returncode}: {done.stderr[-2000:] or done.stdout[-2000:]}")
+        # One Spark for all recordings: a JVM of its own for each would take most of the time.
+        views.build(read_in([logs], case).case, session())
     return left_out
 
 
@@ -94,14 +89,14 @@ def score(recording: Recording, case: Path, withhold: str | None = None) -> Resu
         result.withheld = ingest(recording, case, withhold)
     elif withhold:
         result.withheld = [d.name for d in recording.logs.iterdir() if d.name.startswith((withhold, "zookeeper"))]
-    views = read_views(case, result.missing)
-    clock = Clock(recording, views["process"])
+    rows = read_views(case, result.missing)
+    clock = Clock(recording, rows["process"])
     printed = printed_generations(recording, result.withheld) if withhold else None
-    result.generations = score_generations(stored_generations(recording.path / "witness"), views["generation"], printed)
+    result.generations = score_generations(stored_generations(recording.path / "witness"), rows["generation"], printed)
     if recording.knows_tasks:
-        result.ownership = score_ownership(recording, views["ownership"], clock)
-    result.verdicts = score_split_brain(recording, views["split_brain"], views["ownership"], clock)
-    result.clocks, result.widest_ms = score_clocks(recording, views["clock_offset"])
+        result.ownership = score_ownership(recording, rows["ownership"], clock)
+    result.verdicts = score_split_brain(recording, rows["split_brain"], rows["ownership"], clock)
+    result.clocks, result.widest_ms = score_clocks(recording, rows["clock_offset"])
     return result
 
 
