@@ -12,8 +12,11 @@ The modules, in reading order; each imports only from those above it:
     session     one way to start Spark
     source      the Spark data source: byte ranges to Arrow batches
     tables      the case folder: Parquet tables, manifest, open.sql
+    ingest      evidence into a case
     queries     sql/ to views
+    views       a case's views: built once, published
     report      views to text, JSON, Markdown and HTML
+    talk        what commands say while they work
     cli         the commands
 """
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,11 +13,11 @@ import typer
 
 from forensics import __version__
 from forensics.errors import ForensicsError, UsageError
-from forensics.report.words import printable
+from forensics.talk import bytes_below, progress, say, say_ingested
 
 if TYPE_CHECKING:
-    from forensics.ingest import Summary
-    from forensics.queries import View
+    from pyspark.sql import SparkSession
+
     from forensics.report.model import Report
     from forensics.tables import Case
 
@@ -66,7 +64,9 @@ def _rules() -> list[str]:
 
 
 def _complete_query(incomplete: str) -> list[str]:
-    return [name for name in _queries("", "rules") if name.startswith(incomplete)]
+    from forensics.report import query
+
+    return [name for name in query.saved_queries("", "rules") if name.startswith(incomplete)]
 
 
 def _complete_rule(incomplete: str) -> list[str]:
@@ -80,6 +80,8 @@ ParsersOption = Annotated[
     list[Path] | None, typer.Option("--parsers", metavar="DIR", help="A folder of your own pattern files, added to the catalogue. Repeatable.")
 ]
 CASE = Path("forensics-case")
+#: Logs of fewer bytes are read before a JVM has warmed up.
+LITTLE_BYTES = 100 << 20
 
 
 def _version(wanted: bool) -> None:
@@ -115,42 +117,23 @@ def ingest(
     """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
     from forensics.evidence import Told
     from forensics.ingest import ingest as read_in
-    from forensics.session import session
+    from forensics.session import expect_little, session
     from forensics.views import EAGER_EVENTS, build, publish_unbuilt
 
+    if not master and bytes_below(paths) < LITTLE_BYTES:
+        expect_little()
     told = Told.parse(time_zone or (), layout or (), host or ())
-    with _progress() as step:
+    with progress() as step:
         summary = read_in(paths, case, told=told, parsers=parsers or (), master=master, jobs=jobs, command_line=sys.argv, progress=step)
         if summary.counts.get("events", 0) < EAGER_EVENTS:
             build(summary.case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
         else:
             publish_unbuilt(summary.case)
-    _say_ingested(summary, case)
+    say_ingested(summary, case)
     if summary.counts.get("events", 0) >= EAGER_EVENTS:
-        typer.echo(f"The case is large: its views are built by the first `forensics report --case {case}`.", err=True)
+        say(f"The case is large: its views are built by the first `forensics report --case {case}`.")
     if summary.faults:
         raise typer.Exit(3)
-
-
-def _say_ingested(summary: Summary, case: Path) -> None:
-    """What was read and what was not, on standard error."""
-    counts = summary.counts
-    typer.echo(
-        f"{len(summary.added)} files read into {case}; the case has {counts.get('lines', 0):,} lines, {counts.get('records', 0):,} records, "
-        f"{counts.get('events', 0):,} events; {counts.get('unrecognised', 0):,} records of relevant loggers are not in the catalogue.",
-        err=True,
-    )
-    skipped = summary.files("skipped")
-    for e in skipped[:5]:
-        typer.echo(f"skipped {printable(e.path)}: {e.note}", err=True)
-    if len(skipped) > 5:
-        typer.echo(f"skipped {len(skipped) - 5} more files", err=True)
-    for path, line, text in summary.unfit[:5]:
-        typer.echo(f"no layout fits {printable(path)}:{line}: {printable(text[:120])}", err=True)
-    for path, reason in summary.faults:
-        typer.echo(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}", err=True)
-    if summary.assumed_zones:
-        typer.echo(f"times of {len(summary.assumed_zones)} files have no zone and were read as UTC; --time-zone says otherwise.", err=True)
 
 
 @app.command(short_help="Tell what happened, from a case.")
@@ -195,26 +178,21 @@ def _built(path: Path, master: str, jobs: int | None) -> Case:
     case = open_case(path)
     if case.views():
         return case
-    from forensics.session import session
     from forensics.views import build
 
-    with _progress() as step:
+    with progress() as step:
         step("starting Spark", 0, 1)
-        return build(case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
+        return build(case, _spark(case, master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda step, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def _spark(case: Case, master: str, jobs: int | None) -> SparkSession:
+    """The session for a case of this size."""
+    from forensics.session import expect_little, session
+    from forensics.views import is_small
 
-    with Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda step, done, total: bar.update(task, description=step, completed=done, total=total if total > 1 else None)
+    if not master and is_small(case):
+        expect_little()
+    return session(master, jobs)
 
 
 def _tell(found: Report, form: ReportFormat, output: Path | None) -> None:
@@ -264,73 +242,22 @@ def sql(
     jobs: JobsOption = None,
 ) -> None:
     """Print the rows of a saved query (a view or a rule by its name), or of your own SQL. Several statements: the last one's rows."""
+    from forensics.report import query
+
     if listed:
         for title, folder in (("Views", ""), ("Rules", "rules")):
             typer.echo(f"{title}:")
-            for name_, view in sorted(_queries(folder).items()):
-                typer.echo(f"  {name_:26} {view.about}")
+            for known, view in sorted(query.saved_queries(folder).items()):
+                typer.echo(f"  {known:26} {view.about}")
         return
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
-    statements = _query(name) if name else _own_query(expression, file)
-    _print_rows(statements, form, _built(case, master, jobs), master, jobs)
-
-
-def _queries(*folders: str) -> dict[str, View]:
-    """Saved queries by the name that a user gives: a rule's id, or a view's name."""
-    from forensics import queries
-
-    return {queries.rule_id(v.name) if v.folder == "rules" else v.name: v for v in queries.views().values() if v.folder in folders}
-
-
-def _query(name: str) -> list[str]:
-    """The statement of a saved query."""
-    from difflib import get_close_matches
-
-    known = _queries("", "rules", "steps")
-    if name not in known:
-        near = get_close_matches(name, known, n=3)
-        fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
-        raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
-    return [f"SELECT * FROM `{known[name].name}`"]
-
-
-def _own_query(expression: str, file: Path | None) -> list[str]:
-    """The statements of a user's own SQL."""
-    from forensics import queries
-
-    try:
-        statements = queries.statements(file.read_text(encoding="utf-8") if file else expression)
-    except (OSError, UnicodeDecodeError) as e:
-        raise UsageError(f"The file `{file}` cannot be read.", why=str(e), where="-f") from e
-    if not statements:
-        raise UsageError("There is no statement to run.", where="-f" if file else "-e")
-    return statements
-
-
-def _print_rows(statements: list[str], form: RowFormat, case: Case, master: str, jobs: int | None) -> None:
-    """Runs the statements over the case and prints the rows of the last."""
-    from pyspark.errors import PySparkException
-
-    from forensics import queries
-    from forensics.report import query
-    from forensics.session import session
-
-    spark = session(master, jobs)
-    queries.register(spark, case.tables(), case.views())
-    try:
-        frames = [spark.sql(statement) for statement in statements]
-        match form:
-            case RowFormat.table:
-                width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-                if left := query.print_table(frames[-1], width=width):
-                    typer.echo(f"{left:,} more rows; --format csv or json prints all.", err=True)
-            case RowFormat.csv:
-                query.print_csv(frames[-1])
-            case RowFormat.json:
-                query.print_json(frames[-1])
-    except PySparkException as e:
-        raise UsageError("The query cannot be run.", why=str(e).split("\n\nJVM stacktrace")[0].strip()) from e
+    statements = query.saved(name) if name else query.own(expression, file)
+    opened = _built(case, master, jobs)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    left = query.run(_spark(opened, master, jobs), opened, statements, form, width)
+    if left:
+        say(f"{left:,} more rows; --format csv or json prints all.")
 
 
 @app.command(short_help="Print the raw lines behind an id.")

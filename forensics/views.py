@@ -31,7 +31,7 @@ def build(case: Case, spark: SparkSession, progress: Callable[[str, int, int], N
     """
     with tables.writing(case.root) as writer:
         current = writer.case or case
-        built = queries.build(spark, current.tables(), tables.new_views_folder(current), progress, small=_events(current) < EAGER_EVENTS)
+        built = queries.build(spark, current.tables(), tables.new_views_folder(current), progress, small=is_small(current))
         published = tables.publish_views(current, built)
         tables.keep_sql(published, _texts())
         tables.write_open_sql(published, queries.opening(published.tables(), published.views()))
@@ -55,5 +55,7 @@ def _texts() -> Mapping[str, str]:
     return texts
 
 
-def _events(case: Case) -> int:
-    return sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in case.table_paths("event_row"))
+def is_small(case: Case) -> bool:
+    """Whether the case has fewer events than `EAGER_EVENTS`."""
+    events = sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in case.table_paths("event_row"))
+    return bool(events < EAGER_EVENTS)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from forensics.ingest import ingest
 from forensics.report import content, model, text
 from forensics.report.words import iso
-from forensics.session import session
+from forensics.session import expect_little, session
 from forensics.views import build
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def _plain(value: object) -> object:
 
 def main() -> None:
     """Writes the files of all samples, or of those named."""
+    expect_little()
     for name in sys.argv[1:] or names():
         with tempfile.TemporaryDirectory() as folder:
             case = case_of(name, Path(folder) / "case")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[SparkSession]:
     """The session as the product starts it: what holds here holds there."""
-    from forensics.session import session
+    from forensics.session import expect_little, session
 
+    expect_little()
     spark = session(jobs=2)
     yield spark
     spark.stop()

@@ -7,17 +7,24 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from forensics import queries
+from forensics.errors import UsageError
 from forensics.report.words import printable, shorten
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from forensics.queries import View
+    from forensics.tables import Case
 
 #: A table on the screen ends here; CSV and JSON do not.
 TABLE_ROWS = 1000
@@ -25,6 +32,73 @@ _NUMERIC = ("integer", "long", "short", "byte", "double", "float", "decimal")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 # A spreadsheet runs a cell that begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (full-width forms count too)
+
+
+def saved_queries(*folders: str) -> dict[str, View]:
+    """Saved queries by the name that a user gives: a rule's id, or a view's name. Folders as in `queries.View`."""
+    return {queries.rule_id(v.name) if v.folder == "rules" else v.name: v for v in queries.views().values() if v.folder in folders}
+
+
+def saved(name: str) -> list[str]:
+    """The statement of a saved query.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    known = saved_queries("", "rules", "steps")
+    if name not in known:
+        near = get_close_matches(name, known, n=3)
+        fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
+        raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
+    return [f"SELECT * FROM `{known[name].name}`"]
+
+
+def own(expression: str, file: Path | None) -> list[str]:
+    """The statements of a user's own SQL, from a file or as given.
+
+    Raises:
+        UsageError: the file cannot be read, or there is no statement.
+    """
+    try:
+        statements = queries.statements(file.read_text(encoding="utf-8") if file else expression)
+    except (OSError, UnicodeDecodeError) as e:
+        raise UsageError(f"The file `{file}` cannot be read.", why=str(e), where="-f") from e
+    if not statements:
+        raise UsageError("There is no statement to run.", where="-f" if file else "-e")
+    return statements
+
+
+def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, width: int | None) -> int:
+    """Runs statements over a case and prints the rows of the last.
+
+    Args:
+        spark: the session.
+        case: its views are built.
+        statements: SQL.
+        form: `table`, `csv` or `json`.
+        width: of the terminal, for tables; None where lines may be of any length.
+
+    Returns:
+        How many rows a table left out.
+
+    Raises:
+        UsageError: Spark cannot run a statement; says why.
+    """
+    from pyspark.errors import PySparkException
+
+    queries.register(spark, case.tables(), case.views())
+    try:
+        frame = [spark.sql(statement) for statement in statements][-1]
+        match form:
+            case "csv":
+                print_csv(frame)
+            case "json":
+                print_json(frame)
+            case _:
+                return print_table(frame, width=width)
+    except PySparkException as e:
+        raise UsageError("The query cannot be run.", why=str(e).split("\n\nJVM stacktrace")[0].strip()) from e
+    return 0
 
 
 def print_table(frame: DataFrame, to: TextIO | None = None, width: int | None = None) -> int:

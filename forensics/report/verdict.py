@@ -119,7 +119,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) 
             names.process(r["process_b"]),
             clock.between(r["from_lo"], r["from_hi"]),
             clock.between(r["to_lo"], r["to_hi"]),
-            span(r["certain_ms"]),
+            "> 0 ms" if r["verdict"] == "proved" and r["certain_ms"] == 0 else span(r["certain_ms"]),
             span(r["possible_ms"], "no bound"),
             f"{r['records_at_risk']:,}" if r["records_at_risk"] is not None else "not in the logs",
         )

@@ -1,0 +1,65 @@
+"""What the commands say on standard error while they work and when they are done; standard output is for what was asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forensics.report.words import printable
+
+if TYPE_CHECKING:
+    from forensics.ingest import Summary
+
+_SHOWN = 5
+
+
+def say(text: str) -> None:
+    """Prints a line to standard error."""
+    print(text, file=sys.stderr)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda step, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda step, done, total: bar.update(task, description=step, completed=done, total=total if total > 1 else None)
+
+
+def bytes_below(paths: Iterable[Path]) -> int:
+    """Size of files and folders, as they lie on disk; what cannot be seen counts nothing."""
+    total = 0
+    for path in paths:
+        for file in path.rglob("*") if path.is_dir() else (path,):
+            with suppress(OSError):
+                total += file.stat().st_size
+    return total
+
+
+def say_ingested(summary: Summary, case: Path) -> None:
+    """What was read and what was not, on standard error."""
+    counts = summary.counts
+    say(
+        f"{len(summary.added)} files read into {case}; the case has {counts.get('lines', 0):,} lines, {counts.get('records', 0):,} records, "
+        f"{counts.get('events', 0):,} events; {counts.get('unrecognised', 0):,} records of relevant loggers are not in the catalogue."
+    )
+    skipped = summary.files("skipped")
+    for e in skipped[:_SHOWN]:
+        say(f"skipped {printable(e.path)}: {e.note}")
+    if len(skipped) > _SHOWN:
+        say(f"skipped {len(skipped) - _SHOWN} more files")
+    for path, line, text in summary.unfit[:_SHOWN]:
+        say(f"no layout fits {printable(path)}:{line}: {printable(text[:120])}")
+    for path, reason in summary.faults:
+        say(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}")
+    if summary.assumed_zones:
+        say(f"times of {len(summary.assumed_zones)} files have no zone and were read as UTC; --time-zone says otherwise.")
