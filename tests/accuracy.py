@@ -29,6 +29,9 @@ class Result:
         return [f"false proved: {x}" for x in self.verdicts.false_proved] + [f"false refuted: {x}" for x in self.verdicts.false_refuted]
 
 
+#: Differences of one kind that are written out.
+SHOWN = 6
+
 HEADINGS = [
     *("recording", "generations", "ownership", "unknowable", "true overlaps", "verdicts"),
     *("false proved", "false refuted", "missed", "clocks", "widest bounds"),
@@ -56,8 +59,10 @@ def cells(result: Result) -> list[str]:
 def notes(result: Result) -> list[str]:
     """Everything about a recording that a person should look at."""
     found = [*result.false_verdicts, *(f"missed: {x}" for x in result.verdicts.missed)]
-    found += [f"generation: {x}" for x in result.generations.wrong] + [f"clock: {x}" for x in result.clocks.wrong]
-    found += [f"ownership: {x}" for x in result.ownership.wrong[:8]] + [f"missing: {x}" for x in result.missing]
+    for title, wrong in (("generation", result.generations.wrong), ("clock", result.clocks.wrong), ("ownership", result.ownership.wrong)):
+        found += [f"{title}: {x}" for x in wrong[:SHOWN]]
+        found += [f"{title}: {len(wrong) - SHOWN} more of the kind"] if len(wrong) > SHOWN else []
+    found += [f"missing: {x}" for x in result.missing]
     return found
 
 

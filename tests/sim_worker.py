@@ -109,7 +109,15 @@ class Task:
         self.on_end: Action | None = None
         self.commits = 0
         self.log("creating_task")
-        self.process.after(1, 80, self._begin)
+
+    def construct(self, submitted: Action) -> None:
+        """Builds the task, then hands it to a thread; only then the herder goes on."""
+
+        def begin() -> None:
+            self._begin()
+            submitted()
+
+        self.process.after(1, 80, begin)
 
     def log(self, name: str, context: str | None = None, **values: object) -> None:
         """Writes one line in this task's context."""
@@ -184,6 +192,7 @@ class Task:
 
     def _close(self) -> None:
         if self.run is None:
+            # The herder is asked to end while a task is still being built.
             self.process.after(1, 80, self._close)
             return
         if self.closing:
@@ -360,11 +369,28 @@ class WorkerMember(Client):
         self.log("work_starting", offset=14)
         if self.state == "closed":
             return
-        for name in share["tasks"]:
-            if name not in self.tasks:
-                self.log("starting_task", task=name)
-                self.tasks[name] = Task(self, name)
+        new = [name for name in share["tasks"] if name not in self.tasks]
+        waiting = set(new)
+        self.busy = True
+
+        def submitted(name: str) -> Action:
+            def one() -> None:
+                waiting.discard(name)
+                if not waiting:
+                    self._taken(share)
+
+            return one
+
+        for name in new:
+            self.log("starting_task", task=name)
+            self.tasks[name] = Task(self, name)
+            self.tasks[name].construct(submitted(name))
+        if not new:
+            self._taken(share)
+
+    def _taken(self, share: dict) -> None:
         self.log("work_started")
+        self.busy = False
         if share["delay"]:
             self.process.after(share["delay"], share["delay"] + 2, self._again)
         if share["revoked"]:
