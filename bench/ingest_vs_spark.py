@@ -119,7 +119,9 @@ def main() -> None:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
             load = os.getloadavg()[0]
-            print(f"{name:7} {cost.wall:7.1f} s  {cost.cpu:7.1f} s CPU  {size / 1e6 / cost.wall:6.0f} MB/s  peak {cost.peak / 1e6:6.0f} MB  load {load:.1f}  {cost.said}")
+            print(
+                f"{name:7} {cost.wall:7.1f} s  {cost.cpu:7.1f} s CPU  {size / 1e6 / cost.wall:6.0f} MB/s  peak {cost.peak / 1e6:6.0f} MB  load {load:.1f}  {cost.said}"
+            )
             if name not in best or cost.wall < best[name].wall:
                 best[name] = cost
     if len(best) == 2:

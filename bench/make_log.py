@@ -27,14 +27,18 @@ _TIME = re.compile(r"^\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8},[0-9]{3}\]")
 _NOISE = (
     "INFO [{c}|task-{t}] Wrote {n} records to table {w}_{w} in {m} ms (io.confluent.connect.jdbc.sink.BufferedRecords:{t}7)",
     "DEBUG [{c}|task-{t}] Flushing {n} records for topic-partition {w}.{w}-{t} (com.example.connect.s3.TopicPartitionWriter:{t}41)",
-    "INFO 10.0.{t}.{t} - - [21/Nov/2026:10:00:00 +0000] \"GET /connectors/{c}/status HTTP/1.1\" 200 {n} \"-\" \"curl/8.5.0\" {m} (org.eclipse.jetty.server.RequestLog:62)",
+    'INFO 10.0.{t}.{t} - - [21/Nov/2026:10:00:00 +0000] "GET /connectors/{c}/status HTTP/1.1" 200 {n} "-" "curl/8.5.0" {m} (org.eclipse.jetty.server.RequestLog:62)',
     "WARN [{c}|task-{t}] Slow query took {m} ms: SELECT * FROM {w}.{w} WHERE id > {n} ORDER BY id LIMIT 1000 (io.debezium.jdbc.JdbcConnection:{t}88)",
     "INFO [{c}|task-{t}] {n} records sent during previous 00:00:{t}0.{m}, last recorded offset: {{server={w}, lsn={n}{m}}} (io.debezium.connector.common.BaseSourceTask:{t}42)",
     "TRACE {w} handler processed request {n} of session {m} for tenant {w} (com.example.app.http.RequestHandler:{t}15)",
     "INFO [{c}|task-{t}] Opened stream for file {w}/{w}/{w}-{n}.parquet with {m} row groups (com.example.storage.ObjectStore$Writer:{t}3)",
 )
-_TRACE = "ERROR [{c}|task-{t}] Could not store a row, will try again (com.example.connect.s3.TopicPartitionWriter:99)\njava.io.IOException: {w} broken pipe\n" + "".join(
-    f"\tat com.example.connect.s3.{name}.write({name}.java:{40 + i})\n" for i, name in enumerate(("Uploader", "Multipart", "Buffer", "TopicPartitionWriter"))
+_TRACE = (
+    "ERROR [{c}|task-{t}] Could not store a row, will try again (com.example.connect.s3.TopicPartitionWriter:99)\njava.io.IOException: {w} broken pipe\n"
+    + "".join(
+        f"\tat com.example.connect.s3.{name}.write({name}.java:{40 + i})\n"
+        for i, name in enumerate(("Uploader", "Multipart", "Buffer", "TopicPartitionWriter"))
+    )
 )
 _WORDS = ("orders", "payments", "users", "clicks", "stock", "invoice", "session", "billing", "audit", "events")
 

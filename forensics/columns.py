@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.contents import Readable
+from forensics.counts import Statistics
 from forensics.heads import HeadFinder, Heads, binary_array
 from forensics.layouts import Layouts
 from forensics.records import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.rows import RowBuilder, Rows
 from forensics.shapes import NO_TAIL, NO_TIME, Buffer, Flags, Ints, Tail, Tails
-from forensics.counts import Statistics
 from forensics.timestamps import Zone
 
 CHUNK = 8 << 20
@@ -175,7 +175,7 @@ class ColumnReader:
         if not len(which):
             return np.zeros(0, bool)
         array = binary_array(buffer, begins).take(pa.array(which))
-        found = pc.match_substring_regex(array, self._names).to_numpy(zero_copy_only=False)
+        found: np.ndarray = pc.match_substring_regex(array, self._names).to_numpy(zero_copy_only=False)
         rest = np.flatnonzero(~found & ~named)
         if len(rest):
             found = found.copy()

@@ -31,7 +31,19 @@ BLOCK = 1 << 20
 _SPOOL_BYTES = 64 << 20
 _TAR_MARK = slice(257, 262)
 #: What reading hostile or broken evidence may raise.
-BROKEN = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, LookupError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, pa.ArrowException)
+BROKEN = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+    LookupError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    pa.ArrowException,
+)
 SEPARATOR = "!"
 
 
@@ -211,7 +223,9 @@ def _expand(
         yield name, Content(stream, budget, error=_reason(e))
 
 
-def _tar(stream: _Peekable, name: str | None, depth: int, budget: _Budget, wanted: frozenset[str | None] | None) -> Iterator[tuple[str | None, Content]]:
+def _tar(
+    stream: _Peekable, name: str | None, depth: int, budget: _Budget, wanted: frozenset[str | None] | None
+) -> Iterator[tuple[str | None, Content]]:
     with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK) as archive:  # type: ignore[call-overload]
         for entry in archive:
             file = archive.extractfile(entry) if entry.isreg() else None

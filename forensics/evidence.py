@@ -5,6 +5,7 @@ Nothing here stops at a file that is broken, empty, secret or no log: that is it
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import os
 import stat
@@ -106,7 +107,7 @@ class Evidence:
     ordinal: int | None = None
     status: str = READ
     note: str | None = None
-    head_id: bytes = b""
+    head_id: builtins.bytes = b""
     start_id: str = ""
     encoding: str = "utf-8"
     plain: bool = False
@@ -249,7 +250,9 @@ def _look(found: _Found, told: Told, step: Callable[[int], None]) -> Iterator[Ev
             yield _examine(Evidence(None, None, path, location, member, below=path, pattern=pattern, plain=content.plain), content, layouts, step)
             given += 1
     except BROKEN as e:
-        yield Evidence(None, None, found.path, location, None, below=found.path, status=UNREADABLE, note=_os_reason(e) if isinstance(e, OSError) else str(e))
+        yield Evidence(
+            None, None, found.path, location, None, below=found.path, status=UNREADABLE, note=_os_reason(e) if isinstance(e, OSError) else str(e)
+        )
         return
     if not given:
         yield Evidence(None, None, found.path, location, None, below=found.path, status=SKIPPED, note="an archive without files")
@@ -426,7 +429,9 @@ def _with_zone(evidence: Evidence, told: Told) -> Evidence:
     zone = Zone(said or "UTC")
     offset = next((m.offset_us for m in evidence.ends if m is not None and m.offset_us is not None), None)
     first, last = (None if m is None else zone.utc(m) for m in evidence.ends)
-    return replace(evidence, time_zone=zone.name, time_zone_how="layout" if offset is not None else "told" if said else "assumed", first=first, last=last)
+    return replace(
+        evidence, time_zone=zone.name, time_zone_how="layout" if offset is not None else "told" if said else "assumed", first=first, last=last
+    )
 
 
 def _process_names(live: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int, str]:

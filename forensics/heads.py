@@ -87,7 +87,8 @@ class HeadFinder:
 
         Args:
             buffer: the bytes.
-            starts, ends: of lines, without line breaks.
+            starts: where lines begin.
+            ends: where they end, line breaks left out.
         """
         found = _Found(buffer, starts, ends)
         rest = np.arange(len(starts))
@@ -137,7 +138,9 @@ class HeadFinder:
         if not len(lines):
             return lines
         array = binary_array(buffer, starts).take(pa.array(lines)) if len(lines) < len(starts) else binary_array(buffer, starts)
-        return lines[pc.match_substring_regex(array, pattern).to_numpy(zero_copy_only=False)]
+        matching: np.ndarray = pc.match_substring_regex(array, pattern).to_numpy(zero_copy_only=False)
+        found: np.ndarray = lines[matching]
+        return found
 
     def _learn_fixed(self, line: bytes) -> int:
         """Learns the beginning of a line of the fixed layout; index of its shape, -1 when it cannot be compared byte by byte."""
@@ -146,7 +149,13 @@ class HeadFinder:
             return -1
         layout, match = found
         moment = found[0].time.read(match["ts"])
-        if moment is None or moment.second_at < 0 or match.end() > MOST_SHAPE_BYTES or not match[0].isascii() or not line.startswith(match[0].encode()):
+        if (
+            moment is None
+            or moment.second_at < 0
+            or match.end() > MOST_SHAPE_BYTES
+            or not match[0].isascii()
+            or not line.startswith(match[0].encode())
+        ):
             return -1
         level = match.groupdict().get("level")
         if "level" in match.re.groupindex and match.start("level") < match.start("ts"):

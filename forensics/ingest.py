@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -78,7 +76,8 @@ def ingest(
         case_dir: the case's folder; made when it does not exist.
         told: zones, layouts and hosts as the user told them.
         parsers: folders of the user's own pattern files.
-        master, jobs: see `session`.
+        master: URL of a Spark master; empty for this machine.
+        jobs: cores to use on this machine; all when None.
         command_line: kept in the manifest.
         range_bytes: size of the ranges that large files are cut in.
         progress: told a step (`looking`, `reading`, `writing`), what of it is done, and all of it.

@@ -35,7 +35,7 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return False
     if _LOG_NAME.search(path):
         return True
-    return 0 < profile.fitting and profile.fitting * _RARE >= profile.lines and not _is_json_document(sample)
+    return profile.fitting > 0 and profile.fitting * _RARE >= profile.lines and not _is_json_document(sample)
 
 
 def looks_like(path: str, sample: bytes) -> str:

@@ -16,7 +16,9 @@ LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITIC
 #: Characters of a logger's name. Classes are spelled out (no `\\s`, no `\\w`), for these expressions also run on bytes, in RE2.
 LOGGER = r"[^ \t()\[\]{}:,=/|\"']+"
 #: One conversion: %-5.40name{option}{option}, an escaped character, or a property that Spring fills in (${PID:- }).
-_CONVERSION = re.compile(r"%(?P<pad>-?[0-9]*)(?:\.-?(?P<cut>[0-9]+))?(?:(?P<name>[A-Za-z]+)|(?P<group>\()|(?P<percent>%))|\\(?P<esc>.)|(?P<text>[^%\\])")
+_CONVERSION = re.compile(
+    r"%(?P<pad>-?[0-9]*)(?:\.-?(?P<cut>[0-9]+))?(?:(?P<name>[A-Za-z]+)|(?P<group>\()|(?P<percent>%))|\\(?P<esc>.)|(?P<text>[^%\\])"
+)
 _LOOKUP = re.compile(r"\$\{(?P<name>[^{}:]*)(?::-?(?P<default>[^{}]*))?\}")
 _LOOKUPS = {"PID": "%pid", "LOG_DATEFORMAT_PATTERN": "ANY", "LOG_LEVEL_PATTERN": "%5p", "LOG_EXCEPTION_CONVERSION_WORD": "%ex"}
 
@@ -26,10 +28,80 @@ _THREAD = {"t", "tn", "thread", "threadName"}
 _LOGGER_NAMES = {"c", "lo", "logger", "C", "class"}
 _LINE = {"L", "line"}
 _MESSAGE = {"m", "msg", "message"}
-_NOTHING = {"n", "ex", "exception", "throwable", "rEx", "xEx", "wEx", "wex", "xThrowable", "rThrowable", "nopex", "nopexception", "notEmpty", "rootException"}
-_GROUPING = {"highlight", "style", "clr", "color", "encode", "enc", "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "gray", "faint"}
-_WORDS = {"M", "method", "F", "file", "x", "NDC", "pid", "processId", "T", "tid", "threadId", "tp", "r", "relative", "sn", "sequenceNumber", "hostName"}
-_FREE = {"X", "mdc", "MDC", "marker", "K", "map", "MAP", "cn", "contextName", "property", "u", "uuid", "caller", "l", "location", "kvp", "applicationName", "correlationId", "esb"}
+_NOTHING = {
+    "n",
+    "ex",
+    "exception",
+    "throwable",
+    "rEx",
+    "xEx",
+    "wEx",
+    "wex",
+    "xThrowable",
+    "rThrowable",
+    "nopex",
+    "nopexception",
+    "notEmpty",
+    "rootException",
+}
+_GROUPING = {
+    "highlight",
+    "style",
+    "clr",
+    "color",
+    "encode",
+    "enc",
+    "black",
+    "red",
+    "green",
+    "yellow",
+    "blue",
+    "magenta",
+    "cyan",
+    "white",
+    "gray",
+    "faint",
+}
+_WORDS = {
+    "M",
+    "method",
+    "F",
+    "file",
+    "x",
+    "NDC",
+    "pid",
+    "processId",
+    "T",
+    "tid",
+    "threadId",
+    "tp",
+    "r",
+    "relative",
+    "sn",
+    "sequenceNumber",
+    "hostName",
+}
+_FREE = {
+    "X",
+    "mdc",
+    "MDC",
+    "marker",
+    "K",
+    "map",
+    "MAP",
+    "cn",
+    "contextName",
+    "property",
+    "u",
+    "uuid",
+    "caller",
+    "l",
+    "location",
+    "kvp",
+    "applicationName",
+    "correlationId",
+    "esb",
+}
 
 
 @dataclass(frozen=True)
@@ -127,7 +199,10 @@ class _Compiler:
             return _padded(r"[^ \t\]\[]*?", pad)
         if name in _FREE:
             return _padded(r"[^|\[\]]*?", pad)
-        raise UsageError(f"Unknown conversion `%{name}` in a layout pattern.", fix="Replace it by %X, which reads anything up to the next character of the pattern.")
+        raise UsageError(
+            f"Unknown conversion `%{name}` in a layout pattern.",
+            fix="Replace it by %X, which reads anything up to the next character of the pattern.",
+        )
 
     def _group(self, name: str, body: str) -> str:
         if name in self._named:

@@ -215,7 +215,8 @@ def parse_layouts(text: str, file: str) -> Layouts:
         table = tomllib.loads(text)
         layouts = tuple(_layout(block) for block in table["layout"])
         wrappers = tuple(
-            Wrapper(b["name"], b["head"], TimeFormat(b["time"]) if "time" in b else None, b.get("bare", False), _examples(b)) for b in table["wrapper"]
+            Wrapper(b["name"], b["head"], TimeFormat(b["time"]) if "time" in b else None, b.get("bare", False), _examples(b))
+            for b in table["wrapper"]
         )
         keys = JsonKeys({k: tuple(tuple(path.split(".")) for path in paths) for k, paths in table["json"].items()})
     except (tomllib.TOMLDecodeError, KeyError, TypeError, re.error, UsageError) as e:

@@ -44,7 +44,10 @@ class PartWriter:
             return
         if part.table not in self._files:
             name = f"{part.table}-{uuid.uuid4().hex}.parquet"
-            self._files[part.table] = name, pq.ParquetWriter(self.folder / name, self.schemas.by_table[part.table], compression="zstd", compression_level=1)
+            self._files[part.table] = (
+                name,
+                pq.ParquetWriter(self.folder / name, self.schemas.by_table[part.table], compression="zstd", compression_level=1),
+            )
         self._files[part.table][1].write_batch(part.batch)
         self._rows[part.table] = self._rows.get(part.table, 0) + part.batch.num_rows
 

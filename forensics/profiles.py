@@ -74,7 +74,12 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
         return []
     if text.startswith("{") and (found := read_json(text)) is not None:
         message = layouts.keys.get("message", found)
-        if isinstance(message, str) and layouts.keys.get("logger", found) is None and (inner := layouts.find(message, untimed)) and not inner[0].general:
+        if (
+            isinstance(message, str)
+            and layouts.keys.get("logger", found) is None
+            and (inner := layouts.find(message, untimed))
+            and not inner[0].general
+        ):
             return ["json wrapper"]
         if message is not None and (layouts.keys.get("level", found) or layouts.keys.get("time", found)):
             return ["json record"]

@@ -326,7 +326,9 @@ class Assembler:
         return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], open_.first.collector)
 
 
-def read_records(content: bytes, reader: RecordReader, unfit: Callable[[int, int, bytes], None] = lambda offset, line, raw: None) -> list[PlacedRecord]:
+def read_records(
+    content: bytes, reader: RecordReader, unfit: Callable[[int, int, bytes], None] = lambda offset, line, raw: None
+) -> list[PlacedRecord]:
     """All records of a content, the slow and obvious way.
 
     Args:
@@ -361,7 +363,7 @@ def _bare(text: str) -> Start | None:
 
 
 def _lines(content: bytes) -> Iterable[bytes]:
-    """Lines with their line breaks; only \\n breaks lines, as in `grep`."""
+    r"""Lines with their line breaks; only \n breaks lines, as in `grep`."""
     parts = content.split(b"\n")
     last = parts.pop()
     yield from (p + b"\n" for p in parts)

@@ -257,9 +257,9 @@ class Tails:
         places = self._places(buffer, starts, ends, hashes)
         odd = self._sizes[places] > 0
         odd &= (ends - self._sizes[places] < starts) | (buffer.words(np.maximum(ends - self._sizes[places], 0)) != self._begins[places])
-        result = self._order[places]
-        for i in np.flatnonzero(odd):
-            result[i] = self._one_by_one(buffer.slice(int(starts[i]), int(ends[i])))
+        result: Ints = self._order[places]
+        for n in np.flatnonzero(odd).tolist():
+            result[n] = self._one_by_one(buffer.slice(int(starts[n]), int(ends[n])))
         return result
 
     def interesting(self, indexes: Ints) -> Flags:
@@ -292,7 +292,12 @@ class Tails:
         self._sizes = np.concatenate([self._sizes, np.array(sizes, np.int64)])
         self._begins = np.concatenate([self._begins, np.array(begins, np.uint64)])
         by_hash = np.argsort(self._hashes, kind="stable")
-        self._hashes, self._order, self._sizes, self._begins = self._hashes[by_hash], self._order[by_hash], self._sizes[by_hash], self._begins[by_hash]
+        self._hashes, self._order, self._sizes, self._begins = (
+            self._hashes[by_hash],
+            self._order[by_hash],
+            self._sizes[by_hash],
+            self._begins[by_hash],
+        )
         return np.searchsorted(self._hashes, hashes)
 
     def _one_by_one(self, line: bytes) -> int:

@@ -76,11 +76,15 @@ def open_case(path: Path) -> Case:
     try:
         manifest = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError as e:
-        raise CaseError(f"There is no case in `{path}`.", where=str(root / MANIFEST), fix="Make one with `forensics ingest PATH... --case DIR`.") from e
+        raise CaseError(
+            f"There is no case in `{path}`.", where=str(root / MANIFEST), fix="Make one with `forensics ingest PATH... --case DIR`."
+        ) from e
     except (OSError, ValueError) as e:
         raise CaseError(f"The case in `{path}` cannot be read.", why=str(e), where=str(root / MANIFEST)) from e
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise CaseError(f"The case in `{path}` has another format.", why=f"this version reads format {FORMAT}", where=str(root / MANIFEST), fix="Ingest again.")
+        raise CaseError(
+            f"The case in `{path}` has another format.", why=f"this version reads format {FORMAT}", where=str(root / MANIFEST), fix="Ingest again."
+        )
     case = Case(root, manifest)
     return _mend(case) if manifest["root"] != str(root) else case
 

@@ -131,7 +131,9 @@ def _field(letters: str) -> str:
         return f"(?P<z>{_ZONE})"
     if letter == "E":
         return "[A-Za-z]{3,9}"
-    raise UsageError(f"Unknown letters `{letters}` in a time format.", fix="Letters are those of Java's SimpleDateFormat, for example yyyy-MM-dd HH:mm:ss,SSS.")
+    raise UsageError(
+        f"Unknown letters `{letters}` in a time format.", fix="Letters are those of Java's SimpleDateFormat, for example yyyy-MM-dd HH:mm:ss,SSS."
+    )
 
 
 def _moment(match: re.Match[str]) -> Moment | None:

@@ -14,7 +14,6 @@ from forensics.shapes import NO_TIME
 from forensics.timestamps import Zone
 
 
-
 class WrappedReader:
     """Reads a text, or a range of one, in which several processes may speak by turns.
 

@@ -20,7 +20,16 @@ AS t(number, text, ts, list, map, maybe)
 
 @pytest.mark.parametrize(
     ("cell", "shown"),
-    [("=SUM(A1)", "'=SUM(A1)"), ("@x", "'@x"), ("-x", "'-x"), ("-5", "-5"), ("+1.5e3", "+1.5e3"), ("\tx", "'\tx"), ("orders-0", "orders-0"), ("", "")],
+    [
+        ("=SUM(A1)", "'=SUM(A1)"),
+        ("@x", "'@x"),
+        ("-x", "'-x"),
+        ("-5", "-5"),
+        ("+1.5e3", "+1.5e3"),
+        ("\tx", "'\tx"),
+        ("orders-0", "orders-0"),
+        ("", ""),
+    ],
 )
 def test_formulas_are_inert(cell: str, shown: str) -> None:
     assert query.inert(cell) == shown

@@ -76,4 +76,3 @@ def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, sp
         for field in spark.table(name).schema.fields:
             assert field.metadata.get("comment") or (name == "event" and field.name == "instance"), f"{name}.{field.name}"
     assert spark.table("split_brain").count() == ds.dataset(case.views()["split_brain"], format="parquet").count_rows()
-
