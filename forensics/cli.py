@@ -174,12 +174,15 @@ def report(
 def _built(path: Path, master: str, jobs: int | None) -> Case:
     """The case, its views built first where they are not yet."""
     from forensics.tables import open_case
+    from forensics.views import build, is_current
 
     case = open_case(path)
-    if case.views():
+    if case.views() and is_current(case):
         return case
-    from forensics.views import build
-
+    if case.views():
+        if not os.access(case.root, os.W_OK):
+            return case
+        say("The case's views were built by another version of this program; they are built anew.")
     with progress() as step:
         step("starting Spark", 0, 1)
         return build(case, _spark(case, master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
@@ -315,3 +318,10 @@ def main() -> None:
         # The reader of our output has gone (`| head`). Without this, Python would complain once more while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception as e:
+        # What Spark could not do is no fault of the program, and its stack helps nobody who only reads logs.
+        if type(e).__module__.partition(".")[0] not in ("pyspark", "py4j") or os.environ.get("FORENSICS_DEBUG"):
+            raise
+        why = str(e).strip().split("\n")[0]
+        typer.echo(f"error: {ForensicsError('Spark failed.', why=why, fix='FORENSICS_DEBUG=1 shows where.')}", err=True)
+        sys.exit(ForensicsError.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -48,6 +49,8 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
     except (PySparkException, OSError) as e:
         raise ForensicsError("Spark does not start.", why=str(e).splitlines()[0], fix="Run `spark-submit --version` to see what it says.") from e
     spark.sparkContext.setLogLevel("ERROR")
+    # PySpark prints each failed query once more, as JSON with its stack, beside the exception that it raises.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return spark
 
 

@@ -55,6 +55,13 @@ def _texts() -> Mapping[str, str]:
     return texts
 
 
+def is_current(case: Case) -> bool:
+    """Whether the case's views were built with the SQL of this version."""
+    folder = case.root / "sql"
+    kept = {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in folder.rglob("*.sql")}
+    return kept == _texts()
+
+
 def is_small(case: Case) -> bool:
     """Whether the case has fewer events than `EAGER_EVENTS`."""
     events = sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in case.table_paths("event_row"))

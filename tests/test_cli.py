@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -278,9 +279,22 @@ def test_sql_runs_saved_and_own_queries(case: str, spark, tmp_path: Path) -> Non
 def test_wrong_sql_is_2_and_says_why(case: str) -> None:
     wrong = run("sql", "-e", "SELECT nothing FROM nowhere", "--case", case)
     assert wrong.returncode == 2
+    assert wrong.stderr.startswith("error: The query cannot be run.")
     assert "nowhere" in wrong.stderr
     assert "Traceback" not in wrong.stderr
     assert wrong.stdout == ""
+
+
+@pytest.mark.spark
+def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path, spark) -> None:
+    copy = tmp_path / "moved case"
+    shutil.copytree(case, copy)
+    file = copy / "sql" / "generation.sql"
+    file.write_text(file.read_text(encoding="utf-8") + "-- older\n", encoding="utf-8")
+    shown = CliRunner().invoke(app, ["report", "--case", str(copy)])
+    assert shown.exit_code == 0, shown.output
+    assert "built anew" in shown.stderr
+    assert "built anew" not in CliRunner().invoke(app, ["report", "--case", str(copy)]).stderr
 
 
 @pytest.mark.spark

@@ -75,3 +75,26 @@ def test_a_long_table_says_how_much_is_left(spark) -> None:
     out = io.StringIO()
     assert query.print_table(spark.range(query.TABLE_ROWS + 7), out) == 7
     assert len(out.getvalue().splitlines()) == query.TABLE_ROWS + 2
+
+
+def test_only_views_that_are_needed_are_opened() -> None:
+    opening = [
+        "DECLARE OR REPLACE VARIABLE k BIGINT DEFAULT 1",
+        "CREATE OR REPLACE TEMPORARY VIEW rows AS SELECT * FROM parquet.`x`",
+        "CREATE OR REPLACE TEMPORARY VIEW other AS SELECT 1",
+        "CREATE OR REPLACE TEMPORARY VIEW event COMMENT 'c' AS SELECT * FROM rows JOIN rows USING (a)",
+    ]
+    assert query._needed(opening, ["SELECT * FROM Event"]) == [opening[0], opening[1], opening[3]]
+    assert query._needed(opening, ["SELECT 1"]) == opening[:1]
+    assert query._needed(opening, ["SHOW VIEWS"]) == opening
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("[X] bad; line 1 pos 7;\n'Project [a]\n+- Relation", "[X] bad; line 1 pos 7;"),
+        ("[P] syntax\n== SQL ==\nselec 1\n^^^\n\nJVM stacktrace:\nat x", "[P] syntax\n    == SQL ==\n    selec 1\n    ^^^"),
+    ],
+)
+def test_a_reason_has_no_plan_and_no_stack(said: str, reason: str) -> None:
+    assert query._reason(said) == reason

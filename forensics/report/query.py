@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from forensics import queries
 from forensics.errors import UsageError
 from forensics.report.words import printable, shorten
+from forensics.tables import OPEN_SQL
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A table on the screen ends here; CSV and JSON do not.
 TABLE_ROWS = 1000
+_WORD = re.compile(r"\w+")
+_VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
 _NUMERIC = ("integer", "long", "short", "byte", "double", "float", "decimal")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 # A spreadsheet runs a cell that begins with one of these.
@@ -86,8 +89,11 @@ def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, w
     """
     from pyspark.errors import PySparkException
 
-    queries.register(spark, case.tables(), case.views())
+    # The case's own SQL, and not this version's, fits the rows that it keeps.
+    opening = queries.statements((case.root / OPEN_SQL).read_text(encoding="utf-8"))
     try:
+        for statement in _needed(opening, statements):
+            spark.sql(statement)
         frame = [spark.sql(statement) for statement in statements][-1]
         match form:
             case "csv":
@@ -97,8 +103,34 @@ def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, w
             case _:
                 return print_table(frame, width=width)
     except PySparkException as e:
-        raise UsageError("The query cannot be run.", why=str(e).split("\n\nJVM stacktrace")[0].strip()) from e
+        raise UsageError("The query cannot be run.", why=_reason(str(e))) from e
     return 0
+
+
+def _needed(opening: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The statements of `open.sql` that these statements can need, in order: Spark takes a while for each of a hundred views.
+
+    A view is needed when its name is a word of what is needed. What may name views in other ways needs all.
+    """
+    words = set(_WORD.findall(" ".join(wanted).lower()))
+    if words & {"show", "identifier", "execute"}:
+        return list(opening)
+    creates = {m[1].lower(): statement for statement in opening if (m := _VIEW.match(statement))}
+    needed: set[str] = set()
+    while fresh := (words & creates.keys()) - needed:
+        needed |= fresh
+        words = {word for name in fresh for word in _WORD.findall(creates[name].lower())}
+    return [s for s in opening if not (m := _VIEW.match(s)) or m[1].lower() in needed]
+
+
+def _reason(said: str) -> str:
+    """What Spark says of a failed statement, without its plan and its stack."""
+    kept = []
+    for line in said.strip().split("\n"):
+        if line.startswith(("'", "+-", ":-", "JVM stacktrace", "\tat ")):
+            break
+        kept.append(line)
+    return "\n    ".join(line for line in kept[:12] if line.strip())
 
 
 def print_table(frame: DataFrame, to: TextIO | None = None, width: int | None = None) -> int:

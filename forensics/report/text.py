@@ -64,8 +64,7 @@ def _print(console: Console, block: Block) -> None:
             else:
                 console.print(Text(printable(text), _STYLE[tone] if level == 3 and tone else "bold"))
         case Para(text, label, tone):
-            words = Text(f"{printable(label)}: " if label else "", "bold")
-            words.append(_lines(text), _STYLE[tone])
+            words = Text.assemble((f"{printable(label)}: " if label else "", "bold"), (_lines(text), _STYLE[tone]))
             console.print(Padding(words, (0, 0, 0, 2), expand=False))
         case Table():
             console.print(Padding(_table(block), (0, 0, 0, 2), expand=False))
