@@ -39,7 +39,8 @@ WITH flagged AS (
     *,
     min(stream_pos) FILTER (WHERE kind = 'stop') OVER one AS stop_pos,
     min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER one AS failed_stop_pos,
-    min(stream_pos) FILTER (WHERE kind = 'failed') OVER one AS failed_pos
+    min(stream_pos) FILTER (WHERE kind = 'failed') OVER one AS failed_pos,
+    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_pos
   FROM task_line
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), holding AS (
@@ -62,9 +63,12 @@ WITH flagged AS (
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'leaving' AND stream_pos > stop_pos) AS leaving,
     min_by(struct(ts + make_interval(0, 0, 0, 0, 0, 0, coalesce(timeout_ms, 0) / 1000.0) AS ts, event_id), stream_pos)
       FILTER (WHERE kind = 'closing' AND stream_pos > coalesce(stop_pos, failed_pos)) AS closing,
-    -- A producer may be closed over the head of a thread that would not stop; a consumer is only closed by its own thread.
+    -- A stop that failed proves that the thread was there then. After it a producer may be closed over the thread's head, unless the thread
+    -- was closing it already; a consumer is only closed by its own thread.
+    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed_stop') AS failed_stop,
+    min(ts) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos) AS closed_before,
     max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
-      AND (failed_stop_pos IS NULL OR app_kind = 'kafka.consumer')) AS closed
+      AND (failed_stop_pos IS NULL OR stream_pos > failed_stop_pos AND (app_kind = 'kafka.consumer' OR closing_pos < stream_pos))) AS closed
   FROM flagged
   GROUP BY kafka_cluster, group_id, resource_kind, resource, process_id, instance, life
 ), followed AS (
@@ -84,7 +88,8 @@ WITH flagged AS (
       CASE WHEN f.closed IS NOT NULL THEN named_struct('ts', f.closed.ts, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
       CASE WHEN f.orphan IS NOT NULL THEN named_struct('ts', f.orphan.ts, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
       CASE WHEN f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
-        AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos)
+        -- A thread that had closed its client before its stop was given up on was past its task's code: only its last steps were left.
+        AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos OR f.closed_before IS NOT NULL)
         THEN named_struct('ts', f.stop.tasks_stopped.ts, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
       CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
       CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
@@ -101,11 +106,11 @@ SELECT
   first_sign.ts,
   last_sign.ts,
   last_sign.ts,
-  array_min(filter(array(failed.ts, leaving.ts, closing.ts, end_line.ts), t -> t IS NOT NULL)),
+  array_min(filter(array(failed.ts, leaving.ts, closing.ts, closed_before, end_line.ts), t -> t IS NOT NULL)),
   CASE
     WHEN end_line.how = 'orphan_failed' THEN end_line.ts
     WHEN failed.ts IS NOT NULL OR stop.ts IS NOT NULL
-      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts), end_line.ts)
+      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts), end_line.ts)
     ELSE least(process_last_ts, end_line.ts)
   END,
   end_line.ts,
