@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +12,10 @@ import pyarrow.dataset as ds
 from oracle import Row
 from simulator import Simulated
 
-from forensics import tables
+from forensics import views
+from forensics.ingest import ingest as read_in
+from forensics.session import session
+from forensics.tables import Case
 
 #: Columns without which a verdict cannot be judged.
 VIEWS = ("process", "ownership", "split_brain")
@@ -72,9 +73,6 @@ def judge(
         ahead_ms: worker to milliseconds by which its clock is set ahead in the text.
         change: gets a history, the path and the text of a log; None leaves the log out.
         rename: directory of a history's logs, so that files come in another order.
-
-    Raises:
-        RuntimeError: when the command fails.
     """
     ahead = ahead_ms or {}
     for one in played:
@@ -85,16 +83,11 @@ def judge(
                 file = root / "logs" / rename(one) / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-    case = root / "case"
-    command = [sys.executable, "-m", "forensics", "ingest", str(root / "logs"), "--case", str(case)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"ingest ended with {done.returncode}: {done.stderr[-3000:] or done.stdout[-3000:]}")
+    case = views.build(read_in([root / "logs"], root / "case").case, session())
     return _read(played, case, ahead, rename)
 
 
-def _read(played: list[Simulated], case_path: Path, ahead: dict[str, float], rename: Callable[[Simulated], str]) -> list[Judged]:
-    case = tables.open_case(case_path)
+def _read(played: list[Simulated], case: Case, ahead: dict[str, float], rename: Callable[[Simulated], str]) -> list[Judged]:
     rows: dict[str, list[Row]] = {}
     for view in VIEWS:
         path = case.view_path(view)

@@ -29,7 +29,7 @@ def played():
 
 
 @pytest.fixture(scope="module")
-def plain(played, tmp_path_factory):
+def plain(played, spark_session, tmp_path_factory):
     return judge(played, tmp_path_factory.mktemp("plain"))
 
 
