@@ -14,18 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from forensics.buffers import Buffer, Flags, Ints, Window
 from forensics.contents import Readable
 from forensics.counts import Statistics
-from forensics.heads import HeadFinder, Heads, binary_array
+from forensics.heads import HeadFinder, Heads
 from forensics.layouts import Layouts
 from forensics.records import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.rows import RowBuilder, Rows
-from forensics.shapes import NO_TAIL, NO_TIME, Buffer, Flags, Ints, Tail, Tails
+from forensics.shapes import NO_TAIL, NO_TIME, Tail, Tails
 from forensics.timestamps import Zone
 
 CHUNK = 8 << 20
-BEYOND = 256 << 10
 _LITERAL = 10
+_FEW = 200
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
 
 
@@ -75,10 +76,13 @@ class ColumnReader:
         Yields:
             Batches of bounded size.
         """
-        held, at, line = b"", start, first_line
-        for place, data, whole in _segments(stream, start, end):
-            at = at if held else place
-            buffer = Buffer(held + data)
+        window = Window(stream, start, end, chunk=CHUNK, longest=MOST_RECORD_BYTES)
+        line, drop = first_line, 0
+        while True:
+            more = window.advance(drop)
+            if not more and not window.buffer.size:
+                return
+            buffer, at = window.buffer, window.base
             starts, breaks = buffer.lines()
             ends = _text_ends(buffer, starts, breaks)
             heads = self._finder.find(buffer, starts, ends)
@@ -87,32 +91,19 @@ class ColumnReader:
             first = int(heads.lines[0]) if len(heads.lines) else len(starts)
             self._see_unfit(buffer, starts, ends, 0, min(first, limit), at, line, before)
             complete = owned
-            if owned == len(heads.lines) and owned and whole and buffer.size - int(starts[heads.lines[-1]]) < MOST_RECORD_BYTES:
-                complete -= 1  # its end may be in the next segment
+            if owned == len(heads.lines) and owned and more and window.whole and buffer.size - int(starts[heads.lines[-1]]) < MOST_RECORD_BYTES:
+                complete -= 1  # its end may be in the next window
             upto = int(heads.lines[complete]) if complete < len(heads.lines) else len(starts)
             yield from self._records(buffer, starts, ends, heads, complete, upto, at, line, limit)
             self._statistics.lines += min(upto, limit)
-            if owned < len(heads.lines):
+            if not more or owned < len(heads.lines):
                 return
-            if complete < owned:
-                held, line, at = buffer.slice(int(starts[upto]), buffer.size), line + upto, at + int(starts[upto])
-            else:
+            drop = int(starts[upto]) if upto < len(starts) else buffer.size
+            line += upto
+            if complete == owned:
                 before = at + int(starts[heads.lines[owned - 1]]) if owned else before
-                held, line = b"", line + len(starts)
                 if end is not None and at + buffer.size >= end:
                     return
-        if held:
-            yield from self._last(held, at, line, end)
-
-    def _last(self, held: bytes, at: int, line: int, end: int | None) -> Iterator[Rows]:
-        """The record that is open at the end of the text."""
-        buffer = Buffer(held)
-        starts, breaks = buffer.lines()
-        ends = _text_ends(buffer, starts, breaks)
-        heads = self._finder.find(buffer, starts, ends)
-        limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
-        yield from self._records(buffer, starts, ends, heads, len(heads.lines), len(starts), at, line, limit)
-        self._statistics.lines += limit
 
     def _records(
         self, buffer: Buffer, starts: Ints, ends: Ints, heads: Heads, count: int, upto: int, at: int, line: int, limit: int
@@ -123,17 +114,19 @@ class ColumnReader:
         firsts = heads.lines[:count]
         lasts = np.append(heads.lines[1:count], upto)
         begins = starts[firsts]
-        stops = np.append(starts, buffer.size)[lasts]
+        borders = np.append(starts, buffer.size)
+        stops = borders[lasts]
         for i in np.flatnonzero(stops - begins > MOST_RECORD_BYTES):
             lasts[i] = max(int(np.searchsorted(starts, begins[i] + MOST_RECORD_BYTES)), int(firsts[i]) + 1)
-            stop = int(np.append(starts, buffer.size)[lasts[i]])
+            stop = int(borders[lasts[i]])
             next_ = int(heads.lines[i + 1]) if i + 1 < count else upto
             self._see_unfit(buffer, starts, ends, int(lasts[i]), min(next_, limit), at, line, None)
             stops[i] = stop
         self._statistics.records += count
         self._statistics.see_times(heads.times[:count])
-        for index, number in zip(*np.unique(heads.layouts[:count], return_counts=True), strict=True):
-            self._statistics.layouts[self._finder.names[index]] += int(number)
+        for name, number in zip(self._finder.names, np.bincount(heads.layouts[:count]).tolist(), strict=False):
+            if number:
+                self._statistics.layouts[name] += number
         tails = np.full(count, -1, np.int64)
         relevant = np.zeros(count, bool)
         fixed = np.flatnonzero(heads.shapes[:count] >= 0)
@@ -141,8 +134,10 @@ class ColumnReader:
             tails[fixed] = self._tails.classify(buffer, starts[firsts[fixed]], ends[firsts[fixed]])
             relevant[fixed] = self._tails.interesting(tails[fixed])
             fixed = fixed[~self._tails.missing(tails[fixed])]
-        others = np.setdiff1d(np.arange(count), fixed, assume_unique=True)
-        relevant[others] = self._search(buffer, begins, stops, others, self._named[heads.layouts[others]])
+        unnamed = np.ones(count, bool)
+        unnamed[fixed] = False
+        others = np.flatnonzero(unnamed)
+        relevant[others] = self._search(buffer, begins, others, self._named[heads.layouts[others]])
         yield from self._take(buffer, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends[firsts]), heads, tails, at, line)
 
     def _take(self, buffer: Buffer, which: Ints, places: _Places, heads: Heads, tails: Ints, at: int, line: int) -> Iterator[Rows]:
@@ -170,11 +165,11 @@ class ColumnReader:
             if self._rows.full:
                 yield from self._rows.take()
 
-    def _search(self, buffer: Buffer, begins: Ints, stops: Ints, which: Ints, named: Flags) -> Flags:
+    def _search(self, buffer: Buffer, begins: Ints, which: Ints, named: Flags) -> Flags:
         """Whether some records hold a name or literal of the catalogue."""
-        if not len(which):
-            return np.zeros(0, bool)
-        array = binary_array(buffer, begins).take(pa.array(which))
+        if len(which) <= _FEW:
+            return np.ones(len(which), bool)  # the sieve would cost more than it saves
+        array = buffer.pieces(begins).take(pa.array(which))
         found: np.ndarray = pc.match_substring_regex(array, self._names).to_numpy(zero_copy_only=False)
         rest = np.flatnonzero(~found & ~named)
         if len(rest):
@@ -204,33 +199,6 @@ class ColumnReader:
             len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
             found.get("thread"), self._rows.recogniser.is_interesting(logger),
         )  # fmt: skip
-
-
-def _segments(stream: Readable, start: int, end: int | None) -> Iterator[tuple[int, bytes, bool]]:
-    """Whole lines by the chunk: place, bytes, and False when a line without end was cut there. After `end` chunks are small."""
-    held, at = b"", start
-    while True:
-        left = None if end is None else end - at - len(held)
-        data = stream.read(CHUNK if left is None else min(CHUNK, left) if left > 0 else BEYOND)
-        if not data:
-            if held:
-                yield at, held, True
-            return
-        held = held + data if held else data
-        cut = held.rfind(b"\n") + 1
-        if cut:
-            yield at, held[:cut], True
-            at, held = at + cut, held[cut:]
-        elif len(held) > MOST_RECORD_BYTES:
-            yield at, held[:MOST_RECORD_BYTES], False
-            at += len(held)
-            held = b""
-            while data := stream.read(CHUNK):
-                cut = data.find(b"\n") + 1
-                at += cut or len(data)
-                if cut:
-                    held = data[cut:]
-                    break
 
 
 def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:

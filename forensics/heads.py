@@ -11,13 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from forensics.buffers import Buffer, Ints
 from forensics.layouts import JSON_LAYOUT, Layout, Layouts
 from forensics.records import Line, RecordReader, decode, utc
-from forensics.shapes import MOST_SHAPE_BYTES, NO_TIME, PAD, Buffer, Ints, Shape
+from forensics.shapes import MOST_SHAPE_BYTES, NO_TIME, Shape
 from forensics.timestamps import TimeFormat, Zone
 
 _PARSER: Any = importlib.import_module("re._parser")
 _MOST_SHAPES = 16
+#: So many lines cost less in Python than the compiling of an expression in RE2.
+_FEW = 500
+_ANY_BYTE = frozenset(range(256))
 _ANY_TIME = TimeFormat("ANY")
 _FIXED = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}.*+?|^$])*")
 _FIELD = re.compile(r"\(\?P<(?:ts|level)>(?:[^()]|\([^()]*\))*\)")
@@ -72,6 +76,8 @@ class HeadFinder:
         self._json = len(self._candidates) if reader.profile.json == "record" else -1
         self._fixed = _fixed_layout(self._candidates)
         self._any = "^(?:" + "|".join(_for_bytes(x.bare_head) for x in self._candidates) + ")"
+        first = frozenset().union(*(_first_bytes(x.bare_head) for x in self._candidates))
+        self._may_begin = np.array([byte in first for byte in range(256)])
         self._each = ["^(?:" + _for_bytes(x.bare_head) + ")" for x in self._candidates]
         self.shapes: list[Shape] = []
         self._learned = 0
@@ -98,6 +104,10 @@ class HeadFinder:
             rest = rest[~objects]
         for index in range(len(self.shapes)):
             rest = self._take(index, rest, found)
+        rest = rest[self._may_begin[buffer.at(starts[rest])]]
+        if len(rest) <= _FEW:
+            self._one_by_one(rest, found)
+            rest = rest[:0]
         rest = self._matching(buffer, rest, starts, self._any)
         while self._fixed >= 0 and len(rest) and self._learned < _MOST_SHAPES:
             of_fixed = self._matching(buffer, rest, starts, self._each[self._fixed])
@@ -110,12 +120,27 @@ class HeadFinder:
                 break
             mine = self._matching(buffer, rest, starts, pattern)
             found.layout[mine] = index
-            rest = np.setdiff1d(rest, mine, assume_unique=True)
-        for index in np.unique(found.layout[(found.layout >= 0) & (found.shape < 0)]):
-            mine = np.flatnonzero((found.layout == index) & (found.shape < 0))
+            rest = rest[found.layout[rest] < 0]
+        others = np.flatnonzero((found.layout >= 0) & (found.shape < 0))
+        for index in np.unique(found.layout[others]):
+            mine = others[found.layout[others] == index]
             found.times[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
         lines = np.flatnonzero(found.layout >= 0)
         return Heads(lines, found.layout[lines], found.shape[lines], found.variant[lines], found.times[lines])
+
+    def _one_by_one(self, rest: Ints, found: _Found) -> None:
+        """Finds the layouts of a few lines, for which no expression need be compiled; learns fixed beginnings among them."""
+        while len(rest):
+            i, rest = int(rest[0]), rest[1:]
+            line = found.buffer.slice(int(found.starts[i]), int(found.ends[i]))
+            layout = self._layouts.find(decode(line), self._reader.profile.untimed)
+            if layout is None:
+                continue
+            index = self._learn_fixed(line) if layout[0] is self.fixed and self._learned < _MOST_SHAPES else -1
+            if index < 0 or len(self._take(index, np.array([i]), found)):
+                found.layout[i] = self._candidates.index(layout[0])
+            elif len(rest):
+                rest = self._take(index, rest, found)
 
     def _take(self, index: int, rest: Ints, found: _Found) -> Ints:
         """Gives the lines that fit a shape to the fixed layout; returns the others."""
@@ -137,7 +162,9 @@ class HeadFinder:
         """Those of some lines that match a regular expression."""
         if not len(lines):
             return lines
-        array = binary_array(buffer, starts).take(pa.array(lines)) if len(lines) < len(starts) else binary_array(buffer, starts)
+        array = buffer.pieces(starts)
+        if len(lines) < len(starts):
+            array = array.take(pa.array(lines))
         matching: np.ndarray = pc.match_substring_regex(array, pattern).to_numpy(zero_copy_only=False)
         found: np.ndarray = lines[matching]
         return found
@@ -160,7 +187,7 @@ class HeadFinder:
         level = match.groupdict().get("level")
         if "level" in match.re.groupindex and match.start("level") < match.start("ts"):
             return -1
-        buffer = Buffer(line)
+        buffer = Buffer.of(line)
         one = np.array([0]), np.array([len(line)])
         index = next((i for i, shape in enumerate(self.shapes) if shape.fits(buffer, *one)[0]), -1)
         if index < 0:
@@ -214,34 +241,47 @@ class HeadFinder:
         return time
 
 
-def binary_array(buffer: Buffer, starts: Ints) -> pa.LargeBinaryArray:
-    """Pieces of a buffer as an Arrow array, without a copy: each goes to the beginning of the next, the last to the end."""
-    offsets = np.append(starts, buffer.size) + PAD
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(buffer.padded)])
-
-
 def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
     """Index of the first layout whose lines all begin alike, if no layout before it can begin so; -1 when there is none."""
-    begun: list[str] = []
+    begun: set[int] = set()
     for index, layout in enumerate(candidates):
-        first = _first_literal(layout.head)
+        first = _first_bytes(layout.bare_head)
         plain = _FIELD.sub("", layout.head)
-        if layout.time and layout.time.dated and not layout.whole and _FIXED.fullmatch(plain) and first and first not in begun and "" not in begun:
+        if layout.time and layout.time.dated and not layout.whole and _FIXED.fullmatch(plain) and not first & begun:
             return index
-        begun.append(first)
+        begun |= first
     return -1
 
 
-def _first_literal(pattern: str) -> str:
-    """The character that every match begins with, empty when there is no such."""
-    items: Any = _PARSER.parse(pattern)
-    while len(items):
-        kind, value = items[0]
-        if str(kind) == "SUBPATTERN":
-            items = value[3]
-            continue
-        return chr(value) if str(kind) == "LITERAL" else ""
-    return ""
+def _first_bytes(pattern: str) -> frozenset[int]:
+    """Bytes that a match may begin with."""
+    found, certain = _first_of(_PARSER.parse(pattern))
+    return found if certain else _ANY_BYTE
+
+
+def _first_of(items: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401  (nodes of re's own parser)
+    """First bytes of a sequence, and whether it cannot be empty."""
+    found: frozenset[int] = frozenset()
+    for kind, value in items:
+        match str(kind):
+            case "LITERAL" if value < 128:
+                return found | {value}, True
+            case "IN" if all((str(k) == "LITERAL" and v < 128) or (str(k) == "RANGE" and v[1] < 128) for k, v in value):
+                return found | {b for k, v in value for b in ([v] if str(k) == "LITERAL" else range(v[0], v[1] + 1))}, True
+            case "SUBPATTERN":
+                more, certain = _first_of(value[3])
+            case "BRANCH":
+                parts = [_first_of(branch) for branch in value[1]]
+                more, certain = frozenset().union(*(p for p, _ in parts)), all(c for _, c in parts)
+            case "MAX_REPEAT" | "MIN_REPEAT":
+                more, certain = _first_of(value[2])
+                certain = certain and value[0] > 0
+            case _:
+                return _ANY_BYTE, True
+        found |= more
+        if certain:
+            return found, True
+    return found, False
 
 
 def _for_bytes(pattern: str) -> str:

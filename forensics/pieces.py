@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import numpy as np
 
+from forensics.buffers import Buffer
 from forensics.columns import ColumnReader
 from forensics.contents import BROKEN, Content, Readable, Text, contents
 from forensics.counts import RangeRow, Statistics
@@ -23,7 +24,6 @@ from forensics.heads import HeadFinder
 from forensics.layouts import Layouts, packaged
 from forensics.records import MOST_RECORD_BYTES, Profile, RecordReader
 from forensics.rows import RowBuilder, Rows, Schemas
-from forensics.shapes import Buffer
 from forensics.timestamps import Zone
 from forensics.wrapped import WrappedReader
 
@@ -144,7 +144,7 @@ def _read_archive(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Sche
 def _read_plain(piece: Piece, recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
     task = _Task(piece, recogniser, schemas)
     try:
-        with Path(piece.location).open("rb") as file:
+        with Path(piece.location).open("rb", buffering=0) as file:
             place, line = piece.start, piece.breaks + 1
             if piece.start:
                 file.seek(piece.start - 1)
@@ -154,13 +154,21 @@ def _read_plain(piece: Piece, recogniser: Recogniser, schemas: Schemas) -> Itera
                 return
             look = min(place, MOST_RECORD_BYTES)
             file.seek(place - look)
-            behind = file.read(look)
+            behind = _read_exactly(file, look)
             yield from task.run(file, place, line, behind, None)
     except BROKEN as e:
         yield from task.fault(e)
 
 
-def _skip_line(file: Any) -> int:  # noqa: ANN401  (a binary file)
+def _read_exactly(file: BinaryIO, size: int) -> bytes:
+    parts = []
+    while size and (data := file.read(size)):
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+def _skip_line(file: BinaryIO) -> int:
     """Bytes up to and with the next line break."""
     skipped = 0
     while data := file.read(_LOOK_BACK):
@@ -225,7 +233,7 @@ class _Task:
                 part = part[part.find(b"\n") + 1 :]
             if not part:
                 continue
-            buffer = Buffer(part)
+            buffer = Buffer.of(part)
             starts, ends = buffer.lines()
             heads = HeadFinder(self._layouts, self._reader, self._zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
             if len(heads.lines):

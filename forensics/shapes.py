@@ -11,58 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from forensics.buffers import Buffer, Flags, Ints, Words
 from forensics.timestamps import SECOND, Moment, Zone
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
-
 NO_TIME = np.iinfo(np.int64).min
-#: Bytes that must be readable behind a buffer, and before it.
-PAD = 128
 MOST_SHAPE_BYTES = 64
 _TAIL_WORDS = 4
 _TAIL_BYTES = 8 * _TAIL_WORDS
+_SLOT_SHIFT = np.uint64(48)
 _HIGH, _LOW, _SIX, _CARRY = 0xF0, 0x0F, 0x06, 0x10
-
-
-class Buffer:
-    """Bytes with room on both sides, as bytes and as unaligned words.
-
-    Args:
-        data: bytes of whole lines.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self.padded = b"".join((bytes(PAD), data, bytes(PAD)))
-        self.size = len(data)
-        self.bytes = np.frombuffer(self.padded, np.uint8)
-        self._words: Words = np.ndarray(shape=(len(self.padded) - 7,), dtype="<u8", buffer=self.padded, strides=(1,))
-
-    def words(self, at: Ints) -> Words:
-        """The eight bytes at each place (counted from the data's first byte)."""
-        return self._words[at + PAD]
-
-    def at(self, places: Ints) -> npt.NDArray[np.uint8]:
-        """The byte at each place."""
-        return self.bytes[places + PAD]
-
-    def slice(self, start: int, end: int) -> bytes:
-        """Bytes from start to end."""
-        return self.padded[start + PAD : end + PAD]
-
-    def lines(self) -> tuple[Ints, Ints]:
-        """First byte of each line, and first byte after it without its line break."""
-        breaks = np.flatnonzero(self.bytes[PAD : PAD + self.size] == 10)
-        if self.size and (not len(breaks) or breaks[-1] != self.size - 1):
-            breaks = np.append(breaks, self.size)
-        starts = np.empty_like(breaks)
-        if len(breaks):
-            starts[0] = 0
-            starts[1:] = breaks[:-1] + 1
-        return starts, breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +192,15 @@ class Tails:
     def __init__(self, understand: Callable[[str], Tail]) -> None:
         self._understand = understand
         self._salt = np.frombuffer(os.urandom(_TAIL_BYTES), "<u8") | np.uint64(1)
-        self._hashes: Words = np.empty(0, np.uint64)
-        self._order: Ints = np.empty(0, np.int64)
-        self._sizes: Ints = np.empty(0, np.int64)
-        self._begins: Words = np.empty(0, np.uint64)
-        self.found: list[Tail] = []
+        # Sorted by hash; the first entry, which no line has but by an accident of 1 in 2^64, spares a test for an empty table.
+        self._hashes: Words = np.zeros(1, np.uint64)
+        self._order: Ints = np.zeros(1, np.int64)
+        self._sizes: Ints = np.full(1, _NEVER)
+        self._begins: Words = np.zeros(1, np.uint64)
+        self._slots: Ints = np.zeros(1 << 16, np.int64)
+        self.found: list[Tail] = [NO_TAIL]
         self._interesting: Flags = np.empty(0, bool)
-        self._exact: dict[bytes, int] = {}
+        self._exact: dict[bytes, int] = {b"": 0}
 
     def classify(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
         """Index into `found` of each line's tail."""
@@ -273,32 +233,39 @@ class Tails:
         return np.fromiter((t.size == 0 for t in self.found), bool, len(self.found))[indexes]
 
     def _places(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words) -> Ints:
-        places = np.searchsorted(self._hashes, hashes)
-        np.minimum(places, max(len(self._hashes) - 1, 0), out=places)
-        unknown = self._hashes[places] != hashes if len(self._hashes) else np.ones(len(hashes), bool)
-        if not unknown.any():
+        """Place of each hash in the table; hashes that are new are understood and added."""
+        places = self._slots[(hashes >> _SLOT_SHIFT).astype(np.int64)]
+        wrong = np.flatnonzero(self._hashes[places] != hashes)
+        if not len(wrong):
             return places
+        # two hashes of one slot, or new ones
+        found = np.minimum(np.searchsorted(self._hashes, hashes[wrong]), len(self._hashes) - 1)
+        unknown = wrong[self._hashes[found] != hashes[wrong]]
+        if len(unknown):
+            self._learn(buffer, starts, ends, hashes, unknown)
+            places = self._slots[(hashes >> _SLOT_SHIFT).astype(np.int64)]
+            wrong = np.flatnonzero(self._hashes[places] != hashes)
+            found = np.searchsorted(self._hashes, hashes[wrong])
+        places[wrong] = found
+        return places
+
+    def _learn(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words, unknown: Ints) -> None:
+        """Understands lines with new hashes."""
         new, firsts = np.unique(hashes[unknown], return_index=True)
-        lines = np.flatnonzero(unknown)[firsts]
         sizes, begins, order = [], [], []
-        for i in lines:
+        for i in unknown[firsts].tolist():
             start, end = int(starts[i]), int(ends[i])
             order.append(self._one_by_one(buffer.slice(start, end)))
             tail = self.found[order[-1]]
             sizes.append(tail.size if _ends_say_all(buffer.slice(end - min(tail.size, _TAIL_BYTES), end), tail.size) else _NEVER)
             begins.append(int(buffer.words(np.array([end - tail.size]))[0]))
         self._hashes = np.concatenate([self._hashes, new])
-        self._order = np.concatenate([self._order, np.array(order, np.int64)])
-        self._sizes = np.concatenate([self._sizes, np.array(sizes, np.int64)])
-        self._begins = np.concatenate([self._begins, np.array(begins, np.uint64)])
         by_hash = np.argsort(self._hashes, kind="stable")
-        self._hashes, self._order, self._sizes, self._begins = (
-            self._hashes[by_hash],
-            self._order[by_hash],
-            self._sizes[by_hash],
-            self._begins[by_hash],
-        )
-        return np.searchsorted(self._hashes, hashes)
+        self._hashes = self._hashes[by_hash]
+        self._order = np.concatenate([self._order, np.array(order, np.int64)])[by_hash]
+        self._sizes = np.concatenate([self._sizes, np.array(sizes, np.int64)])[by_hash]
+        self._begins = np.concatenate([self._begins, np.array(begins, np.uint64)])[by_hash]
+        self._slots[(self._hashes >> _SLOT_SHIFT).astype(np.int64)] = np.arange(len(self._hashes))
 
     def _one_by_one(self, line: bytes) -> int:
         """The slow way; the same tail gives the same index."""

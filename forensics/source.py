@@ -74,11 +74,13 @@ class EvidenceReader(DataSourceReader):
         from pathlib import Path
 
         from forensics.events import Recogniser
+        from forensics.memory import keep_memory
         from forensics.parts import PartWriter
         from forensics.pieces import read_pieces
         from forensics.rows import Schemas
 
         assert isinstance(partition, Task)
+        keep_memory()
         catalogue: Catalogue = pickle.loads(self._catalogue)  # noqa: S301
         pieces: tuple[Piece, ...] = pickle.loads(partition.pieces)  # noqa: S301
         schemas = Schemas.of(catalogue.fields.values())
