@@ -93,7 +93,7 @@ def ingest(
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
     catalogue = load(parsers)
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
-        starting = pool.submit(session, master, jobs)
+        starting = pool.submit(session, master, jobs, brief=True)
         found = find_evidence(
             paths, told=told, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
             progress=lambda done, total: progress("looking", done, total),

@@ -14,6 +14,7 @@ import json
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -22,8 +23,10 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from forensics.events import Recogniser
     from forensics.patterns import Catalogue
     from forensics.pieces import Piece
+    from forensics.rows import Schemas
 
 NAME = "forensics_evidence"
 #: One row for each file that was written (table, file, rows), and one for each range that was read (table `range_row`, its row as JSON, 1).
@@ -73,21 +76,28 @@ class EvidenceReader(DataSourceReader):
         """Reads, writes and reports. Spark calls it again, elsewhere, when it fails."""
         from pathlib import Path
 
-        from forensics.events import Recogniser
         from forensics.memory import keep_memory
         from forensics.parts import PartWriter
         from forensics.pieces import read_pieces
-        from forensics.rows import Schemas
 
         assert isinstance(partition, Task)
         keep_memory()
-        catalogue: Catalogue = pickle.loads(self._catalogue)  # noqa: S301
+        recogniser, schemas = _prepared(self._catalogue)
         pieces: tuple[Piece, ...] = pickle.loads(partition.pieces)  # noqa: S301
-        schemas = Schemas.of(catalogue.fields.values())
         with PartWriter(Path(self._target), schemas) as writer:
-            for part in read_pieces(pieces, Recogniser(catalogue), schemas):
+            for part in read_pieces(pieces, recogniser, schemas):
                 writer.write(part)
         yield from writer.written()
+
+
+@lru_cache(maxsize=1)
+def _prepared(catalogue: bytes) -> tuple[Recogniser, Schemas]:
+    """What all tasks of a worker process share: patterns are read and compiled once."""
+    from forensics.events import Recogniser
+    from forensics.rows import Schemas
+
+    found: Catalogue = pickle.loads(catalogue)  # noqa: S301
+    return Recogniser(found), Schemas.of(found.fields.values())
 
 
 def job_option(tasks: Sequence[tuple[Piece, ...]], catalogue: Catalogue, target: Path) -> str:
