@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from expect_samples import SAMPLES, SHOWN, excerpt, names, rows_of, with_excerpt
+
+from forensics.tables import open_case
 
 pytestmark = pytest.mark.spark
 
@@ -54,6 +61,18 @@ def test_skewed_clocks_are_measured(sample_case) -> None:
     for worker, ahead in (("w1", 0), ("w2", 41_000), ("w3", -23_000)):
         assert of[worker]["lo_ms"] - 5 <= ahead <= of[worker]["hi_ms"] + 5
         assert of[worker]["hi_ms"] - of[worker]["lo_ms"] < 50
+
+
+@pytest.mark.slow
+def test_a_moved_case_opens_in_a_users_own_spark(sample_case, tmp_path: Path) -> None:
+    moved = tmp_path / "a case"
+    shutil.copytree(sample_case(SHOWN).root, moved)
+    assert open_case(moved).root == moved.resolve()
+    wanted = "SELECT resource FROM split_brain WHERE verdict = 'proved' AND kind = 'work' ORDER BY resource"
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = ["spark-sql", "-i", str(moved / "open.sql"), "-e", wanted]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["a-0", "b-1"], done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", names())
