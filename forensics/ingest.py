@@ -17,7 +17,7 @@ from forensics.errors import UsageError
 from forensics.evidence import READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, find_evidence
 from forensics.patterns import load
 from forensics.pieces import RANGE_BYTES, plan
-from forensics.session import session
+from forensics.session import expect_little, session
 from forensics.source import NAME, EvidenceSource, job_option, range_rows
 from forensics.tables import Case, CaseWriter, files_to_drop, writing
 
@@ -93,7 +93,7 @@ def ingest(
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
     catalogue = load(parsers)
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
-        starting = pool.submit(session, master, jobs, brief=True)
+        starting = pool.submit(session, master, jobs)
         found = find_evidence(
             paths, told=told, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
             progress=lambda done, total: progress("looking", done, total),

@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 
 
-def session(master: str = "", jobs: int | None = None, *, brief: bool = False) -> SparkSession:
+def session(master: str = "", jobs: int | None = None) -> SparkSession:
     """Starts Spark, or gives the session that runs already.
 
     Args:
         master: URL of a Spark master; empty for this machine.
         jobs: cores to use on this machine; all when None.
-        brief: the work in the JVM is short, so that starting fast counts more than running fast.
 
     Raises:
         ForensicsError: there is no Java, it is too old, or Spark does not start.
@@ -42,7 +41,7 @@ def session(master: str = "", jobs: int | None = None, *, brief: bool = False) -
         # Spark's own guess is the `python3` of PATH, which may lack this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("kafka-forensics").master(master or f"local[{jobs or '*'}]")
-    for key, value in (_COMMON | ({} if master else _local(jobs or os.cpu_count() or 1) | (_BRIEF if brief else {}))).items():
+    for key, value in (_COMMON | ({} if master else _local(jobs or os.cpu_count() or 1))).items():
         builder = builder.config(key, value)
     try:
         with _quiet_start():
@@ -60,7 +59,7 @@ def expect_little() -> None:
 
     The views of a few megabytes of logs take half as long then. A user's own $SPARK_SUBMIT_OPTS stay as they are.
     """
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC")
 
 
 _COMMON = {
@@ -71,10 +70,6 @@ _COMMON = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
-
-
-#: The optimising compiler and a parallel collector cost a short job half of its CPU time and save it nothing.
-_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"}
 
 
 def _local(jobs: int) -> dict[str, str]:
