@@ -75,6 +75,21 @@ def test_overlaps_of_one_pair_at_one_time_are_one_incident() -> None:
     ]
 
 
+def test_many_incidents_and_groups_stay_readable() -> None:
+    views = rows()
+    views["split_brain"] = [
+        split(f"t{i}-0", from_lo=at(900 * i), from_hi=at(900 * i), to_lo=at(900 * i + 1), to_hi=at(900 * i + 2)) for i in range(300)
+    ]
+    views["generation"] += [generation(n, 10 * n, group_id=f"app-{i}", protocol_type="consumer") for i in range(400) for n in (1, 2)]
+    views["finding"].append(finding("session-timeout", "warning", group_id="app-399"))
+    written = as_text(views=views)
+    assert len(written.splitlines()) < 600
+    assert "292 more proved incidents" in written
+    assert "393 more groups" in written
+    assert "━━ Group app-399" in written
+    assert "━━ Group app-123" in as_text(views=views, groups=["app-123"])
+
+
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_nothing_is_wider_than_the_page_but_the_places_of_lines(width: int) -> None:
     for line in as_text(width).splitlines():

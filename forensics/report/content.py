@@ -29,8 +29,10 @@ def compose(report: Report) -> Document:
         out.section(title, blocks, tone)
     out.section(findings.title(report), findings.section(report, clock, everything=only))
     if not only:
-        for group in report.groups:
+        shown, others = groups.choose(report)
+        for group in shown:
             out.section(groups.title(group), groups.section(group, names, clock))
+        out.section(f"{len(others)} more groups", groups.overview(others, clock))
         out.section("Coordinator lost", unseen.episodes(report, names, clock))
         out.section("Clocks", unseen.clocks(report, names))
     out.section("What was not seen", unseen.section(report, names, clock))

@@ -14,12 +14,13 @@ from forensics.report.model import GENERATION_BEGAN
 from forensics.report.words import Clock, count, fold, span
 
 if TYPE_CHECKING:
-    from forensics.report.model import Row
+    from forensics.report.model import Report, Row
     from forensics.report.names import Names
 
 #: Up to so many generations are told one by one; beyond, neighbours alike are one row.
 _ONE_BY_ONE = 40
 _HEAD, _TAIL = 25, 15
+_GROUPS_IN_FULL, _GROUPS_IN_OVERVIEW = 8, 60
 _LONG_WAIT_MS = 1000
 _WHY_RESET = {
     "metadata_lost": "the group's metadata was lost: generations began again",
@@ -43,6 +44,39 @@ class _Run:
     @property
     def last(self) -> Row:
         return self.rows[-1]
+
+
+def choose(report: Report) -> tuple[list[Row], list[Row]]:
+    """The groups to tell in full, and the others: a broker's log may know hundreds. A group that the reader named is always told.
+
+    Groups with graver findings come first, then those with more generations.
+    """
+    if len(report.groups) <= _GROUPS_IN_FULL or report.filters.get("groups"):
+        return report.groups, []
+    grave = Counter((f["kafka_cluster"], f["group_id"]) for f in report.findings if f["severity"] != "note")
+    order = sorted(report.groups, key=lambda g: (-grave[g["kafka_cluster"], g["group_id"]], -len(g["generations"])))
+    chosen = order[:_GROUPS_IN_FULL]
+    return [g for g in report.groups if g in chosen], [g for g in report.groups if g not in chosen]
+
+
+def overview(groups: list[Row], clock: Clock) -> list[Block]:
+    """A row for each group."""
+    if not groups:
+        return []
+    rows = []
+    for group in groups[:_GROUPS_IN_OVERVIEW]:
+        generations = group["generations"]
+        triggers = Counter(_words(g["trigger"]) for g in generations).most_common(2)
+        busy = span(sum(g["duration_ms"] or 0 for g in generations)) if generations else ""
+        ends = (clock.at(_start(generations[0])), clock.at(_start(generations[-1]))) if generations else ("", "")
+        why = ", ".join(f"{n:,} {t}" for t, n in triggers)
+        rows.append((group["group_id"] or "?", f"{len(group['members']):,}", f"{len(generations):,}", busy, *ends, why))
+    names = ("group", "members", "generations", "rebalancing", "first", "last", "why")
+    columns = tuple(Column(n, right=n in ("members", "generations", "rebalancing"), fixed=n in ("first", "last", "rebalancing")) for n in names)
+    blocks: list[Block] = [Table(columns, tuple(rows)), Para("`--group ID` tells one of them.", tone="dim")]
+    if len(groups) > len(rows):
+        blocks.append(Para(f"… and {len(groups) - len(rows):,} more; all: `forensics sql generation`.", tone="dim"))
+    return blocks
 
 
 def title(group: Row) -> str:

@@ -66,7 +66,9 @@ def clocks(report: Report, names: Names) -> list[Block]:
             Column("messages", right=True),
             Column(""),
         )
-        blocks.append(Table(columns, cells))
+        blocks.append(Table(columns, cells[:_ROWS]))
+        if len(cells) > _ROWS:
+            blocks.append(Para(f"… and {len(cells) - _ROWS} more: `forensics sql clock_offset`.", tone="dim"))
     islands: dict[str, list[str]] = defaultdict(list)
     for p in report.case["processes"]:
         islands[str(p["clock_island"])].append(names.process(p["process_id"]))

@@ -19,6 +19,7 @@ _SAME_INCIDENT = timedelta(seconds=60)
 #: Rules whose findings this section tells, with their lines.
 TOLD_HERE = ("split-brain-task", "split-brain-partition")
 _ROWS_SHOWN = 40
+_IN_FULL = 8
 _WHAT = {"work": "worked on", "thread": "had a running thread for", "held": "held"}
 _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
@@ -30,8 +31,10 @@ def section(report: Report, names: Names, clock: Clock) -> tuple[str, Tone, list
     title, tone = _title(by_verdict)
     blocks: list[Block] = []
     for verdict in ("proved", "undecided"):
-        for number, incident in enumerate(_incidents(by_verdict[verdict])):
-            blocks += _incident(incident, names, clock, with_proof=number < 10)
+        incidents = list(_incidents(by_verdict[verdict]))
+        for incident in incidents[:_IN_FULL]:
+            blocks += _incident(incident, names, clock)
+        blocks += _more(incidents[_IN_FULL:], verdict, names, clock)
     for advice in dict.fromkeys(f["advice"] for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]):
         blocks.append(Para(advice, label="What to do"))
     blocks.append(Para(_examined(report, by_verdict), tone="dim"))
@@ -41,7 +44,7 @@ def section(report: Report, names: Names, clock: Clock) -> tuple[str, Tone, list
 def _title(by_verdict: dict[str, list[Row]]) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
-        longest = max(work, key=lambda s: (s["certain_ms"] or 0, s["possible_ms"] or 0))
+        longest = max(work, key=_length)
         resources = {(s["group_id"], s["resource"]) for s in work}
         bounds = f"{span(longest['certain_ms'])} at least, {span(longest['possible_ms'], 'no bound')} at most"
         return f"Split brain: PROVED. {_resources(work[0], len(resources))} worked on by two owners at once ({longest['resource']}: {bounds})", "bad"
@@ -93,8 +96,33 @@ def _start(row: Row) -> float:
     return moment.timestamp() if moment else 0.0
 
 
-def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) -> Iterator[Block]:
-    strongest = max(rows, key=lambda r: (r["certain_ms"] or 0, r["possible_ms"] or 0))
+def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) -> Iterator[Block]:
+    """The incidents after the first ones, a row each."""
+    if not incidents:
+        return
+    yield Para(f"{count(len(incidents), f'more {verdict} incident')}; each pair of owners: `forensics sql split_brain`.", tone="dim")
+    columns = tuple(Column(name, right=name.startswith("at ")) for name in ("what", "first", "second", "kind", "both from", "at least", "at most"))
+    rows = []
+    for incident in incidents[:_ROWS_SHOWN]:
+        worst = max(incident, key=_length)
+        what = fold(sorted({r["resource"] for r in incident}), 6)
+        ends = names.process(worst["process_a"]), names.process(worst["process_b"])
+        rows.append(
+            (what, *ends, worst["kind"], clock.between(worst["from_lo"], worst["from_hi"]), _at_least(worst), span(worst["possible_ms"], "no bound"))
+        )
+    yield Table(columns, tuple(rows))
+
+
+def _length(row: Row) -> tuple[float, float]:
+    return row["certain_ms"] or 0, row["possible_ms"] or 0
+
+
+def _at_least(row: Row) -> str:
+    return "> 0 ms" if row["verdict"] == "proved" and row["certain_ms"] == 0 else span(row["certain_ms"])
+
+
+def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
+    strongest = max(rows, key=_length)
     a, b = names.process(strongest["process_a"]), names.process(strongest["process_b"])
     both = f"{a} twice" if a == b else f"{a} and {b} both"
     what = f"{_NOUN.get(strongest['resource_kind'], '')} {fold(sorted({r['resource'] for r in rows}))}".strip()
@@ -119,7 +147,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) 
             names.process(r["process_b"]),
             clock.between(r["from_lo"], r["from_hi"]),
             clock.between(r["to_lo"], r["to_hi"]),
-            "> 0 ms" if r["verdict"] == "proved" and r["certain_ms"] == 0 else span(r["certain_ms"]),
+            _at_least(r),
             span(r["possible_ms"], "no bound"),
             f"{r['records_at_risk']:,}" if r["records_at_risk"] is not None else "not in the logs",
         )
@@ -138,7 +166,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) 
         yield Para(f"holds unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
     if strongest["missing"]:
         yield Para(strongest["missing"], label="What would decide")
-    if with_proof and strongest["witness"]:
+    if strongest["witness"]:
         yield Lines(tuple(line(w, clock) for w in strongest["witness"]))
 
 
