@@ -17,7 +17,7 @@ from forensics.errors import UsageError
 from forensics.evidence import READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, find_evidence
 from forensics.patterns import load
 from forensics.pieces import RANGE_BYTES, plan
-from forensics.session import expect_little, session
+from forensics.session import session
 from forensics.source import NAME, EvidenceSource, job_option, range_rows
 from forensics.tables import Case, CaseWriter, files_to_drop, writing
 
