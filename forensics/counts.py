@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from forensics.buffers import Ints
 from forensics.records import decode
 from forensics.rows import MOST_TEXT
-from forensics.shapes import NO_TIME, Ints
+from forensics.shapes import NO_TIME
 from forensics.timestamps import SECOND
 
 GAP_US = 30 * SECOND
