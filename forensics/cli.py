@@ -79,6 +79,15 @@ JobsOption = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, he
 ParsersOption = Annotated[
     list[Path] | None, typer.Option("--parsers", metavar="DIR", help="A folder of your own pattern files, added to the catalogue. Repeatable.")
 ]
+AssumeSkewOption = Annotated[
+    int | None,
+    typer.Option(
+        "--assume-skew",
+        metavar="MS",
+        min=0,
+        help="Your own word that all clocks agree within this, milliseconds: used where no lines join two clocks, and said so. The case remembers it.",
+    ),
+]
 CASE = Path("forensics-case")
 #: Logs of fewer bytes are read before a JVM has warmed up.
 LITTLE_BYTES = 100 << 20
@@ -111,6 +120,7 @@ def ingest(
     ] = None,
     host: Annotated[list[str] | None, typer.Option("--host", metavar="GLOB=NAME", help="Host that wrote these files. Repeatable.")] = None,
     parsers: ParsersOption = None,
+    assume_skew: AssumeSkewOption = None,
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
@@ -126,9 +136,9 @@ def ingest(
     with progress() as step:
         summary = read_in(paths, case, told=told, parsers=parsers or (), master=master, jobs=jobs, command_line=sys.argv, progress=step)
         if summary.counts.get("events", 0) < EAGER_EVENTS:
-            build(summary.case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
+            build(summary.case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of), _knobs(assume_skew))
         else:
-            publish_unbuilt(summary.case)
+            publish_unbuilt(summary.case, _knobs(assume_skew))
     say_ingested(summary, case)
     if summary.counts.get("events", 0) >= EAGER_EVENTS:
         say(f"The case is large: its views are built by the first `forensics report --case {case}`.")
@@ -156,6 +166,7 @@ def report(
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="Exit with 1 when there are critical or warning findings: proved ones, any, or never.")
     ] = FailOn.never,
+    assume_skew: AssumeSkewOption = None,
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
@@ -165,27 +176,33 @@ def report(
     unknown = [r for r in rule or () if r not in _rules()]
     if unknown:
         raise UsageError(f"There is no rule `{unknown[0]}`.", where="--rule", fix=f"The rules: {', '.join(_rules())}.")
-    found = model.read(_built(case, master, jobs), model.Filters(since, until, group or (), rule or ()))
+    found = model.read(_built(case, master, jobs, _knobs(assume_skew)), model.Filters(since, until, group or (), rule or ()))
     _tell(found, form, output)
     if found.failed(fail_on):
         raise typer.Exit(1)
 
 
-def _built(path: Path, master: str, jobs: int | None) -> Case:
-    """The case, its views built first where they are not yet."""
+def _knobs(assume_skew: int | None) -> dict[str, int] | None:
+    """Thresholds of the user's own, None when none was told."""
+    return None if assume_skew is None else {"assume_skew_ms": assume_skew}
+
+
+def _built(path: Path, master: str, jobs: int | None, knobs: dict[str, int] | None = None) -> Case:
+    """The case, its views built first where they are not yet, or not with these thresholds."""
     from forensics.tables import open_case
     from forensics.views import build, is_current
 
     case = open_case(path)
-    if case.views() and is_current(case):
+    changed = knobs is not None and knobs != case.knobs
+    if case.views() and is_current(case) and not changed:
         return case
-    if case.views():
+    if case.views() and not changed:
         if not os.access(case.root, os.W_OK):
             return case
         say("The case's views were built by another version of this program; they are built anew.")
     with progress() as step:
         step("starting Spark", 0, 1)
-        return build(case, _spark(case, master, jobs), lambda view, number, of: step(f"views: {view}", number, of))
+        return build(case, _spark(case, master, jobs), lambda view, number, of: step(f"views: {view}", number, of), knobs)
 
 
 def _spark(case: Case, master: str, jobs: int | None) -> SparkSession:

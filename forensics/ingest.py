@@ -164,7 +164,7 @@ def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]
     earlier = writer.case.manifest if writer.case else {}
     return {
         "tool_version": __version__, "catalogue_hash": catalogue.hash, "command_line": list(command_line),
-        "created": earlier.get("created", now), "updated": now,
+        "created": earlier.get("created", now), "updated": now, "knobs": earlier.get("knobs", {}),
     }  # fmt: skip
 
 

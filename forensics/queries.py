@@ -56,9 +56,16 @@ class View:
         return self.sql.splitlines()[0].lstrip("- ").strip()
 
 
-def knobs() -> str:
-    """The text of `knobs.sql`: the thresholds as session variables."""
-    return (sql_dir() / "knobs.sql").read_text(encoding="utf-8")
+def knobs(told: Mapping[str, int] | None = None) -> str:
+    """The text of `knobs.sql`: the thresholds as session variables.
+
+    Args:
+        told: values of the user's own, by variable.
+    """
+    text = (sql_dir() / "knobs.sql").read_text(encoding="utf-8")
+    for name, value in (told or {}).items():
+        text = re.sub(rf"(VARIABLE {name} \w+ DEFAULT )\S+;", rf"\g<1>{value};", text)
+    return text
 
 
 def views() -> dict[str, View]:
@@ -149,24 +156,12 @@ def statements(sql: str) -> list[str]:
     return [s for s in out if s]
 
 
-def register(spark: SparkSession, tables: Mapping[str, Sequence[str]], built: Mapping[str, str]) -> None:
-    """Make a case's tables and views known to a session, as `open.sql` does.
-
-    Args:
-        spark: the session.
-        tables: table name to Parquet paths.
-        built: view name to the Parquet path of its rows; none while the case's views are not built.
-    """
-    for statement in opening(tables, built):
-        spark.sql(statement)
-
-
-def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str]) -> list[str]:
+def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], told: Mapping[str, int] | None = None) -> list[str]:
     """The statements of `open.sql`: knobs, tables, then every view over the rows that were kept of it, in order.
 
     Views as text alone would be planned anew inside each other at every reading, which takes minutes; so there are none before the first build.
     """
-    out = statements(knobs())
+    out = statements(knobs(told))
     for name, paths in tables.items():
         out.append(_table(name, paths))
     for name, view in views().items():
@@ -216,6 +211,7 @@ def build(
     progress: Callable[[str, int, int], None] | None = None,
     *,
     small: bool = False,
+    told: Mapping[str, int] | None = None,
 ) -> dict[str, str]:
     """Compute every kept view once, in order, into Parquet.
 
@@ -225,6 +221,7 @@ def build(
         target: a folder that does not exist; `target/<view>` is made for each.
         progress: called with the view's name, its number and how many there are.
         small: whether the case is so small that planning and compiling a query costs more than running it.
+        told: thresholds of the user's own.
 
     Returns:
         View name to the path of its rows.
@@ -232,7 +229,7 @@ def build(
     Raises:
         CaseError: a view could not be computed; says which and why.
     """
-    for statement in statements(knobs()):
+    for statement in statements(knobs(told)):
         spark.sql(statement)
     for name, paths in tables.items():
         spark.read.option("mergeSchema", len(paths) > 1).parquet(*paths).createOrReplaceTempView(name)

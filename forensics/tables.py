@@ -60,6 +60,11 @@ class Case:
         """All views that were built, and their folders."""
         return {name: str(self.root / relative) for name, relative in self.manifest["views"].items()}
 
+    @property
+    def knobs(self) -> dict[str, int]:
+        """The user's own thresholds that the views were built with."""
+        return dict(self.manifest.get("knobs", {}))
+
     def evidence(self) -> list[Evidence]:
         """The evidence that the case was made from, superseded versions included."""
         names = {f.name for f in fields(Evidence)}
@@ -129,15 +134,16 @@ def new_views_folder(case: Case) -> Path:
     return case.root / "views" / _next(case.root / "views", "build")
 
 
-def publish_views(case: Case, built: Mapping[str, str]) -> Case:
+def publish_views(case: Case, built: Mapping[str, str], knobs: Mapping[str, int]) -> Case:
     """Makes built views part of the case, and removes those of earlier builds.
 
     Args:
         case: the case that they were built from.
         built: view name to folder.
+        knobs: the user's own thresholds that they were built with.
     """
     views = {name: str(Path(path).relative_to(case.root)) for name, path in built.items()}
-    published = Case(case.root, {**case.manifest, "views": views})
+    published = Case(case.root, {**case.manifest, "views": views, "knobs": dict(knobs)})
     _replace(case.root / MANIFEST, _dump(published.manifest))
     _sweep(published)
     return published

@@ -1,5 +1,5 @@
 -- One row per pair of log lines of two processes of which one must have happened before the other.
--- Reads: member_round, event_row, process_cluster
+-- Reads: member_round, event_row, process_cluster, process_resolution
 -- Grain: rule, from_event_id, to_event_id
 -- Every message is sent before it is received, and inside one process lines are in order. So a clock that shows `to` less than another
 -- shows `from` is behind it by at least the difference. Only a member's first join of a generation counts.
@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW clock_edge (
 COMMENT 'One row per pair of log lines of two processes of which one must have happened before the other.'
 AS
 WITH membership_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.member_id, e.ts, e.event_id, e.event, e.resolution_ms
+  SELECT c.kafka_cluster, e.process_id, e.member_id, e.ts, e.event_id, e.event
   FROM event_row e JOIN process_cluster c USING (process_id)
   WHERE e.member_id IS NOT NULL AND (
     e.event IN ('leaving', 'member_left', 'member_expired')
@@ -24,7 +24,7 @@ WITH membership_line AS (
   )
 ), edge AS (
   -- Between a member and its coordinator, in one generation.
-  SELECT e.rule, e.f, e.first, e.t, e.then, m.resolution_ms
+  SELECT e.rule, e.f, e.first, e.t, e.then
   FROM member_round m LATERAL VIEW inline(array(
     CASE WHEN is_fresh THEN
       named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'then', stabilized) END,
@@ -47,18 +47,18 @@ WITH membership_line AS (
         'first', struct(made.ts AS ts, made.event_id AS event_id), 't', process_id, 'then', joining_last) END
   )) e AS rule, f, first, t, then
   UNION ALL
-  SELECT 'the member left, then the broker said so', l.process_id, struct(l.ts, l.event_id), b.process_id, struct(b.ts, b.event_id), b.resolution_ms
+  SELECT 'the member left, then the broker said so', l.process_id, struct(l.ts, l.event_id), b.process_id, struct(b.ts, b.event_id)
   FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id AND b.kafka_cluster = l.kafka_cluster
   UNION ALL
-  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.ts, b.event_id), m.process_id, struct(m.ts, m.event_id), m.resolution_ms
+  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.ts, b.event_id), m.process_id, struct(m.ts, m.event_id)
   FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed' AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
   UNION ALL
   -- Without a coordinator's log: nobody joins a generation before everybody asked. Through the leader, so that the edges of a
   -- generation grow with its members and not with their square.
-  SELECT e.rule, e.f, e.first, e.t, e.then, resolution_ms
+  SELECT e.rule, e.f, e.first, e.t, e.then
   FROM (
     SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
-      o.process_id AS other, o.joining_last, o.joined, o.synced, o.resolution_ms,
+      o.process_id AS other, o.joining_last, o.joined, o.synced,
       l.is_fresh AS leader_fresh, o.is_fresh
     FROM member_round l JOIN member_round o
       ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
@@ -75,6 +75,6 @@ WITH membership_line AS (
 SELECT DISTINCT
   rule, f, first.event_id, first.ts, t, then.event_id, then.ts,
   -- Printed times are cut to the layout's resolution, so the later one may be later by nearly that much.
-  unix_millis(then.ts) - unix_millis(first.ts) + coalesce(resolution_ms, 1)
-FROM edge
+  unix_millis(then.ts) - unix_millis(first.ts) + r.resolution_ms
+FROM edge JOIN process_resolution r ON r.process_id = t
 WHERE first.ts IS NOT NULL AND then.ts IS NOT NULL AND f <> t

@@ -7,3 +7,5 @@ DECLARE OR REPLACE VARIABLE gap_ms BIGINT DEFAULT 300000;
 DECLARE OR REPLACE VARIABLE assume_skew_ms BIGINT DEFAULT NULL;
 -- Tasks without an owner longer than this are worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE unassigned_ms BIGINT DEFAULT 10000;
+-- Clocks that contradict each other by no more than this wander; beyond it one of them stepped, milliseconds.
+DECLARE OR REPLACE VARIABLE clock_jitter_ms BIGINT DEFAULT 10;

@@ -1,5 +1,5 @@
 -- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
--- Reads: holding, clock_offset
+-- Reads: holding, clock_offset, process_resolution
 -- Grain: ownership_id
 -- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or a partition's holding,
 -- ends at a line that says so. Bounds are on the clock of the island's reference, so they may be compared across processes of one island.
@@ -30,13 +30,14 @@ AS
 SELECT
   h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,
   timestamp_millis(unix_millis(h.start_lo_ts) - o.hi_ms),
-  timestamp_millis(unix_millis(h.start_hi_ts) - o.lo_ms),
+  timestamp_millis(unix_millis(h.start_hi_ts) + r.resolution_ms - o.lo_ms),
   h.stop_asked_ts,
   timestamp_millis(unix_millis(h.work_stop_lo_ts) - o.hi_ms),
-  timestamp_millis(unix_millis(h.work_stop_hi_ts) - o.lo_ms),
+  timestamp_millis(unix_millis(h.work_stop_hi_ts) + r.resolution_ms - o.lo_ms),
   timestamp_millis(unix_millis(h.stop_lo_ts) - o.hi_ms),
-  timestamp_millis(unix_millis(h.stop_hi_ts) - o.lo_ms),
+  timestamp_millis(unix_millis(h.stop_hi_ts) + r.resolution_ms - o.lo_ms),
   h.phase_end, h.stop_how, o.reference_process_id,
   filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL)
 FROM holding h
 JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+JOIN process_resolution r ON r.process_id = h.process_id

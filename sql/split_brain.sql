@@ -1,7 +1,8 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
--- Reads: rival, overlap, rival_sign, holding, ownership, client_event, clock_offset
+-- Reads: rival, overlap, rival_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round
 -- Grain: ownership_a, ownership_b
--- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap. undecided: the rest.
+-- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that one had
+-- ended before the other began. undecided: the rest.
 -- An assignment proves nothing here: a span begins with a line of the task or consumer itself.
 CREATE OR REPLACE TEMPORARY VIEW split_brain (
   kafka_cluster  COMMENT 'Kafka cluster id',
@@ -18,12 +19,12 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   certain_ms     COMMENT 'Overlap at least this long, milliseconds',
   possible_ms    COMMENT 'Overlap at most this long, milliseconds; NULL: no bound',
   verdict        COMMENT 'proved, refuted or undecided',
-  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds',
+  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or no clock was compared',
   cause          COMMENT 'Why, in a closed vocabulary; NULL for refuted pairs',
   explanation    COMMENT 'The facts, what follows, and why it contradicts a single owner, or not',
   missing        COMMENT 'For undecided pairs: the evidence that would decide',
   records_at_risk COMMENT 'Records read twice, where the lines give them',
-  clock_how      COMMENT 'How the two clocks are joined: same_process, edges, assumed, none, stepped',
+  clock_how      COMMENT 'What the verdict rests on: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
   ownership_a    COMMENT 'Ownership that began first',
   ownership_b    COMMENT 'The other',
   witness        COMMENT 'Events that prove it'
@@ -32,18 +33,22 @@ COMMENT 'One row per pair of ownerships of one resource that is worth a verdict:
 AS
 WITH judged AS (
   SELECT
-    r.a_id, r.b_id, r.clock_how, r.lo_ms, r.hi_ms, r.is_next,
+    r.a_id, r.b_id, r.clock_how, r.clock_witness, r.lo_ms, r.hi_ms, r.is_next,
     o.certain_ms, o.possible_ms, o.work_possible_ms, g.a_first_ts, g.a_last_ts, g.a_sign_id, g.b_first_ts, g.b_last_ts, g.b_sign_id,
+    c.first_id, c.left_generation, c.got_generation, c.witness AS handover,
     CASE
+      -- No clock is compared here, so nothing that clocks say outweighs it.
+      WHEN c.first_id IS NOT NULL THEN 'refuted'
       WHEN o.certain_ms IS NULL THEN 'undecided'
       WHEN o.certain_ms > 0 THEN 'proved'
       WHEN o.possible_ms <= 0 THEN 'refuted'
       ELSE 'undecided'
     END AS verdict,
-    coalesce(o.certain_ms > 0 AND g.a_sign_id IS NOT NULL AND g.b_sign_id IS NOT NULL, false) AS worked
+    coalesce(c.first_id IS NULL AND o.certain_ms > 0 AND g.a_sign_id IS NOT NULL AND g.b_sign_id IS NOT NULL, false) AS worked
   FROM rival r
   LEFT JOIN overlap o ON o.a_id = r.a_id AND o.b_id = r.b_id
   LEFT JOIN rival_sign g ON g.a_id = r.a_id AND g.b_id = r.b_id
+  LEFT JOIN causal_handover c ON c.a_id = r.a_id AND c.b_id = r.b_id
 ), placed AS (
   SELECT
     j.*,
@@ -57,7 +62,7 @@ WITH judged AS (
     oa.start_lo AS a_lo, oa.start_hi AS a_hi, oa.stop_lo AS a_end_lo, oa.stop_hi AS a_end_hi, oa.work_stop_hi AS a_work_hi,
     ob.start_lo AS b_lo, ob.start_hi AS b_hi, ob.stop_lo AS b_end_lo, ob.stop_hi AS b_end_hi, ob.work_stop_hi AS b_work_hi,
     ca.lo_ms AS a_off_lo, ca.hi_ms AS a_off_hi, cb.lo_ms AS b_off_lo, cb.hi_ms AS b_off_hi,
-    CASE WHEN a.resource_kind = 'partition' THEN 'held' WHEN j.worked THEN 'work' ELSE 'thread' END AS kind
+    CASE WHEN j.worked THEN 'work' WHEN a.resource_kind = 'partition' THEN 'held' ELSE 'thread' END AS kind
   FROM judged j
   JOIN holding a ON a.ownership_id = j.a_id
   JOIN holding b ON b.ownership_id = j.b_id
@@ -65,6 +70,12 @@ WITH judged AS (
   JOIN ownership ob ON ob.ownership_id = j.b_id
   JOIN clock_offset ca ON ca.process_id = a.process_id AND ca.is_island_reference
   JOIN clock_offset cb ON cb.process_id = b.process_id AND cb.is_island_reference
+), assignment AS (
+  -- What a worker was given in a generation: since 2.3 all that it may run.
+  SELECT process_id, group_id, generation, max_by(assigned, from_pos) AS assigned
+  FROM join_round
+  WHERE is_worker AND assigned IS NOT NULL
+  GROUP BY process_id, group_id, generation
 ), trouble AS (
   -- What befell the first owner's membership, before and after the second began.
   SELECT p.a_id, p.b_id,
@@ -82,12 +93,12 @@ SELECT
   greatest(p.a_lo, p.b_lo),
   CASE WHEN p.kind = 'work'
     THEN greatest(timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo))
-    ELSE greatest(p.a_hi, p.b_hi) END,
+    WHEN p.a_hi IS NOT NULL AND p.b_hi IS NOT NULL THEN greatest(p.a_hi, p.b_hi) END,
   CASE WHEN p.kind = 'work'
     THEN greatest(
       timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo),
       least(timestamp_millis(unix_millis(p.a_last_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_last_ts) - p.b_off_hi)))
-    ELSE least(p.a_end_lo, p.b_end_lo) END,
+    WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL THEN least(p.a_end_lo, p.b_end_lo) END,
   CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi) ELSE least(p.a_end_hi, p.b_end_hi) END,
   CASE
     WHEN p.verdict <> 'proved' THEN 0
@@ -96,11 +107,12 @@ SELECT
     ELSE p.certain_ms END,
   CASE WHEN p.possible_ms < 1000000000000000 THEN greatest(0, CASE WHEN p.kind = 'work' THEN p.work_possible_ms ELSE p.possible_ms END) END,
   p.verdict,
-  CASE p.verdict WHEN 'proved' THEN p.certain_ms WHEN 'refuted' THEN -p.possible_ms END,
+  CASE WHEN p.verdict = 'proved' THEN p.certain_ms WHEN p.verdict = 'refuted' AND p.first_id IS NULL THEN -p.possible_ms END,
   CASE WHEN p.verdict = 'proved' THEN CASE
     WHEN p.a_process <> p.b_process AND p.a_generation = p.b_generation AND p.resource_kind <> 'partition' THEN 'same_generation_assigned_twice'
     WHEN p.a_process = p.b_process THEN 'graceful_stop_failed'
     WHEN p.a_stop_how IS NULL AND p.a_stop_asked IS NOT NULL THEN 'graceful_stop_failed'
+    WHEN NOT array_contains(g.assigned, p.resource) THEN 'restart_of_task_not_owned'
     WHEN t.lost_before THEN 'kept_running_through_lost_coordinator'
     WHEN t.lost_after THEN 'woke_after_freeze'
     ELSE 'not_fenced'
@@ -111,15 +123,19 @@ SELECT
       date_format(p.a_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.a_stop_lo_ts, 'HH:mm:ss.SSS'), ' by its own clock), and B be ', p.resource, ' in ', p.b_process,
       ' (from ', date_format(p.b_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.b_stop_lo_ts, 'HH:mm:ss.SSS'), ' by its own clock). ',
       CASE WHEN p.a_process = p.b_process THEN 'Both are of one process and one clock. ' ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s',
-        CASE WHEN p.clock_how = 'assumed' THEN ' (assumed, not proved)' ELSE '' END, '. ') END,
+        CASE WHEN p.clock_how = 'assumed' THEN ' (assumed, not proved)' ELSE ': messages between them leave no more (the last lines of the proof)' END, '. ') END,
       'Under every such offset A was there when B was, for at least ', p.certain_ms, ' ms: two owners at once, which a group forbids.',
       CASE p.kind WHEN 'work' THEN ' Both showed signs of their own work in that time.'
         WHEN 'thread' THEN ' No line shows both at work in that time.'
         ELSE ' Held is not worked: an assignment that its owner has not yet been told of losing is normal at a session timeout.' END)
-    WHEN 'refuted' THEN concat(
+    WHEN 'refuted' THEN CASE WHEN p.first_id IS NOT NULL THEN concat(
+      p.resource, ' had ended in ', CASE WHEN p.first_id = p.a_id THEN p.a_process ELSE p.b_process END, ' before that process asked to join generation ', p.left_generation, '. It began in ',
+      CASE WHEN p.first_id = p.a_id THEN p.b_process ELSE p.a_process END, ' after that process was in generation ', p.got_generation,
+      '. The coordinator ends the join phase of a generation only after all its members asked: so the one ended before the other began, whatever the clocks say.')
+    ELSE concat(
       'A (', p.a_process, ') ended by ', coalesce(date_format(p.a_stop_hi_ts, 'HH:mm:ss.SSS'), '?'), ', B (', p.b_process, ') began not before ',
       coalesce(date_format(p.b_start_lo_ts, 'HH:mm:ss.SSS'), '?'), ', each by its own clock; with B''s clock between ', p.lo_ms, ' and ', p.hi_ms,
-      ' ms ahead of A''s they cannot have been there together.')
+      ' ms ahead of A''s they cannot have been there together.') END
     ELSE concat(
       'A is ', p.resource, ' in ', p.a_process, ', B in ', p.b_process, '. ',
       CASE
@@ -129,25 +145,28 @@ SELECT
           CASE WHEN p.possible_ms < 1000000000000000 THEN concat(p.possible_ms, ' ms') ELSE 'an unknown time' END, ', or not at all.')
       END)
   END,
-  CASE WHEN p.verdict = 'undecided' THEN concat_ws('; ',
-    CASE WHEN p.clock_how IN ('none', 'stepped') THEN concat('a line that joins the clocks of ', p.a_process, ' and ', p.b_process, ': the log of the broker that coordinated ', p.group_id) END,
-    CASE WHEN p.a_stop_hi_ts IS NULL THEN concat('the end of ', p.resource, ' in ', p.a_process, ': its log after ', date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'),
-      ', or WorkerTask and Worker at DEBUG') END,
-    CASE WHEN p.a_start_lo_ts IS NULL THEN concat('the start of ', p.resource, ' in ', p.a_process, ': its log before ', date_format(p.a_start_hi_ts, 'yyyy-MM-dd HH:mm:ss')) END,
-    CASE WHEN p.b_start_lo_ts IS NULL THEN concat('the start of ', p.resource, ' in ', p.b_process, ': its log before ', date_format(p.b_start_hi_ts, 'yyyy-MM-dd HH:mm:ss')) END,
-    CASE WHEN p.a_stop_how = 'process_restarted' THEN concat('when the process of ', p.a_process, ' ended: between its line of ', date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'),
-      ' and its next start at ', date_format(p.a_stop_hi_ts, 'HH:mm:ss'), ' (service manager, kernel or container log)') END,
-    CASE WHEN p.clock_how = 'edges' AND p.a_stop_hi_ts IS NOT NULL AND NOT p.a_stop_how <=> 'process_restarted' THEN concat(
-      CASE WHEN p.resource_kind = 'partition' THEN 'narrower bounds of the hand-over' ELSE concat('a narrower end of ', p.resource, ' in ', p.a_process, ': Worker and WorkerTask at DEBUG') END,
-      CASE WHEN p.hi_ms - p.lo_ms > 100 THEN concat('; closer clocks: the log of the broker that coordinated ', p.group_id) ELSE '' END) END
-  ) END,
+  -- What costs least first: a log that exists, a note of the machine, then another level for the next time.
+  CASE WHEN p.verdict = 'undecided' THEN array_join(transform(filter(array(
+    CASE WHEN p.clock_how IN ('none', 'stepped') OR p.hi_ms - p.lo_ms > 100 THEN concat('the log of the broker that coordinated ', p.group_id, ' (kafka.coordinator.group at INFO): ',
+      CASE WHEN p.clock_how = 'edges' THEN 'it narrows' ELSE 'it joins' END, ' the clocks of ', p.a_process, ' and ', p.b_process) END,
+    CASE WHEN p.a_stop_hi_ts IS NULL THEN concat('the log of ', p.a_process, ' after ', date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': the end of ', p.resource, ' there') END,
+    CASE WHEN p.a_start_lo_ts IS NULL THEN concat('the log of ', p.a_process, ' before ', date_format(p.a_start_hi_ts, 'yyyy-MM-dd HH:mm:ss'), ': the start of ', p.resource, ' there') END,
+    CASE WHEN p.b_start_lo_ts IS NULL THEN concat('the log of ', p.b_process, ' before ', date_format(p.b_start_hi_ts, 'yyyy-MM-dd HH:mm:ss'), ': the start of ', p.resource, ' there') END,
+    CASE WHEN p.b_start_hi_ts IS NULL THEN concat('the log of ', p.b_process, ' after ', date_format(p.b_start_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': a sign that ', p.resource, ' ran there') END,
+    CASE WHEN p.a_stop_how = 'process_restarted' THEN concat('the service manager, kernel or container log of the machine of ', p.a_process, ': when it ended, between ',
+      date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ' and its next start at ', date_format(p.a_stop_hi_ts, 'HH:mm:ss')) END,
+    CASE WHEN p.resource_kind <> 'partition' AND NOT p.a_stop_how <=> 'process_restarted'
+      THEN concat('next time org.apache.kafka.connect.runtime.Worker and WorkerTask at DEBUG in ', p.a_process, ': they print when a task has really stopped') END,
+    CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ts IS NOT NULL AND p.hi_ms - p.lo_ms <= 100 THEN 'nothing in these logs: the hand-over took less time than the clocks agree' END
+  ), m -> m IS NOT NULL), (m, i) -> concat(i + 1, '. ', m)), '; ') END,
   CAST(NULL AS BIGINT),
-  p.clock_how,
+  CASE WHEN p.first_id IS NOT NULL THEN 'messages' ELSE p.clock_how END,
   p.a_id,
   p.b_id,
-  filter(array_distinct(array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id), p.b_order_id, p.b_start_id, p.b_sign_id,
-    coalesce(p.b_stop_id, p.b_last_id), t.event_id)), e -> e IS NOT NULL)
+  filter(array_distinct(CASE WHEN p.first_id IS NOT NULL THEN p.handover ELSE array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id), p.b_order_id, p.b_start_id, p.b_sign_id,
+    coalesce(p.b_stop_id, p.b_last_id), t.event_id) || coalesce(p.clock_witness, array()) END), e -> e IS NOT NULL)
 FROM placed p
 LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
+LEFT JOIN assignment g ON p.resource_kind <> 'partition' AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
 -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
 WHERE p.is_next OR p.verdict <> 'refuted'

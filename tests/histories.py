@@ -6,7 +6,8 @@ w2 start, 12 s pass, w2 is frozen for 15 s (while time goes on), 20 s pass, w1 i
 
 Before the bar: the release (2.3, 2.6, 3.9), `eager`, `tasks=`, `delay=` (scheduled rebalance delay, seconds), `slow=` (share of stops that outlast
 Connect's patience), `fail=` (share of task starts that throw later), `seed=`, `w1@+41` (a clock 41 s ahead).
-After the bar, in order: `w1+` start, `w1-` ask to end, `w1x` kill, `w1~15s` freeze, `w1/15s` cut off, `b~3s` freeze the broker, `12s` wait.
+After the bar, in order: `w1+` start, `w1-` ask to end, `w1x` kill, `w1~15s` freeze, `w1/15s` cut off, `b~3s` freeze the broker, `w1^+30s` its clock
+is set 30 s ahead (`^-30s`: back), `12s` wait.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-RE_DEED = re.compile(r"(?P<who>w\d|b)(?P<what>[+\-x~/])(?:(?P<seconds>\d+(?:\.\d+)?)s)?")
+RE_DEED = re.compile(r"(?P<who>w\d|b)(?P<what>[+\-x~/^])(?:(?P<seconds>[+-]?\d+(?:\.\d+)?)s)?")
 RE_WAIT = re.compile(r"(?P<seconds>\d+(?:\.\d+)?)s")
 RE_CLOCK = re.compile(r"(?P<who>w\d)@(?P<seconds>[+-]?\d+(?:\.\d+)?)")
 
@@ -97,13 +98,16 @@ def _deed(word: str, text: str) -> Deed:
     wait, deed = RE_WAIT.fullmatch(word), RE_DEED.fullmatch(word)
     if wait:
         return Deed("", "wait", float(wait["seconds"]))
-    if deed and bool(deed["seconds"]) == (deed["what"] in "~/"):
+    if deed and bool(deed["seconds"]) == (deed["what"] in "~/^"):
         return Deed(deed["who"], deed["what"], float(deed["seconds"] or 0))
     raise ValueError(f"no word of the language after the bar: {word!r} in {text!r}")
 
 
-def random_history(seed: int) -> str:
-    """A line of the language by chance: a few workers, tasks of both kinds, skewed clocks, and two to five misfortunes."""
+def random_history(seed: int, stepping: bool = False) -> str:
+    """A line of the language by chance: a few workers, tasks of both kinds, skewed clocks, and two to five misfortunes.
+
+    With `stepping`, the clocks of some workers are set while the history goes on.
+    """
     rng = Random(seed)
     workers = [f"w{i + 1}" for i in range(rng.choice((2, 2, 3, 3, 4)))]
     head = [rng.choice(("2.3", "2.6", "3.9"))]
@@ -116,6 +120,8 @@ def random_history(seed: int) -> str:
         tail += [f"{worker}+", f"{rng.choice((0.1, 1, 4))}s"]
     up = set(workers)
     for _ in range(rng.randint(2, 5)):
+        if stepping and rng.random() < 0.5:
+            tail.append(f"{rng.choice(workers)}^{rng.choice((-40, -9, -1, 0.3, 6, 25)):+g}s")
         tail.append(f"{rng.choice((3, 8, 14))}s")
         worker = rng.choice(workers)
         if worker not in up:

@@ -29,7 +29,7 @@ class Judged:
     rows: list[Row]
     ownerships: dict[str, Row] = field(default_factory=dict)
     worker_of: dict[str, str] = field(default_factory=dict)
-    reference_skew_ms: dict[str, float] = field(default_factory=dict)
+    reference_skew_ms: dict[str, float | None] = field(default_factory=dict)
 
     def verdicts(self) -> dict[tuple[str, str, int, str, int], str]:
         """Verdict of each pair of ownerships; an ownership is told by its worker and its place among that worker's of the task."""
@@ -98,9 +98,9 @@ def _read(played: list[Simulated], case: Case, ahead: dict[str, float], rename: 
     for row in rows["process"]:
         one = by_name[str(row["process_id"]).split("/")[0]]
         worker, reference = (str(row[c] or row["process_id"]).split("/")[1] for c in ("process_id", "reference_process_id"))
-        skews = {path.split("/")[0]: p.skew_ms for path, p in one.logs.items()}
+        skews = {path.split("/")[0]: None if p.steps else p.skew_ms + ahead.get(path.split("/")[0], 0.0) for path, p in one.logs.items()}
         found[one.plan.group].worker_of[str(row["process_id"])] = worker
-        found[one.plan.group].reference_skew_ms[str(row["process_id"])] = skews[reference] + ahead.get(reference, 0.0)
+        found[one.plan.group].reference_skew_ms[str(row["process_id"])] = skews[reference]
     for row in rows["ownership"]:
         if row["resource_kind"] == "task" and row["group_id"] in found:
             found[row["group_id"]].ownerships[row["ownership_id"]] = row

@@ -5,7 +5,8 @@ Plain Python over the simulator's own record of threads; it never sees a log lin
 
 What a verdict may say (true times; a tolerance of a few milliseconds for times cut to milliseconds):
 - `proved`, kind thread: at some time of its window two runs of the task were there, and all through the time that it calls certain.
-- `proved`, kind work: at some time of its window user code could run in both: thread begun, not closed, process not frozen.
+- `proved`, kind work: at some time of its window the spans of user code (thread begun, work not ended) overlap, and each of the two had
+  a moment in that overlap at which it could run: its process was not frozen.
 - `refuted`: the two runs that it is about, found by when their ownerships began, never were there together.
 `held` says only what was assigned, which is no overlap: it is not judged here.
 """
@@ -53,14 +54,13 @@ def without(a: list[Interval], gone: list[Interval]) -> list[Interval]:
 
 @dataclass(frozen=True)
 class Shared:
-    """The time that two runs of one task truly shared: threads, and user code possibly and certainly in both."""
+    """The time that two runs of one task truly shared: threads, and user code that may have run in both."""
 
     task: str
     a: Run
     b: Run
     thread: tuple[Interval, ...]
     possible: tuple[Interval, ...]
-    certain: tuple[Interval, ...]
 
 
 class Truth:
@@ -70,30 +70,35 @@ class Truth:
         self.played = played
         self.frozen = {path.split("/")[0]: p.freezes for path, p in played.logs.items()}
         self.shared = [
-            Shared(a.task, a, b, *(tuple(both(self._span(a, kind), self._span(b, kind))) for kind in ("thread", "possible", "certain")))
+            Shared(a.task, a, b, tuple(both(self._span(a, "thread"), self._span(b, "thread"))), tuple(self._worked(a, b)))
             for i, a in enumerate(played.runs)
             for b in played.runs[i + 1 :]
             if a.task == b.task
         ]
 
     def _span(self, run: Run, kind: str) -> list[Interval]:
-        end = {"thread": run.ended, "possible": run.possibly, "certain": run.surely}[kind]
-        span = [(run.began, self.played.until if end is None else end)]
-        return span if kind == "thread" else without(span, self.frozen[run.worker])
+        end = run.ended if kind == "thread" else run.possibly
+        return [(run.began, self.played.until if end is None else end)]
+
+    def _worked(self, a: Run, b: Run) -> list[Interval]:
+        """Spans of work in common in which each had a moment awake; a run that sleeps through them all worked beside nobody."""
+        spans = both(self._span(a, "possible"), self._span(b, "possible"))
+        return [x for x in spans if without([x], self.frozen[a.worker]) and without([x], self.frozen[b.worker])]
 
     def between(self, task: str, a: str, b: str) -> list[Shared]:
         """The pairs of runs of one task in two workers (or twice in one)."""
         return [s for s in self.shared if s.task == task and {s.a.worker, s.b.worker} == {a, b}]
 
 
-def _ms(at: object, unknown: float, skew_ms: float) -> float:
-    if not isinstance(at, datetime):
+def _ms(at: object, unknown: float, skew_ms: float | None) -> float:
+    """True milliseconds of a time by a clock that is ahead by `skew_ms`; unknown where the time or the clock is."""
+    if not isinstance(at, datetime) or skew_ms is None:
         return unknown
     aware = at if at.tzinfo else at.replace(tzinfo=START.tzinfo)
     return (aware - START).total_seconds() * 1000 - skew_ms
 
 
-def window(row: Row, skew_ms: float) -> tuple[float, float, float, float]:
+def window(row: Row, skew_ms: float | None) -> tuple[float, float, float, float]:
     """From (earliest, latest) and to (earliest, latest) of a row, in true milliseconds; what is NULL is unbounded."""
     bounds = (("from_lo", -NEVER), ("from_hi", NEVER), ("to_lo", -NEVER), ("to_hi", NEVER))
     from_lo, from_hi, to_lo, to_hi = (_ms(row.get(name), unknown, skew_ms) for name, unknown in bounds)
@@ -109,7 +114,7 @@ def _holds(times: Iterable[Interval], low: float, high: float) -> bool:
 
 
 def contradictions(
-    truth: Truth, rows: list[Row], ownerships: dict[str, Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float]
+    truth: Truth, rows: list[Row], ownerships: dict[str, Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float | None]
 ) -> list[str]:
     """What the truth says against rows of `split_brain` of one history; empty when nothing.
 
@@ -118,7 +123,7 @@ def contradictions(
         rows: of its group, resource_kind `task`.
         ownerships: rows of `ownership` by their id.
         worker_of: process id to worker.
-        reference_skew_ms: process id to how far the clock that its times are given in is ahead of true time.
+        reference_skew_ms: process id to how far the clock that its times are given in is ahead of true time; None: it was set in between.
     """
     found = []
     for row in rows:
@@ -143,7 +148,36 @@ def contradictions(
     return found
 
 
-def unmentioned(truth: Truth, rows: list[Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float], at_least_ms: float) -> list[str]:
+def contradictions_whatever_the_clocks(truth: Truth, rows: list[Row], ownerships: dict[str, Row], worker_of: dict[str, str]) -> list[str]:
+    """As `contradictions`, for whole logs of clocks that were set in between: no time of a row means anything.
+
+    An ownership is told by its number in its process. A verdict says by `margin_ms` which jump of a clock would undo it; one that
+    a larger jump has undone said the truth.
+    """
+    set_by = {path.split("/")[0]: sum(abs(by) for _, by in p.steps) for path, p in truth.played.logs.items()}
+    runs: dict[tuple[str, str], list[Run]] = {}
+    for run in sorted(truth.played.runs, key=lambda r: r.began):
+        runs.setdefault((run.worker, run.task), []).append(run)
+    shared = {(id(x), id(y)): s for s in truth.shared for x, y in ((s.a, s.b), (s.b, s.a))}
+    found = []
+    for row in rows:
+        a, b = worker_of[str(row["process_a"])], worker_of[str(row["process_b"])]
+        one, other = (
+            runs[w, str(row["resource"])][int(str(ownerships[str(row[side])]["instance"])) - 1]
+            for w, side in ((a, "ownership_a"), (b, "ownership_b"))
+        )
+        s, margin_ms = shared[id(one), id(other)], row["margin_ms"]
+        if row["kind"] == "held" or (margin_ms is not None and float(str(margin_ms)) <= set_by[a] + set_by[b]):
+            continue
+        length_ms = sum(end - start for start, end in s.thread)
+        if (row["verdict"] == "proved" and length_ms == 0) or (row["verdict"] == "refuted" and length_ms > 2 * SLACK_MS):
+            found.append(f"false {row['verdict']} {s.task} by {a}, {b} (margin {margin_ms} ms): truly {_words(s.thread)}")
+    return found
+
+
+def unmentioned(
+    truth: Truth, rows: list[Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float | None], at_least_ms: float
+) -> list[str]:
     """True overlaps of two workers' threads, of some length, that no row proves or leaves undecided.
 
     Where the clocks of the two could not be joined, their row's times mean nothing together: any undecided row will do.
@@ -166,7 +200,7 @@ def unmentioned(truth: Truth, rows: list[Row], worker_of: dict[str, str], refere
     return found
 
 
-def _began(ownership: Row, reference_skew_ms: dict[str, float]) -> Interval:
+def _began(ownership: Row, reference_skew_ms: dict[str, float | None]) -> Interval:
     skew_ms = reference_skew_ms[str(ownership["process_id"])]
     return _ms(ownership["start_lo"], -NEVER, skew_ms), _ms(ownership["start_hi"], NEVER, skew_ms)
 

@@ -2,7 +2,7 @@
 """Time, processes and the network of the simulator: what can go wrong with them, and what they write.
 
 True time is a number of milliseconds from the start. Each process has a clock of its own, which may be ahead or behind by a
-constant. A frozen process does nothing and loses nothing: what was due happens when it wakes. What is sent from or to a process
+constant, and be set. A frozen process does nothing and loses nothing: what was due happens when it wakes. What is sent from or to a process
 that is cut off is lost. A dead process does nothing more.
 """
 
@@ -72,7 +72,8 @@ class Process:
 
     Attributes:
         path: of its log, below the directory of the history.
-        skew_ms: how far its clock is ahead of true time.
+        skew_ms: how far its clock is ahead of true time at the beginning.
+        steps: true times at which its clock was set, and by how many milliseconds.
         life: which JVM it is; what a former one had planned does not happen.
         freezes: true times between which it was stopped.
         lines: (true time, text) of each record written, in order.
@@ -83,6 +84,7 @@ class Process:
         self.line_numbers = line_numbers
         self.life, self.alive, self.cut, self.frozen = 0, False, False, False
         self.freezes: list[tuple[float, float]] = []
+        self.steps: list[tuple[float, float]] = []
         self.lines: list[tuple[float, str, str, str]] = []
         self._parked: list[Action] = []
         self._frozen_since = 0.0
@@ -137,6 +139,7 @@ class Process:
         """The log as written, with the clock another `ahead_ms` ahead."""
         rendered = []
         for at, level, message, logger in self.lines:
-            local = START + timedelta(milliseconds=int(at + self.skew_ms + ahead_ms))
+            set_by = sum(by for when, by in self.steps if when <= at)
+            local = START + timedelta(milliseconds=int(at + self.skew_ms + ahead_ms + set_by))
             rendered.append(f"[{local:%Y-%m-%d %H:%M:%S},{local.microsecond // 1000:03d}] {level} {message} ({logger})\n")
         return "".join(rendered)

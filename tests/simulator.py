@@ -105,6 +105,8 @@ class _Stage:
         elif what == "/":
             process.cut = True
             self.world.at(later, lambda: setattr(process, "cut", False))
+        elif what == "^":
+            process.steps.append((self.world.now, seconds * 1000))
         elif what == "x":
             self.end(who)
         elif what == "-":

@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 from histories import parse, random_history
 from judging import damage, judge
-from oracle import Truth, contradictions, unmentioned
+from oracle import Truth, contradictions, contradictions_whatever_the_clocks, unmentioned
 from simulator import simulate
 
 HISTORIES = int(os.environ.get("FORENSICS_HISTORIES", "100"))
@@ -97,3 +97,16 @@ def test_a_clock_set_ahead_changes_no_verdict(played, plain, tmp_path):
 def test_the_order_of_files_changes_no_verdict(played, plain, tmp_path):
     judged = judge(played, tmp_path, rename=lambda one: f"z{9_999 - int(one.name[1:])}")
     assert [c for c in changes(plain, judged) if c[2] != c[3]] == []
+
+
+def test_clocks_that_are_set_make_no_verdict_false(spark_session, tmp_path):
+    """Nor do they make the program dumb: messages alone decide hand-overs."""
+    played = [simulate(parse(random_history(SEED * 100_000 + n, stepping=True)), n) for n in range(HISTORIES)]
+    judged = judge(played, tmp_path)
+    found = []
+    for one in judged:
+        faults = contradictions_whatever_the_clocks(Truth(one.played), one.rows, one.ownerships, one.worker_of)
+        found += [f"{one.played.history.text}: {fault}" for fault in faults]
+    assert found == []
+    said = Counter(v for one in judged for v in one.verdicts().values())
+    assert said["refuted"] > HISTORIES / 10

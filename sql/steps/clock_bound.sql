@@ -1,13 +1,16 @@
 -- One row per pair of processes with direct evidence: how far the second clock can be ahead of the first.
--- Reads: clock_edge
+-- Reads: clock_edge, clock_setback, event_row
 -- Grain: from_process_id, to_process_id
+-- Where no steady offset fits all lines, a clock stepped or drifted. Then the lines are taken in order, in stretches that one offset fits, and
+-- the bound is wide enough for all of them; a stretch that nothing bounds leaves no bound. Contradictions within `clock_jitter_ms` are clocks
+-- that wander, not steps: they only widen.
 CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',
-  hi_ms           COMMENT 'Its clock is ahead of the first one''s by at most this, milliseconds',
+  hi_ms           COMMENT 'Its clock is ahead of the first one''s by at most this, milliseconds; NULL: a step left no bound',
   constraints     COMMENT 'How many pairs of lines say something about it',
   witness         COMMENT 'The two lines that say most',
-  impossible      COMMENT 'True when this bound and the one of the other direction contradict each other: a clock stepped, or a link is wrong'
+  impossible      COMMENT 'True when no steady offset fits this bound and the one of the other direction: a clock stepped, or a link is wrong'
 )
 COMMENT 'One row per pair of processes with direct evidence: how far the second clock can be ahead of the first.'
 AS
@@ -16,6 +19,57 @@ WITH bound AS (
     min_by(array(from_event_id, to_event_id), hi_ms) AS witness
   FROM clock_edge
   GROUP BY from_process_id, to_process_id
+), troubled AS (
+  SELECT DISTINCT least(a.f, a.t) AS x, greatest(a.f, a.t) AS y
+  FROM bound a
+  LEFT JOIN bound b ON b.f = a.t AND b.t = a.f
+  LEFT JOIN (SELECT DISTINCT process_id FROM clock_setback) s ON s.process_id = a.f OR s.process_id = a.t
+  WHERE a.hi_ms + b.hi_ms < 0 OR s.process_id IS NOT NULL
+), line AS (
+  SELECT p.x, p.y,
+    CASE WHEN e.from_process_id = p.x THEN e.from_event_id ELSE e.to_event_id END AS x_event,
+    CASE WHEN e.from_process_id = p.x THEN e.to_event_id ELSE e.from_event_id END AS y_event,
+    CASE WHEN e.from_process_id = p.x THEN -9000000000000000 ELSE -e.hi_ms END AS lo,
+    CASE WHEN e.from_process_id = p.x THEN e.hi_ms ELSE 9000000000000000 END AS hi
+  FROM troubled p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y AND e.to_process_id = p.x
+), placed AS (
+  SELECT l.x, l.y, l.lo, l.hi, a.stream_pos AS x_pos, b.stream_pos AS y_pos
+  FROM line l
+  JOIN event_row a ON a.event_id = l.x_event
+  JOIN event_row b ON b.event_id = l.y_event
+), setback AS (
+  SELECT process_id, array_sort(collect_list(stream_pos)) AS at FROM clock_setback GROUP BY process_id
+), folded AS (
+  SELECT p.x, p.y,
+    aggregate(
+      array_sort(collect_list(struct(
+        coalesce(size(filter(sx.at, s -> s <= p.x_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= p.y_pos)), 0) AS era, p.x_pos, p.y_pos, p.lo, p.hi))),
+      named_struct('era', -1, 'lo', -9000000000000000, 'hi', 9000000000000000, 'all_lo', 9000000000000000, 'all_hi', -9000000000000000),
+      (acc, e) -> CASE
+        WHEN e.era = acc.era AND greatest(acc.lo, e.lo) - least(acc.hi, e.hi) <= clock_jitter_ms
+          THEN named_struct('era', acc.era, 'lo', greatest(acc.lo, e.lo), 'hi', least(acc.hi, e.hi), 'all_lo', acc.all_lo, 'all_hi', acc.all_hi)
+        WHEN acc.era < 0 THEN named_struct('era', e.era, 'lo', e.lo, 'hi', e.hi, 'all_lo', acc.all_lo, 'all_hi', acc.all_hi)
+        ELSE named_struct('era', e.era, 'lo', e.lo, 'hi', e.hi,
+          'all_lo', least(acc.all_lo, CASE WHEN acc.lo > acc.hi THEN acc.hi - clock_jitter_ms ELSE acc.lo END),
+          'all_hi', greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END))
+      END,
+      acc -> named_struct(
+        'lo', least(acc.all_lo, CASE WHEN acc.lo > acc.hi THEN acc.hi - clock_jitter_ms ELSE acc.lo END),
+        'hi', greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END))
+    ) AS hull
+  FROM placed p
+  LEFT JOIN setback sx ON sx.process_id = p.x
+  LEFT JOIN setback sy ON sy.process_id = p.y
+  GROUP BY p.x, p.y
 )
-SELECT a.f, a.t, a.hi_ms, a.constraints, a.witness, coalesce(a.hi_ms + b.hi_ms < 0, false)
-FROM bound a LEFT JOIN bound b ON b.f = a.t AND b.t = a.f
+SELECT b.f, b.t,
+  CASE
+    WHEN h.x IS NULL THEN b.hi_ms
+    WHEN b.f = h.x THEN nullif(h.hull.hi, 9000000000000000)
+    ELSE nullif(-h.hull.lo, 9000000000000000)
+  END,
+  b.constraints, b.witness,
+  coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false)
+FROM bound b
+LEFT JOIN bound back ON back.f = b.t AND back.t = b.f
+LEFT JOIN folded h ON h.x = least(b.f, b.t) AND h.y = greatest(b.f, b.t)

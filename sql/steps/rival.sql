@@ -9,6 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW rival (
   lo_ms      COMMENT 'b''s clock is ahead of a''s by at least this; NULL: unknown',
   hi_ms      COMMENT 'b''s clock is ahead of a''s by at most this; NULL: unknown',
   clock_how  COMMENT 'same_process, edges, assumed, none or stepped: how the offset is known',
+  clock_witness COMMENT 'The lines that bound the offset',
   is_next    COMMENT 'True when b is the next ownership after a'
 )
 COMMENT 'One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.'
@@ -38,15 +39,16 @@ WITH ranked AS (
 )
 SELECT
   p.a_id, p.b_id,
-  CASE WHEN p.a_process = p.b_process THEN 0 WHEN s.suspects = 0 AND back.hi_ms IS NOT NULL THEN -back.hi_ms ELSE -assume_skew_ms END,
-  CASE WHEN p.a_process = p.b_process THEN 0 WHEN s.suspects = 0 AND forth.hi_ms IS NOT NULL THEN forth.hi_ms ELSE assume_skew_ms END,
+  CASE WHEN p.a_process = p.b_process THEN 0 WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms ELSE -assume_skew_ms END,
+  CASE WHEN p.a_process = p.b_process THEN 0 WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms ELSE assume_skew_ms END,
   CASE
     WHEN p.a_process = p.b_process THEN 'same_process'
-    WHEN s.suspects = 0 AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
+    WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
     WHEN assume_skew_ms IS NOT NULL THEN 'assumed'
     WHEN s.suspects > 0 THEN 'stepped'
     ELSE 'none'
   END,
+  CASE WHEN p.a_process <> p.b_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN concat(back.witness, forth.witness) END,
   p.is_next
 FROM pair p
 LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process

@@ -1,5 +1,5 @@
 -- One row per pair of rivals that surely were there together and both showed signs of life in that time.
--- Reads: overlap, holding, task_line
+-- Reads: overlap, holding, task_line, partition_work
 -- Grain: a_id, b_id
 -- Only a sign of the resource itself counts, and only before its work had ended: other lines of the process, and the lines of a client
 -- that is being closed, prove no work.
@@ -20,15 +20,18 @@ WITH side AS (
   UNION ALL
   SELECT a_id, b_id, 'b', b_id, b_from_ms, least(b_to_ms, b_work_to_ms) FROM overlap WHERE certain_ms > 0
 ), sign AS (
-  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, ts, event_id
+  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, ts AS since_ts, ts, event_id
   FROM task_line
   WHERE kind IN ('sign', 'closing')
+  UNION ALL
+  SELECT process_id, 'partition', resource, client, since_ts, ts, event_id
+  FROM partition_work
 ), seen AS (
   SELECT s.a_id, s.b_id, s.side, min(g.ts) AS first_ts, max(g.ts) AS last_ts, max_by(g.event_id, g.ts) AS sign_id
   FROM side s
   JOIN holding h ON h.ownership_id = s.ownership_id
   JOIN sign g ON g.process_id = h.process_id AND g.resource_kind = h.resource_kind AND g.resource = h.resource AND g.owner = h.owner
-    AND unix_millis(g.ts) BETWEEN s.from_ms AND s.to_ms
+    AND unix_millis(g.since_ts) >= s.from_ms AND unix_millis(g.ts) <= s.to_ms
   GROUP BY s.a_id, s.b_id, s.side
 )
 SELECT

@@ -1,0 +1,12 @@
+-- One row per process: how exact its printed times are.
+-- Reads: event_row
+-- Grain: process_id
+CREATE OR REPLACE TEMPORARY VIEW process_resolution (
+  process_id    COMMENT 'Process',
+  resolution_ms COMMENT 'A printed time may be earlier than the true one by nearly this, milliseconds'
+)
+COMMENT 'One row per process: how exact its printed times are.'
+AS
+SELECT process_id, coalesce(max(resolution_ms), 1)
+FROM event_row
+GROUP BY process_id
