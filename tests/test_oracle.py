@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verdicts on random histories, held against an oracle that knows what was true.
 
-Each example is a hundred histories in one case, so that one run judges them all. `FORENSICS_HISTORIES` sets how many, and
-`FORENSICS_SEED` where the random numbers begin, for a long hunt. A failure names the history as one line that plays it again.
+A hundred histories make one case, so that one run judges them all. The slow tests judge two thousand, and the same hundred with lines, files
+and clocks changed. `FORENSICS_SEED` sets where the random numbers begin, for a long hunt. A failure names the history as one line that
+plays it again.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from judging import damage, judge
 from oracle import Truth, contradictions, contradictions_whatever_the_clocks, unmentioned
 from simulator import simulate
 
-HISTORIES = int(os.environ.get("FORENSICS_HISTORIES", "100"))
+HISTORIES, BATCHES = 100, 20
 SEED = int(os.environ.get("FORENSICS_SEED", "1"))
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
+
+
+def histories(batch, stepping=False):
+    return [simulate(parse(random_history(SEED * 100_000 + batch * HISTORIES + n, stepping)), n) for n in range(HISTORIES)]
 
 
 @pytest.fixture(scope="module")
 def played():
-    return [simulate(parse(random_history(SEED * 100_000 + n)), n) for n in range(HISTORIES)]
+    return histories(0)
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +58,16 @@ def test_no_verdict_is_false(plain):
     assert false_of(plain) == []
 
 
-def test_overlaps_are_mentioned(plain):
-    silent = [
+def silent_of(judged):
+    return [
         f"{one.played.history.text}: {fault}"
-        for one in plain
+        for one in judged
         for fault in unmentioned(Truth(one.played), one.rows, one.worker_of, one.reference_skew_ms, 1_000)
     ]
-    assert silent == []
+
+
+def test_overlaps_are_mentioned(plain):
+    assert silent_of(plain) == []
 
 
 def test_verdicts_are_not_evaded(plain):
@@ -70,6 +78,15 @@ def test_verdicts_are_not_evaded(plain):
     assert said["proved"] + said["refuted"] > said["undecided"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(1, BATCHES))
+def test_no_verdict_of_many_more_is_false(batch, spark_session, tmp_path):
+    judged = judge(histories(batch), tmp_path)
+    assert false_of(judged) == []
+    assert silent_of(judged) == []
+
+
+@pytest.mark.slow
 def test_lost_lines_make_no_verdict_false(played, plain, tmp_path):
     rng = random.Random(SEED)
 
@@ -81,6 +98,7 @@ def test_lost_lines_make_no_verdict_false(played, plain, tmp_path):
     assert false_of(judged) == []
 
 
+@pytest.mark.slow
 def test_without_brokers_no_verdict_is_false(played, plain, tmp_path):
     judged = judge(played, tmp_path, change=lambda one, path, text: None if path.startswith("broker") else text)
     assert false_of(judged) == []
@@ -88,21 +106,23 @@ def test_without_brokers_no_verdict_is_false(played, plain, tmp_path):
     assert [c for c in changes(plain, judged) if (c[2], c[3]) in opposite] == []
 
 
+@pytest.mark.slow
 def test_a_clock_set_ahead_changes_no_verdict(played, plain, tmp_path):
     judged = judge(played, tmp_path, ahead_ms={"w1": 7_654_321.0, "w3": -60_000.0})
     assert false_of(judged) == []
     assert [c for c in changes(plain, judged) if c[2] != c[3]] == []
 
 
+@pytest.mark.slow
 def test_the_order_of_files_changes_no_verdict(played, plain, tmp_path):
     judged = judge(played, tmp_path, rename=lambda one: f"z{9_999 - int(one.name[1:])}")
     assert [c for c in changes(plain, judged) if c[2] != c[3]] == []
 
 
+@pytest.mark.slow
 def test_clocks_that_are_set_make_no_verdict_false(spark_session, tmp_path):
     """Nor do they make the program dumb: messages alone decide hand-overs."""
-    played = [simulate(parse(random_history(SEED * 100_000 + n, stepping=True)), n) for n in range(HISTORIES)]
-    judged = judge(played, tmp_path)
+    judged = judge(histories(0, stepping=True), tmp_path)
     found = []
     for one in judged:
         faults = contradictions_whatever_the_clocks(Truth(one.played), one.rows, one.ownerships, one.worker_of)
