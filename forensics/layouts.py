@@ -20,6 +20,10 @@ from forensics.timestamps import TimeFormat
 TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+#: A key and its value in an object whose quotation marks are not escaped.
+_BROKEN_PAIR = re.compile(
+    r"""\s*"(?P<key>[^"]{1,60})"\s*:\s*(?:"(?P<text>.*?)(?:"\s*(?=,\s*"[^"]{1,60}"\s*:|\}?\s*\Z)|\Z)|(?P<bare>[^",{}\[\]]+)),?""", re.DOTALL
+)
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
 _PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
@@ -180,6 +184,23 @@ def read_json(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+class BrokenJson(dict[str, Any]):
+    """What could be read of an object that is none: a layout pattern put values between quotation marks as they were, or the line was cut."""
+
+
+def read_json_as_far(text: str) -> dict[str, Any]:
+    """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains."""
+    found = read_json(text)
+    if found is not None:
+        return found
+    broken = BrokenJson()
+    at = 1
+    while match := _BROKEN_PAIR.match(text, at):
+        broken[match["key"]] = match["text"].replace('\\"', '"') if match["text"] is not None else match["bare"]
+        at = match.end()
+    return broken
 
 
 def layout_of_pattern(name: str, patterns: Sequence[str], **more: Any) -> Layout:  # noqa: ANN401

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forensics.layouts import JSON_LAYOUT, Layout, Layouts, Wrapper, read_json, strip_colours
+from forensics.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
 from forensics.timestamps import SECOND, Moment, TimeFormat, Zone
 
 #: A line that begins further than this behind its record's first byte is no part of it, and what is longer is cut.
@@ -154,7 +154,7 @@ class RecordReader:
         """What the line begins, None when it continues a record."""
         text = line.text
         if self.profile.json == "record" and looks_like_json(text):
-            return read_json(text) or {}
+            return read_json_as_far(text)
         return self.layouts.find(text, self.profile.untimed)
 
     def finish(self, start: Start, lines: list[str]) -> Record:
@@ -195,8 +195,8 @@ class RecordReader:
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a line of a file of JSON records begins one: it opens and closes an object."""
-    return text.startswith("{") and text.endswith("}")
+    """Whether a line of a file of JSON records begins one: it opens and closes an object, or opens one at its first key."""
+    return text.startswith('{"') or (text.startswith("{") and text.endswith("}"))
 
 
 def _strip(text: str | None) -> str | None:
@@ -205,6 +205,8 @@ def _strip(text: str | None) -> str | None:
 
 def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -> Record:
     keys = layouts.keys
+    if isinstance(found, BrokenJson) and len(lines) > 1:
+        found, lines = read_json_as_far("\n".join(lines)), lines[:1]
     message = keys.get("message", found)
     trace = keys.get("trace", found)
     texts = [str(message) if message is not None else lines[0], *([trace] if isinstance(trace, str) else []), *lines[1:]]

@@ -76,7 +76,7 @@ class RowBuilder:
         return self._count >= MOST_ROWS or self._bytes >= MOST_BYTES
 
     def add(self, record: Record, raw: bytes, offset: int, line: int, ts: int | None, resolution: int, collector: int | None) -> None:
-        """Adds a record if some pattern knows it, or if its logger is one that patterns are for.
+        """Adds a record if some pattern knows it, or if none does and it may be evidence all the same.
 
         Args:
             record: as read.
@@ -89,7 +89,7 @@ class RowBuilder:
         """
         logger = record.logger
         found = self.recogniser.recognise(logger, record.message, record.thread, record.context)
-        if found is None and (logger is None or not self.recogniser.is_interesting(logger)):
+        if found is None and not self.recogniser.is_worth_a_row(logger, record.level):
             return
         self._count += 1
         self._bytes += len(raw)
