@@ -133,6 +133,11 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),
     Column("note", pa.string(), "Why, where it was not read"),
+    Column(
+        "kind",
+        pa.string(),
+        "log, or what second witness it is: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties",
+    ),
 )
 
 

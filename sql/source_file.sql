@@ -4,6 +4,7 @@
 CREATE OR REPLACE TEMPORARY VIEW source_file (
   path         COMMENT 'File, below the ingested folder',
   sha256       COMMENT 'SHA-256 of the uncompressed file',
+  kind         COMMENT 'log, or which second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
   status       COMMENT 'read, unreadable, skipped or superseded',
   note         COMMENT 'Why it was not read',
   bytes        COMMENT 'Size, uncompressed',
@@ -33,6 +34,6 @@ WITH total AS (
   GROUP BY file_id
 )
 SELECT
-  f.path, f.sha256, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.unrecognised, t.records - t.events - t.unrecognised, t.unfit, l.layout, l.layouts,
+  f.path, f.sha256, coalesce(f.kind, 'log'), f.status, f.note, f.bytes, f.lines, t.records, t.events, t.unrecognised, t.records - t.events - t.unrecognised, t.unfit, l.layout, l.layouts,
   f.time_zone, f.time_zone_how, f.process_id, t.first_ts, t.last_ts
 FROM evidence_file f LEFT JOIN total t USING (file_id) LEFT JOIN layout l USING (file_id)
