@@ -29,6 +29,7 @@ DEBUG_EVIDENCE = frozenset({
     "StreamThread", "StreamsPartitionAssignor", "StreamsRebalanceListener", "TaskManager",
 })  # fmt: skip
 _KEY = 5
+_COLUMN = regex.compile(r"\[[^\[\]]{0,80}\]:?\ ")
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
 
@@ -209,6 +210,14 @@ class Recogniser:
         if index is None:
             return None
         rest, outer, context = self._prefixes.split(message)
+        found = self._matched(index, rest, outer, context)
+        if found is None and rest.startswith("["):
+            column = _COLUMN.match(rest)  # of a layout that prints it right before the message
+            found = self._matched(index, *self._prefixes.split(rest[column.end() :])) if column else None
+        return found
+
+    @staticmethod
+    def _matched(index: _Index, rest: str, outer: dict[str, Any], context: str | None) -> Recognised | None:
         line = (rest[: rest.index("\n")] if "\n" in rest else rest).rstrip()
         for plan in index.candidates(rest):
             if plan.needle in rest:

@@ -67,7 +67,7 @@ def read(paths: Sequence[Path], told: Told | None = None, range_bytes: int = RAN
                 rows = reading.events if part.table == EVENTS else reading.unrecognised
                 rows.extend(facts(r) for r in part.batch.to_pylist())
     for rows in (reading.events, reading.unrecognised):
-        rows.sort(key=lambda r: (r["process_id"], r["stream_pos"]))
+        rows.sort(key=lambda r: (r.get("process_id", ""), r["stream_pos"]))
     return reading
 
 
