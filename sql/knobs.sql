@@ -7,3 +7,7 @@ DECLARE OR REPLACE VARIABLE gap_ms BIGINT DEFAULT 300000;
 DECLARE OR REPLACE VARIABLE assume_skew_ms BIGINT DEFAULT NULL;
 -- Tasks without an owner longer than this are worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE unassigned_ms BIGINT DEFAULT 10000;
+-- A coordinator that was found and is not lost again within this counts as found, milliseconds.
+DECLARE OR REPLACE VARIABLE coordinator_settled_ms BIGINT DEFAULT 30000;
+-- A whole group without a coordinator for longer than this is critical, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_critical_ms BIGINT DEFAULT 30000;
