@@ -5,6 +5,7 @@ The modules, in reading order; each imports only from those above it:
     errors      one tree of errors: what, why, where, what to do, exit code
     resources   where the packaged TOML and SQL files are
     schema      names, types and meanings of table columns
+    witnesses   what tools, REST answers and properties files say beside the logs
     evidence    files, archives, hashes, rotation, time zones: what is read
     records     bytes to records: layouts, line edges, continuation lines
     patterns    TOML files to a checked catalogue of messages

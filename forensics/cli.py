@@ -49,6 +49,13 @@ class RowFormat(StrEnum):
     json = "json"
 
 
+class AnswerFormat(StrEnum):
+    """Forms of a short answer."""
+
+    text = "text"
+    json = "json"
+
+
 class FailOn(StrEnum):
     """Findings that make the exit code 1."""
 
@@ -292,6 +299,50 @@ def show(
     from forensics.tables import open_case
 
     text.render(shown(open_case(case), wanted, context))
+
+
+@app.command("offsets-topic", short_help="Say what dies with each broker of an internal topic; make the reassignment.")
+def offsets_topic(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What kafka-topics --describe printed.")],
+    brokers: Annotated[
+        str, typer.Option("--brokers", metavar="LIST", help="All live brokers, 1,2,3 or 1:rackA,2:rackB; by default those that the file shows.")
+    ] = "",
+    group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Say where this group lies. Repeatable.")] = None,
+    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Another internal topic.")] = "__consumer_offsets",
+    factor: Annotated[int | None, typer.Option("--replication-factor", metavar="N", help="Make a reassignment to so many replicas.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the reassignment here.")] = None,
+    kafka_version: Annotated[str, typer.Option("--kafka-version", metavar="VERSION", help="Release whose commands are printed.")] = "4.0",
+    throttle: Annotated[int, typer.Option("--throttle", metavar="BYTES", min=1024, help="Bytes a second that copying may take.")] = 10_000_000,
+    form: Annotated[AnswerFormat, typer.Option("--format", help="Form of the answer.")] = AnswerFormat.text,
+    case: Annotated[
+        Path | None, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="A case whose groups are looked up too.")
+    ] = None,
+) -> None:
+    """Say which partitions and groups die with each broker, and make the reassignment that brings the topic to more replicas."""
+    from forensics.report import offsets_topic as question
+
+    if output is not None and factor is None:
+        raise UsageError("There is no reassignment to write.", where="--output", fix="Say --replication-factor too.")
+    groups = list(group or ())
+    if topic == question.OFFSETS and (case is not None or (CASE / "case.json").is_file()):
+        from forensics.tables import open_case
+
+        groups += question.groups_of_case(open_case(case or CASE).view_path)
+    asked = question.Asked(
+        topic, question.parse_brokers(brokers) if brokers else None, groups, factor, question.parse_release(kafka_version), throttle,
+        str(output or "reassignment.json"),
+    )  # fmt: skip
+    found = question.answer(file, asked)
+    if output is not None:
+        question.write(found, output)
+    if form is AnswerFormat.json:
+        import json
+
+        typer.echo(json.dumps(question.to_json(found), indent=1))
+        return
+    from forensics.report import text
+
+    text.render(question.compose(found, written=output is not None))
 
 
 @app.command(short_help="Say what a pasted log line is, and what it proves.")

@@ -48,6 +48,14 @@ class Statistics:
             pair = int(times[i]), int(times[i + 1])
             self.gaps.append((min(pair), max(pair)))
 
+    def see_told(self, kind: str, ts: int | None) -> None:
+        """Takes note of one thing that a second witness says, and of when it was so."""
+        self.records += 1
+        self.layouts[kind] += 1
+        if ts is not None:
+            self.first = ts if self.first is None else min(self.first, ts)
+            self.last = ts if self.last is None else max(self.last, ts)
+
     def see_unfit(self, line: int, raw: bytes) -> None:
         """Takes note of a line that belongs to no record."""
         if self.unfit == 0:

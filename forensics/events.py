@@ -14,9 +14,22 @@ from forensics.pattern_files import EventPattern
 from forensics.patterns import LEAST_SECONDS, LONG_MESSAGE, MATCH_SECONDS, Catalogue, compiled, convert, match, simple_name
 from forensics.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
 from forensics.schema import Field
-from forensics.values import CONVERTERS, EXPANDING
+from forensics.values import CONVERTERS, EXPANDING, LISTS
 
+#: Levels below INFO, as log4j, java.util.logging, Python and librdkafka call them.
+DEBUG_LEVELS = frozenset({"DEBUG", "TRACE", "FINE", "FINER", "FINEST", "CONFIG", "7"})
+#: Classes whose lines below INFO tell of groups, assignments and tasks.
+DEBUG_EVIDENCE = frozenset({
+    "AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator", "WorkerGroupMember", "DistributedHerder", "IncrementalCooperativeAssignor",
+    "EagerAssignor", "AbstractMembershipManager", "ConsumerMembershipManager", "MembershipManagerImpl", "ShareMembershipManager",
+    "StreamsMembershipManager", "AbstractHeartbeatRequestManager", "ConsumerHeartbeatRequestManager", "HeartbeatRequestManager",
+    "ShareHeartbeatRequestManager", "StreamsGroupHeartbeatRequestManager", "CoordinatorRequestManager", "CommitRequestManager",
+    "GroupCoordinator", "GroupMetadataManager", "GroupMetadata", "ClassicGroup", "GenericGroup", "GroupCoordinatorShard", "CoordinatorRuntime",
+    "Worker", "WorkerTask", "WorkerSinkTask", "WorkerSourceTask", "AbstractWorkerSourceTask", "ExactlyOnceWorkerSourceTask", "WorkerConnector",
+    "StreamThread", "StreamsPartitionAssignor", "StreamsRebalanceListener", "TaskManager",
+})  # fmt: skip
 _KEY = 5
+_COLUMN = regex.compile(r"\[[^\[\]]{0,80}\]:?\ ")
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
 
@@ -86,7 +99,7 @@ class _Plan:
         names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
         kinds = [self.fields[n].type for n in names]
         # A list may be captured item by item, and bytes become several captures: those go the general way.
-        if pattern.groups == len(names) and not any(k in EXPANDING or k == "list" for k in kinds):
+        if pattern.groups == len(names) and not any(k in EXPANDING or k in LISTS for k in kinds):
             self.simple = tuple((n, CONVERTERS[k]) for n, k in zip(names, kinds, strict=True))
 
 
@@ -143,6 +156,18 @@ class Recogniser:
         """Whether some block is for this logger; without a logger every record may be an event."""
         return logger is None or self._simple_name(logger) in self.interesting_loggers
 
+    def is_worth_a_row(self, logger: str | None, level: str | None) -> bool:
+        """Whether a record that no block knows is a row of `unrecognised`: it may be evidence that is missed.
+
+        At INFO and above every record of a relevant logger is. Below, those of classes whose DEBUG lines are evidence of groups and tasks; a fetcher
+        prints ten thousand others a minute, which are only counted.
+        """
+        if logger is None or not self.is_interesting(logger):
+            return False
+        if level is None or level.strip().upper() not in DEBUG_LEVELS:
+            return True
+        return self._simple_name(logger) in DEBUG_EVIDENCE
+
     def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
         """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""
         rest, captures, context = self._prefixes.split(message)
@@ -185,6 +210,14 @@ class Recogniser:
         if index is None:
             return None
         rest, outer, context = self._prefixes.split(message)
+        found = self._matched(index, rest, outer, context)
+        if found is None and rest.startswith("["):
+            column = _COLUMN.match(rest)  # of a layout that prints it right before the message
+            found = self._matched(index, *self._prefixes.split(rest[column.end() :])) if column else None
+        return found
+
+    @staticmethod
+    def _matched(index: _Index, rest: str, outer: dict[str, Any], context: str | None) -> Recognised | None:
         line = (rest[: rest.index("\n")] if "\n" in rest else rest).rstrip()
         for plan in index.candidates(rest):
             if plan.needle in rest:
@@ -227,7 +260,21 @@ class Recogniser:
         if name is None:
             if len(self._simple) >= _MOST_CACHED:
                 self._simple.clear()
-            name = self._simple[logger] = simple_name(logger)
+            name = self._simple[logger] = self._dispatched(logger)
+        return name
+
+    def _dispatched(self, logger: str) -> str:
+        """The class by whose blocks a logger's messages are read.
+
+        Where a layout prints the class of the statement (%C), an inner class (`AbstractCoordinator$JoinGroupResponseHandler`) stands for the one
+        around it.
+        """
+        name = simple_name(logger)
+        outer = logger.rstrip("$")
+        while name not in self.interesting_loggers and "$" in outer:
+            outer = outer.rpartition("$")[0]
+            if simple_name(outer) in self.interesting_loggers:
+                return simple_name(outer)
         return name
 
 

@@ -26,6 +26,7 @@ from forensics.profiles import SAMPLE_BYTES, ends_of, profile_of
 from forensics.records import Profile
 from forensics.rotation import disjoint, host_of, read_name
 from forensics.timestamps import Moment, Zone
+from forensics.witnesses.kinds import LOG, kind_of
 
 #: The beginning of a file that its records' ids are made from, so that a log that grows keeps them.
 HEAD_BYTES = 64 * 1024
@@ -77,9 +78,10 @@ class Told:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One file, or one member of an archive. The first fourteen attributes are the columns of `evidence_file`.
+    """One file, or one member of an archive. The first fifteen attributes are the columns of `evidence_file`.
 
     Attributes:
+        kind: `log`, or the kind of second witness: such a file has no process and no zone.
         head_id: made of the first `HEAD_BYTES`; ids of records begin with it.
         encoding: see `contents.Text`.
         plain: the bytes lie on disk as they are.
@@ -107,6 +109,7 @@ class Evidence:
     ordinal: int | None = None
     status: str = READ
     note: str | None = None
+    kind: str = LOG
     head_id: builtins.bytes = b""
     start_id: str = ""
     encoding: str = "utf-8"
@@ -169,7 +172,7 @@ def find_evidence(
         evidence = [e for group in pool.map(look, found) for e in group]
     evidence = _same_content(_with_own_paths(evidence, known), known, told, again)
     gone = {e.sha256 for e in evidence if e.status == SUPERSEDED}
-    return _with_processes(evidence, told, [k for k in known if k.status == READ and k.sha256 not in gone])
+    return _with_processes(evidence, told, [k for k in known if _is_live(k) and k.sha256 not in gone])
 
 
 @dataclass(frozen=True)
@@ -294,6 +297,9 @@ def _examine(evidence: Evidence, content: Content, layouts: Layouts, step: Calla
         return replace(found, status=SKIPPED, note="empty")
     sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
     profile = profile_of(sample, layouts) if not is_binary(sample) else Profile()
+    kind = kind_of(sample, fitting=profile.fitting, lines=profile.lines) if not is_binary(sample) else None
+    if kind is not None:
+        return replace(found, kind=kind, note=note)
     if not is_log(evidence.path, sample, profile):
         return replace(found, status=SKIPPED, note=looks_like(evidence.path, sample))
     ends = ends_of(sample, tail if size > SAMPLE_BYTES else sample, layouts, profile)
@@ -405,8 +411,8 @@ def _prefix_hash(evidence: Evidence, size: int) -> str | None:
 
 def _with_processes(evidence: list[Evidence], told: Told, known: Sequence[Evidence]) -> list[Evidence]:
     """Adds process, host, zone and the order of rotated files."""
-    evidence = [_with_zone(e, told) if e.status == READ else e for e in evidence]
-    live = [e for e in evidence if e.status == READ]
+    evidence = [_with_zone(e, told) if _is_live(e) else e for e in evidence]
+    live = [e for e in evidence if _is_live(e)]
     names = _process_names(live, known)
     groups: dict[str, list[Evidence]] = {}
     for e in live:
@@ -417,11 +423,18 @@ def _with_processes(evidence: list[Evidence], told: Told, known: Sequence[Eviden
     several_roots = len({e.root for e in live}) > 1
     result = []
     for e in evidence:
-        if e.status == READ:
+        if e.status == READ and e.kind != LOG:
+            e = replace(e, host=_said(told.hosts, e.path, e.location) or host_of(e.below))
+        elif e.status == READ:
             host = _said(told.hosts, e.path, e.location) or host_of(e.below) or (Path(e.root).name if several_roots else None)
             e = replace(e, process_id=e.process_id or names[id(e)], ordinal=ordinals[id(e)], host=host)
         result.append(e)
     return result
+
+
+def _is_live(evidence: Evidence) -> bool:
+    """Whether a process wrote it: a log that is read."""
+    return evidence.status == READ and evidence.kind == LOG
 
 
 def _with_zone(evidence: Evidence, told: Told) -> Evidence:

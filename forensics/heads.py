@@ -99,7 +99,8 @@ class HeadFinder:
         found = _Found(buffer, starts, ends)
         rest = np.arange(len(starts))
         if self._json >= 0:
-            objects = (ends > starts) & (buffer.at(starts) == 0x7B) & (buffer.at(np.maximum(ends - 1, 0)) == 0x7D)
+            opened = (ends > starts + 1) & (buffer.at(starts) == 0x7B)
+            objects = opened & ((buffer.at(starts + 1) == 0x22) | (buffer.at(np.maximum(ends - 1, 0)) == 0x7D))
             found.layout[objects] = self._json
             rest = rest[~objects]
         for index in range(len(self.shapes)):

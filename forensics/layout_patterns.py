@@ -14,7 +14,7 @@ from forensics.timestamps import TimeFormat
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SEVERE", "CONFIG", "FINE", "FINER", "FINEST", "NOTICE")
 #: Characters of a logger's name. Classes are spelled out (no `\\s`, no `\\w`), for these expressions also run on bytes, in RE2.
-LOGGER = r"[^ \t()\[\]{}:,=/|\"']+"
+LOGGER = r"[^ \t()\[\]{}:,=/|\"'0-9][^ \t()\[\]{}:,=/|\"']*"
 #: One conversion: %-5.40name{option}{option}, an escaped character, or a property that Spring fills in (${PID:- }).
 _CONVERSION = re.compile(
     r"%(?P<pad>-?[0-9]*)(?:\.-?(?P<cut>[0-9]+))?(?:(?P<name>[A-Za-z]+)|(?P<group>\()|(?P<percent>%))|\\(?P<esc>.)|(?P<text>[^%\\])"

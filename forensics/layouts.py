@@ -19,7 +19,12 @@ from forensics.timestamps import TimeFormat
 #: A tail is looked for in so many last characters of a line.
 TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+#: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
+#: A key and its value in an object whose quotation marks are not escaped.
+_BROKEN_PAIR = re.compile(
+    r"""\s*"(?P<key>[^"]{1,60})"\s*:\s*(?:"(?P<text>.*?)(?:"\s*(?=,\s*"[^"]{1,60}"\s*:|\}?\s*\Z)|\Z)|(?P<bare>[^",{}\[\]]+)),?""", re.DOTALL
+)
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
 _PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
@@ -147,7 +152,7 @@ class Layouts:
         """What stands after the message at the end of a line."""
         for tail in layout.tails:
             match = self.compiled(tail + r"\Z").search(line, max(0, len(line) - TAIL_WINDOW))
-            if match:
+            if match and not (match.groupdict().get("logger") or "").startswith("__"):  # a message may end in (__consumer_offsets-7)
                 return match
         return None
 
@@ -157,6 +162,13 @@ class Layouts:
         if found is None:
             found = self._begins[layout.name] = commonprefix([_literal_prefix(t) for t in layout.tails])
         return found
+
+    def with_learned(self, learned: Sequence[Layout], *, first: bool = True) -> Layouts:
+        """The same with layouts that a file's own lines told: tried first, or only before those that say little."""
+        if not learned:
+            return self
+        at = 0 if first else next((i for i, x in enumerate(self.layouts) if x.general), len(self.layouts))
+        return Layouts((*self.layouts[:at], *learned, *self.layouts[at:]), self.wrappers, self.keys)
 
     def with_pattern(self, pattern: str) -> Layouts:
         """The same with a user's PatternLayout string tried first.
@@ -168,9 +180,14 @@ class Layouts:
         return Layouts((own, *self.layouts), self.wrappers, self.keys)
 
 
+def has_colours(lines: Sequence[str]) -> bool:
+    """Whether lines have ANSI sequences; without their escape characters only if many have."""
+    return any("\x1b[" in t for t in lines) or sum(bool(_ANSI.search(t)) for t in lines) > sum(t[:1] not in " \t" for t in lines) // 4
+
+
 def strip_colours(line: str) -> str:
     """The line without ANSI sequences."""
-    return _ANSI.sub("", line) if "\x1b" in line else line
+    return _ANSI.sub("", line) if "\x1b" in line or "m" in line else line
 
 
 def read_json(line: str) -> dict[str, Any] | None:
@@ -180,6 +197,23 @@ def read_json(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+class BrokenJson(dict[str, Any]):
+    """What could be read of an object that is none: a layout pattern put values between quotation marks as they were, or the line was cut."""
+
+
+def read_json_as_far(text: str) -> dict[str, Any]:
+    """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains."""
+    found = read_json(text)
+    if found is not None:
+        return found
+    broken = BrokenJson()
+    at = 1
+    while match := _BROKEN_PAIR.match(text, at):
+        broken[match["key"]] = match["text"].replace('\\"', '"') if match["text"] is not None else match["bare"]
+        at = match.end()
+    return broken
 
 
 def layout_of_pattern(name: str, patterns: Sequence[str], **more: Any) -> Layout:  # noqa: ANN401

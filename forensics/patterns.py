@@ -21,7 +21,7 @@ from forensics.literals import requirements
 from forensics.pattern_files import EventPattern, Example, parse_events
 from forensics.resources import parsers_dir
 from forensics.schema import Field, load_fields
-from forensics.values import CONVERTERS, EXPANDING, to_list
+from forensics.values import CONVERTERS, EXPANDING, LISTS
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -116,8 +116,8 @@ def convert(found: regex.Match[str], fields: Mapping[str, Field]) -> dict[str, A
         if kind in EXPANDING:
             captures.update(EXPANDING[kind](text))
             continue
-        if kind == "list" and len(found.captures(name)) > 1:
-            value = [item for part in found.captures(name) for item in to_list(part) or []]
+        if kind in LISTS and len(found.captures(name)) > 1:
+            value = [item for part in found.captures(name) for item in CONVERTERS[kind](part) or []]
         else:
             value = CONVERTERS[kind](text)
         if value is not None:

@@ -6,7 +6,7 @@ reads it reads on until the record ends. So the same bytes give the same rows, h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,9 +22,11 @@ from forensics.events import Recogniser
 from forensics.evidence import COUNT_BLOCK, Evidence
 from forensics.heads import HeadFinder
 from forensics.layouts import Layouts, packaged
-from forensics.records import MOST_RECORD_BYTES, Profile, RecordReader
+from forensics.records import MOST_RECORD_BYTES, Profile, RecordReader, decode
 from forensics.rows import RowBuilder, Rows, Schemas
 from forensics.timestamps import Zone
+from forensics.witnesses.kinds import LOG, READERS
+from forensics.witnesses.told import Broken, Line, Strange, Told
 from forensics.wrapped import WrappedReader
 
 Part = Rows | RangeRow
@@ -39,6 +41,7 @@ class Piece:
     Attributes:
         start, end: bytes of the text; end is None for all that follows.
         breaks: newlines before `start`.
+        kind: how it is read; what is no log is one piece.
         base: place of the file's first byte in its stream.
         text_bytes: size of the text.
     """
@@ -48,7 +51,7 @@ class Piece:
     encoding: str
     plain: bool
     path: str
-    process_id: str
+    process_id: str | None
     file_id: str
     head_id: bytes
     zone: str
@@ -59,6 +62,7 @@ class Piece:
     start: int = 0
     end: int | None = None
     breaks: int = 0
+    kind: str = LOG
 
 
 def plan(evidence: Iterable[Evidence], range_bytes: int = RANGE_BYTES) -> list[tuple[Piece, ...]]:
@@ -80,6 +84,8 @@ def plan(evidence: Iterable[Evidence], range_bytes: int = RANGE_BYTES) -> list[t
             by_archive.setdefault(e.location, []).append(piece)
         elif e.text_bytes <= range_bytes:
             small.append(piece)
+        elif e.kind != LOG:
+            loads.append((e.text_bytes, [piece]))
         else:
             loads.extend((stop.text_bytes if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(piece, e, range_bytes))
     loads.extend((sum(p.text_bytes for p in pieces), pieces) for pieces in by_archive.values())
@@ -96,8 +102,8 @@ def plan(evidence: Iterable[Evidence], range_bytes: int = RANGE_BYTES) -> list[t
 
 def _piece(e: Evidence) -> Piece:
     return Piece(
-        e.location, e.archive_member, e.encoding, e.plain, e.path, e.process_id or e.path, e.file_id or "", e.head_id, e.time_zone or "UTC",
-        e.pattern, e.profile, (e.ordinal or 0) << 40, e.text_bytes,
+        e.location, e.archive_member, e.encoding, e.plain, e.path, (e.process_id or e.path) if e.kind == LOG else None, e.file_id or "", e.head_id,
+        e.time_zone or "UTC", e.pattern, e.profile, (e.ordinal or 0) << 40, e.text_bytes, kind=e.kind,
     )  # fmt: skip
 
 
@@ -184,8 +190,8 @@ class _Task:
 
     def __init__(self, piece: Piece, recogniser: Recogniser, schemas: Schemas) -> None:
         self.piece = piece
-        self._layouts = _layouts(piece.pattern)
-        self._reader = RecordReader(self._layouts, piece.profile)
+        self._reader = RecordReader(_layouts(piece.pattern), piece.profile)
+        self._layouts = self._reader.layouts
         self._zone = Zone(piece.zone)
         self._statistics = Statistics()
         self._rows = RowBuilder(
@@ -204,7 +210,10 @@ class _Task:
             content: where to look for a fault afterwards.
         """
         end = self.piece.end
-        if self.piece.profile.plain:
+        error = ""
+        if self.piece.kind != LOG:
+            error = yield from self._tell(stream)
+        elif self.piece.profile.plain:
             columns = ColumnReader(self._layouts, self._reader, self._zone, self._rows, self._statistics)
             yield from columns.read(stream, place, end, line, self._open_before(place, behind or b""))
         else:
@@ -212,7 +221,24 @@ class _Task:
             ahead = ahead[ahead.find(b"\n") + 1 :] if len(ahead) < place else ahead
             wrapped = WrappedReader(self._reader, self._zone, self._rows, self._statistics)
             yield from wrapped.read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, end)
-        yield from self._finish(content.error if content else "")
+        yield from self._finish((content.error if content else "") or error)
+
+    def _tell(self, stream: Readable) -> Generator[Part, None, str]:
+        """Rows of a second witness; gives why it could not be read to its end, empty when it could."""
+        statistics, rows = self._statistics, self._rows
+        error = ""
+        for item in READERS[self.piece.kind](_counted(_lines(stream), statistics)):
+            match item:
+                case Told():
+                    rows.tell(item)
+                    statistics.see_told(self.piece.kind, item.ts)
+                case Strange():
+                    statistics.see_unfit(item.line, item.text.encode())
+                case Broken():
+                    error = item.reason
+            if rows.full:
+                yield from rows.take()
+        return error
 
     def fault(self, error: BaseException) -> Iterator[Part]:
         """What was read of a piece before a fault, and the fault."""
@@ -253,6 +279,28 @@ class _Joined:
             data, self.ahead = self.ahead, b""
             return data
         return self.stream.read(size)
+
+
+def _lines(stream: Readable) -> Iterator[Line]:
+    """Lines of a text; a last one without a line break too."""
+    at = number = 0
+    begun: list[bytes] = []
+    while data := stream.read(_LOOK_BACK):
+        *whole, rest = data.split(b"\n")
+        for raw in whole:
+            raw, begun = b"".join((*begun, raw)), []
+            number += 1
+            yield Line(number, at, raw + b"\n", decode(raw.rstrip(b"\r")))
+            at += len(raw) + 1
+        begun.append(rest)
+    if raw := b"".join(begun):
+        yield Line(number + 1, at, raw, decode(raw.rstrip(b"\r")))
+
+
+def _counted(lines: Iterable[Line], statistics: Statistics) -> Iterator[Line]:
+    for line in lines:
+        statistics.lines += 1
+        yield line
 
 
 @lru_cache(maxsize=64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from forensics.layouts import Layouts, Wrapper, read_json, strip_colours
-from forensics.records import Profile, RecordReader, decode
+from forensics.inference import infer
+from forensics.layouts import JSON_LAYOUT, Layouts, Wrapper, has_colours, read_json, strip_colours
+from forensics.records import Assembler, PlacedRecord, Profile, RecordReader, decode
 from forensics.timestamps import Moment
 
 #: So much of a file's beginning is looked at.
@@ -14,6 +15,10 @@ SAMPLE_BYTES = 256 * 1024
 _MOST_LINES = 2_000
 _COMMON = 0.05
 _DEPTH = 3
+_MOSTLY = 0.6
+_FEW = 0.1
+#: Layouts whose records have no logger, for their writers have none.
+_NAMELESS = frozenset({JSON_LAYOUT, "librdkafka text", "librdkafka in .NET", "elixir", "go log", "csv export"})
 _MOST_TIMES = 400
 
 
@@ -31,14 +36,74 @@ def profile_of(sample: bytes, layouts: Layouts) -> Profile:
     if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
         raw_lines.pop()
     lines = [t for t in (decode(raw) for raw in raw_lines[:_MOST_LINES]) if t.strip()]
-    colours = any("\x1b[" in t for t in lines)
+    colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]
     profile = _profile(lines, layouts, untimed=False)
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
+    profile = _with_learned(profile, lines, layouts)
     profile = replace(profile, colours=colours, lines=len(lines))
     return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
+
+
+def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
+    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
+    told = _Told.of(lines, layouts, profile)
+    if not told.unsaid:
+        return profile
+    best = profile, told.score
+    for text in (told.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers if not w.bare)):
+        learned = infer(text) if text else ()
+        if not learned:
+            continue
+        for first in (True, False):
+            more = layouts.with_learned(learned, first=first)
+            found = _profile(lines, more, untimed=not any(x.time for x in learned) and (profile.untimed or not profile.fitting))
+            found = replace(found, learned=learned, learned_first=first)
+            score = _Told.of(lines, layouts, found).score
+            if score > best[1]:
+                best = found, score
+    return best[0]
+
+
+def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:
+    """What a wrapper leaves of lines, if most have it."""
+    rests = [r for r in (_rest(text, wrapper, layouts) for text in lines) if r is not None]
+    return rests if len(rests) > _MOSTLY * len(lines) else []
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a profile makes of some lines.
+
+    Attributes:
+        score: one point for each time and level, two for each logger of a record, less one for each line that belongs to none.
+        unsaid: lines that begin a record without a logger, or belong to no record; empty when they are few.
+    """
+
+    score: int
+    unsaid: list[str]
+
+    @classmethod
+    def of(cls, lines: Sequence[str], layouts: Layouts, profile: Profile) -> _Told:
+        reader = RecordReader(layouts, profile)
+        assembler = Assembler(reader)
+        records: list[PlacedRecord] = []
+        unsaid: list[str] = []
+        for number, text in enumerate(lines):
+            done, fits = assembler.feed(number, number, text.encode("utf-8", "replace"))
+            records.extend(done)
+            if not fits:
+                unsaid.append(text)
+        records.extend(assembler.close())
+        score = -len(unsaid)
+        for placed in records:
+            r = placed.record
+            score += (r.moment is not None) + (r.level is not None) + 2 * (r.logger is not None)
+            if r.logger is None and r.layout not in _NAMELESS:
+                unsaid.append(reader.unwrap(lines[placed.line]).text)
+        return cls(score, unsaid if len(unsaid) > _FEW * (len(records) + len(unsaid)) else [])
 
 
 def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[Moment | None, Moment | None]:
@@ -52,7 +117,7 @@ def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tup
 
 def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profile:
     wrapped: dict[str, int] = {}
-    fitting = objects = holders = 0
+    fitting = objects = holders = timed = nested = 0
     for text in lines:
         names = _chain(text, layouts, untimed, _DEPTH)
         if names is None:
@@ -61,8 +126,10 @@ def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profil
         for name in set(names):
             wrapped[name] = wrapped.get(name, 0) + 1
         objects += "json record" in names
+        timed += "json text" in names
         holders += "json wrapper" in names
-    kind = "wrapper" if holders > objects else "record" if objects else ""
+        nested += "json in json" in names
+    kind = "both" if nested > max(objects, holders) else "wrapper" if holders > objects else "record" if objects or timed else ""
     enabled = tuple(w.name for w in layouts.wrappers if wrapped.get(w.name, 0) > _COMMON * fitting)
     return Profile(wrappers=enabled, json=kind, untimed=untimed, fitting=fitting)
 
@@ -81,8 +148,14 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
             and not inner[0].general
         ):
             return ["json wrapper"]
-        if message is not None and (layouts.keys.get("level", found) or layouts.keys.get("time", found)):
+        if isinstance(message, str) and message.startswith("{") and layouts.keys.get("logger", found) is None:
+            held = read_json(message)
+            if held and layouts.keys.get("message", held) is not None:
+                return ["json in json"]
+        if message is not None and (layouts.keys.get("level", found) or layouts.keys.get("logger", found)):
             return ["json record"]
+        if message is not None and layouts.keys.get("time", found):
+            return ["json text"]
     for wrapper in layouts.wrappers if depth else ():
         rest = _rest(text, wrapper, layouts)
         if rest is None:

@@ -7,7 +7,7 @@ nowhere else. Views are built once a case and kept as Parquet, so that a reader 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -178,9 +178,21 @@ def _table(name: str, paths: Sequence[str]) -> str:
     found: dict[str, None] = {}
     for path in paths:
         found |= dict.fromkeys(pyarrow.dataset.dataset(path, format="parquet").schema.names)
-    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in found)
+    missing = _missing(name, found)
+    names = [*found, *(m.rpartition("`")[0].rpartition("`")[2] for m in missing)]
+    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in names)
     union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{_quoted(path)}`" for path in paths)
-    return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {', '.join(f'`{c}`' for c in found)} FROM ({union})"
+    selected = ", ".join([*(f"`{c}`" for c in found), *missing])
+    return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {selected} FROM ({union})"
+
+
+def _missing(table: str, present: Iterable[str]) -> list[str]:
+    """Expressions for the columns that a table lacks because an earlier version wrote it: they are NULL."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    known = set(present)
+    absent = [c for c in table_columns(table) if c.name not in known]
+    return [f"CAST(NULL AS {from_arrow_type(c.type).simpleString()}) AS `{c.name}`" for c in absent]
 
 
 def _halves(view: View) -> tuple[str, str]:
@@ -232,7 +244,9 @@ def build(
     for statement in statements(knobs(told)):
         spark.sql(statement)
     for name, paths in tables.items():
-        spark.read.option("mergeSchema", len(paths) > 1).parquet(*paths).createOrReplaceTempView(name)
+        rows = spark.read.option("mergeSchema", len(paths) > 1).parquet(*paths)
+        missing = _missing(name, rows.columns)
+        (rows.selectExpr("*", *missing) if missing else rows).createOrReplaceTempView(name)
     with _settings(spark, _SMALL if small else {}):
         return _build_all(spark, target, progress or (lambda view, number, of: None), _keep_small if small else _keep)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forensics.layouts import JSON_LAYOUT, Layout, Layouts, Wrapper, read_json, strip_colours
+from forensics.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
 from forensics.timestamps import SECOND, Moment, TimeFormat, Zone
 
 #: A line that begins further than this behind its record's first byte is no part of it, and what is longer is cut.
@@ -26,9 +26,12 @@ class Profile:
     Attributes:
         wrappers: names of wrappers to take off every line.
         colours: lines carry ANSI sequences.
-        json: `record` when lines are JSON records, `wrapper` when JSON objects hold whole lines of another layout, else empty.
+        json: `record` when lines are JSON records, `wrapper` when JSON objects hold whole lines of another layout, `both` when they hold JSON records,
+            else empty.
         untimed: no line has a time, so layouts without one are tried.
         newest_first: the file is sorted backwards.
+        learned: layouts that the file's own lines told.
+        learned_first: those are tried before the described ones.
         lines: lines looked at that are not blank.
         fitting: those that begin a record.
     """
@@ -38,13 +41,15 @@ class Profile:
     json: str = ""
     untimed: bool = False
     newest_first: bool = False
+    learned: tuple[Layout, ...] = ()
+    learned_first: bool = True
     lines: int = 0
     fitting: int = 0
 
     @property
     def plain(self) -> bool:
         """Whether lines can be read as they are."""
-        return not (self.wrappers or self.colours or self.json == "wrapper")
+        return not (self.wrappers or self.colours or self.json in ("wrapper", "both"))
 
 
 @dataclass(slots=True)
@@ -96,11 +101,15 @@ class RecordReader:
     """Reads the lines of one file.
 
     Args:
-        layouts: layouts to try.
+        layouts: layouts to try, but for those that the profile adds.
         profile: of the file.
+
+    Attributes:
+        layouts: all layouts to try.
     """
 
     def __init__(self, layouts: Layouts, profile: Profile) -> None:
+        layouts = layouts.with_learned(profile.learned, first=profile.learned_first)
         self.layouts, self.profile = layouts, profile
         self._wrappers = tuple(w for w in layouts.wrappers if w.name in profile.wrappers)
 
@@ -113,7 +122,7 @@ class RecordReader:
             for _ in range(_NESTED_WRAPPERS):
                 if not any(self._take_off(found, w) for w in self._wrappers):
                     break
-        if self.profile.json == "wrapper" and found.text.startswith("{"):
+        if self.profile.json in ("wrapper", "both") and found.text.startswith("{"):
             self._open_json(found)
         return found
 
@@ -153,8 +162,8 @@ class RecordReader:
     def start(self, line: Line) -> Start | None:
         """What the line begins, None when it continues a record."""
         text = line.text
-        if self.profile.json == "record" and looks_like_json(text):
-            return read_json(text) or {}
+        if self.profile.json in ("record", "both") and looks_like_json(text):
+            return read_json_as_far(text)
         return self.layouts.find(text, self.profile.untimed)
 
     def finish(self, start: Start, lines: list[str]) -> Record:
@@ -195,8 +204,8 @@ class RecordReader:
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a line of a file of JSON records begins one: it opens and closes an object."""
-    return text.startswith("{") and text.endswith("}")
+    """Whether a line of a file of JSON records begins one: it opens and closes an object, or opens one at its first key."""
+    return text.startswith('{"') or (text.startswith("{") and text.endswith("}"))
 
 
 def _strip(text: str | None) -> str | None:
@@ -205,6 +214,8 @@ def _strip(text: str | None) -> str | None:
 
 def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -> Record:
     keys = layouts.keys
+    if isinstance(found, BrokenJson) and len(lines) > 1:
+        found, lines = read_json_as_far("\n".join(lines)), lines[:1]
     message = keys.get("message", found)
     trace = keys.get("trace", found)
     texts = [str(message) if message is not None else lines[0], *([trace] if isinstance(trace, str) else []), *lines[1:]]
@@ -238,10 +249,14 @@ def _json_time(value: object) -> Moment | None:
         seconds, nanos = value.get("epochSecond"), value.get("nanoOfSecond", 0)
         return Moment(seconds * SECOND + nanos // 1000, 0, 1) if isinstance(seconds, int) and isinstance(nanos, int) else None
     if isinstance(value, str):
-        return _ANY_TIME.read(value.strip())
+        if not value.isdigit():
+            return _ANY_TIME.read(value.strip())
+        value = int(value) if len(value) < 20 else None
+    if isinstance(value, int) and 10**14 < value < 10**17:  # microseconds, as journald has them
+        return Moment(value, 0, 1)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 10**8 < value < 10**16:
         micros = value * (1000 if value > 10**11 else SECOND)
-        return Moment(int(micros), 0, 1 if value > 10**11 or value != int(value) else 1000)
+        return Moment(int(micros), 0, 1 if value > 10**11 or isinstance(value, float) else 1000)
     return None
 
 
@@ -299,6 +314,8 @@ class Assembler:
         key = line.source
         if start is None and line.wrapped and self._reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
             start = _bare(line.text)
+        if line.text == "--" and "--" not in raw.decode("utf-8", "replace")[3:] and self._reader.profile.wrappers:
+            return [], True  # between two findings of grep with context
         if start is not None:
             done = [self._finish(key)] if key in self._open else []
             self._open[key] = _Open(start, line, offset, number, [line.text], [raw])

@@ -13,9 +13,12 @@ import pyarrow as pa
 from forensics.events import Recogniser
 from forensics.records import Record
 from forensics.schema import Field, table_schema
+from forensics.witnesses.told import Told
 
 EVENTS, UNRECOGNISED = "event_row", "unrecognised_row"
 MOST_TEXT = 2_000
+#: Category of what second witnesses say.
+SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected before they are given on.
 MOST_ROWS = 16_384
 MOST_BYTES = 16 << 20
@@ -49,18 +52,28 @@ class RowBuilder:
     Args:
         recogniser: tells what a record is.
         schemas: of the tables.
-        file_id, head_id, path, process_id: of the file.
+        file_id, head_id, path, process_id: of the file; what is no log has no process.
         base: place of the file's first byte in its stream.
         backwards: size of the text when the file is sorted newest first, else None.
     """
 
     def __init__(
-        self, recogniser: Recogniser, schemas: Schemas, *, file_id: str, head_id: bytes, path: str, process_id: str, base: int, backwards: int | None
+        self,
+        recogniser: Recogniser,
+        schemas: Schemas,
+        *,
+        file_id: str,
+        head_id: bytes,
+        path: str,
+        process_id: str | None,
+        base: int,
+        backwards: int | None,
     ) -> None:
         self.recogniser, self._schemas = recogniser, schemas
         self.file_id, self.head_id, self.path, self.process_id = file_id, head_id, path, process_id
         self._base, self._backwards = base, backwards
         self.events = self.unrecognised = 0
+        self._told_at = (-1, 0)
         self._clear()
 
     def _clear(self) -> None:
@@ -76,7 +89,7 @@ class RowBuilder:
         return self._count >= MOST_ROWS or self._bytes >= MOST_BYTES
 
     def add(self, record: Record, raw: bytes, offset: int, line: int, ts: int | None, resolution: int, collector: int | None) -> None:
-        """Adds a record if some pattern knows it, or if its logger is one that patterns are for.
+        """Adds a record if some pattern knows it, or if none does and it may be evidence all the same.
 
         Args:
             record: as read.
@@ -89,7 +102,7 @@ class RowBuilder:
         """
         logger = record.logger
         found = self.recogniser.recognise(logger, record.message, record.thread, record.context)
-        if found is None and (logger is None or not self.recogniser.is_interesting(logger)):
+        if found is None and not self.recogniser.is_worth_a_row(logger, record.level):
             return
         self._count += 1
         self._bytes += len(raw)
@@ -125,6 +138,25 @@ class RowBuilder:
                 column = captures[name] = ([], [])
             column[0].append(row)
             column[1].append(value)
+
+    def tell(self, told: Told) -> None:
+        """Adds what a second witness says. Several may stand in one line: their ids differ by their number there."""
+        number = self._told_at[1] + 1 if self._told_at[0] == told.offset else 0
+        self._told_at = told.offset, number
+        self._count += 1
+        self._bytes += len(told.raw)
+        self.events += 1
+        row = len(self._every[0])
+        raw = told.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
+        event_id = hashlib.blake2b(raw, digest_size=12, salt=self.head_id, person=told.offset.to_bytes(16, "little")).hexdigest()
+        every = (self.process_id, told.line, told.offset, self._base + told.offset, told.ts, None, None, told.message[:MOST_TEXT])
+        mine = (event_id, self.file_id, None if told.ts is None else 1, None, None, None, None, told.event, SNAPSHOT)
+        for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
+            column.append(value)
+        for name, value in told.captures.items():
+            rows, values = self._captures.setdefault(name, ([], []))
+            rows.append(row)
+            values.append(value)
 
     def take(self) -> Iterator[Rows]:
         """The rows so far; the builder is empty afterwards."""

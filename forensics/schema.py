@@ -30,6 +30,7 @@ CAPTURE_TYPES: Mapping[str, pa.DataType | None] = {
     "int": pa.int64(),
     "double": pa.float64(),
     "list": STRINGS,
+    "partitions": STRINGS,
     "map": pa.map_(pa.string(), STRINGS),
     "config": pa.map_(pa.string(), pa.string()),
     "offsets": pa.map_(pa.string(), pa.int64()),
@@ -108,9 +109,9 @@ RANGE: tuple[Column, ...] = (
     Column("records", pa.int64(), "Records that begin in the range"),
     Column("events", pa.int64(), "Records that a pattern knows"),
     Column("unrecognised", pa.int64(), "Records of relevant loggers that no pattern knows"),
-    Column("unfit", pa.int64(), "Records that no layout fits"),
-    Column("unfit_line", pa.int64(), "Line number of the first such record"),
-    Column("unfit_text", pa.string(), "Text of the first such record, at most 2,000 characters"),
+    Column("unfit", pa.int64(), "Lines that belong to no record, for no layout fits"),
+    Column("unfit_line", pa.int64(), "Line number of the first of them"),
+    Column("unfit_text", pa.string(), "Text of the first of them, at most 2,000 characters"),
     Column("layouts", pa.map_(pa.string(), pa.int64()), "Records by layout"),
     Column("first_ts", TIMESTAMP, "Earliest time in the range"),
     Column("last_ts", TIMESTAMP, "Latest time in the range"),
@@ -132,6 +133,11 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),
     Column("note", pa.string(), "Why, where it was not read"),
+    Column(
+        "kind",
+        pa.string(),
+        "log, or what second witness it is: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties",
+    ),
 )
 
 

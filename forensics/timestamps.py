@@ -106,7 +106,8 @@ def _java_format(text: str) -> str:
             parts.append(_field(letters))
         else:
             parts.append(re.escape(quoted or other))
-    return "".join(parts)
+    # since Java 20 the blank before AM and PM is a narrow one
+    return "".join(parts).replace("\\ (?P<a>", "[ \u202f](?P<a>")
 
 
 def _pieces(text: str) -> list[tuple[str, str, str]]:

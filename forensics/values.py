@@ -17,6 +17,10 @@ _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic='([^']*)',\ partition=(\d+)\)")
+_SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
+_NUMBER = regex.compile(r"\d+")
+_TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?:?\ ?\[([\d,\ ]*)\]')
+_NUMBERS_BY_TOPIC = regex.compile(rf"\{{?(?:{_TOPIC_NUMBERS.pattern}[,\ ]*+)+\}}?", regex.VERSION1)
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
 _BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
 _CONNECT_OWNED = regex.compile(r"[ {]connectorIds=(\[[^\]]*\]), taskIds=(\[[^\]]*\])")
@@ -58,6 +62,14 @@ def to_list(text: str) -> list[str] | None:
     return inner.split(", ") if inner else []
 
 
+def to_partitions(text: str) -> list[str] | None:
+    """Partitions as `topic-number`, also where a client prints `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]` or `{"topic":[0,1]}`."""
+    bare = text.removeprefix("map[").removesuffix("]") if text.startswith("map[") else text
+    if _NUMBERS_BY_TOPIC.fullmatch(bare):
+        return [f"{topic}-{n}" for topic, numbers in _TOPIC_NUMBERS.findall(bare) for n in _NUMBER.findall(numbers)]
+    return [_SLASH_PARTITION.sub(r"\1-\2", item) for item in found] if (found := to_list(text)) is not None else None
+
+
 def to_map(text: str) -> dict[str, list[str]] | None:
     """Member id to resources: `{m=Assignment(partitions=[t-0]), n=[]}`, `{m={t=[0, 1]}}`, or `memberId='m', assignment=[bytes]`."""
     if "assignment=[" in text and "memberId='" in text:
@@ -91,12 +103,15 @@ def to_address(text: str) -> str | None:
     return to_string(text.replace("', port=", ":"))
 
 
+#: Types whose value is a list of texts; it may be captured item by item.
+LISTS = ("list", "partitions")
 #: Converter by type; a type that becomes several captures is in `EXPANDING`.
 CONVERTERS: dict[str, Callable[[str], Any]] = {
     "string": to_string,
     "int": to_int,
     "double": to_double,
     "list": to_list,
+    "partitions": to_partitions,
     "map": to_map,
     "config": to_config,
     "offsets": to_offsets,

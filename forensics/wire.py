@@ -1,4 +1,4 @@
-"""Assignments as bytes: the consumer's and Connect's embedded protocols, as DEBUG lines print them (signed decimals).
+"""Assignments as bytes: the consumer's and Connect's embedded protocols, as DEBUG lines (signed decimals) and dumps of the offsets topic print them.
 
 Consumer: version, [topic, [partition]], user data. Connect V0: version, error, leader, leader URL, config offset, [connector, [task]], where
 task -1 is the connector itself; V1 and V2 add [revoked connector, [task]] and the scheduled delay.
@@ -65,12 +65,27 @@ def decode_assignment(numbers: str) -> dict[str, Any] | None:
         data = bytes(int(n) & 0xFF for n in numbers.split(",")) if numbers.strip() else b""
     except ValueError:
         return None
+    return decode_assignment_bytes(data)
+
+
+def decode_assignment_bytes(data: bytes) -> dict[str, Any] | None:
+    """As `decode_assignment`, of the bytes themselves."""
     for decode in (_connect, _consumer):
         try:
             return decode(_Reader(data))
         except (ValueError, UnicodeDecodeError):
             continue
     return None
+
+
+def decode_connect_url(data: bytes) -> str | None:
+    """The REST URL of a worker from its subscription (version, URL, config offset, ...); None when the bytes are no such thing."""
+    reader = _Reader(data)
+    try:
+        version, url = reader.number(">h"), reader.string()
+    except (ValueError, UnicodeDecodeError):
+        return None
+    return url if 0 <= version <= 2 and url and "://" in url else None
 
 
 def _consumer(reader: _Reader) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 
 
 def _columns(view: queries.View) -> list[tuple[str, str]]:
-    if view.name == "event":  # its columns are stated in the schema, once
+    if view.name in ("event", "snapshot"):  # their columns are stated in the schema, once
         return [(c.name, c.meaning) for c in schema.ENVELOPE] + [("...", "one column for each capture: see [events](events.md#captures)")]
     return [(name, comment.replace("''", "'")) for name, comment in _COLUMN.findall(view.sql)]
 

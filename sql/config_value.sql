@@ -1,20 +1,29 @@
--- One row per key of a configuration that a process printed.
--- Reads: event
+-- One row per key of a configuration that a process printed, or that a properties file, a REST answer, or a dump of Connect's config topic has.
+-- Reads: event, snapshot
 -- Grain: event_id, key
+-- What a process printed is what it ran with. What a file says is what somebody saved: it has no process and, mostly, no time.
 CREATE OR REPLACE TEMPORARY VIEW config_value (
-  process_id COMMENT 'Process',
+  process_id COMMENT 'Process that printed it; NULL where it comes from a file beside the logs',
   instance   COMMENT 'Which life of the process',
-  component  COMMENT 'Whose configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ...',
+  component  COMMENT 'Whose configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ... as printed; worker, broker, controller, connector, task, consumer, producer, client, streams, mirror_maker, zookeeper, topic of a file, by its content',
   client_id  COMMENT 'client.id within it',
   task       COMMENT 'Connect task that it belongs to',
   connector  COMMENT 'Connector that it belongs to',
   key        COMMENT 'Property',
   value      COMMENT 'Value as printed; secrets are never stored',
-  ts         COMMENT 'When it was printed, by its own clock',
-  event_id   COMMENT 'Event'
+  ts         COMMENT 'When it was printed, by its own clock; of a file''s, when it was so, where the file tells',
+  event_id   COMMENT 'Event',
+  source     COMMENT 'log, properties, connect_rest, connect_topic or topics_described',
+  topic      COMMENT 'Topic that it belongs to',
+  path       COMMENT 'File',
+  line       COMMENT 'Line'
 )
-COMMENT 'One row per key of a configuration that a process printed.'
+COMMENT 'One row per key of a configuration that a process printed, or that a file beside the logs has.'
 AS
-SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, e.config['client.id']), e.task, e.connector, kv.key, kv.value, e.ts, e.event_id
+SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, e.config['client.id']), e.task, e.connector, kv.key, kv.value, e.ts, e.event_id,
+  'log', CAST(NULL AS STRING), e.path, e.line
 FROM event e LATERAL VIEW explode(e.config) kv AS key, value
 WHERE e.event = 'config_dumped'
+UNION ALL
+SELECT NULL, NULL, coalesce(s.component, 'topic'), s.client_id, s.task, s.connector, kv.key, kv.value, s.ts, s.event_id, s.source_kind, s.topic, s.path, s.line
+FROM snapshot s LATERAL VIEW explode(s.config) kv AS key, value

@@ -2,6 +2,7 @@
 -- Reads: event_row, process_start
 -- Grain: event_id
 -- Kept: no
+-- What second witnesses say beside the logs (tools' outputs, REST answers, properties) is in the view `snapshot`.
 -- The captures' comments come with the table, from the dictionary of captures.
 CREATE OR REPLACE TEMPORARY VIEW event
 COMMENT 'One row per recognised record: who printed it, when, what it is called, and what it tells.'
@@ -11,3 +12,4 @@ SELECT
   coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
 FROM event_row r
 LEFT JOIN process_start s USING (process_id)
+WHERE r.category <> 'snapshot'

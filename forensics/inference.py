@@ -1,0 +1,385 @@
+"""Layouts that nobody described: a file's own lines tell how it prints time, level, thread and logger around its messages.
+
+A line is taken apart into *cells* (time, level, logger, something in brackets, a number, a word) and what separates them. Lines of one layout
+give the same cells, so that the commonest ones are the layout. Only what the described layouts do not explain comes here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forensics.layout_patterns import LEVELS, LOGGER
+from forensics.layouts import TAIL_WINDOW, Layout
+from forensics.timestamps import TimeFormat
+
+_MOST_CELLS = 14
+_MOST_WORDS = 2
+_LONGEST_HEAD = 400
+_COMMON = 0.05
+_MOST_LAYOUTS = 4
+_COLUMN = 0.9
+_HAVING = 0.1
+
+_LEVEL = "|".join(
+    sorted(
+        {w for level in (*LEVELS, "NOTE", "ERR", "CRIT", "EMERG", "ALERT") for w in (level, level.lower(), level.capitalize())},
+        key=lambda w: (-len(w), w),
+    )
+)
+_PACKAGES = r"(?:org|kafka|io|com|net|state|aiokafka|logstash)\.[A-Za-z0-9_.$-]*[A-Za-z0-9_$]"
+_CLASS = rf"(?:[.A-Za-z_$][A-Za-z0-9_$.-]*\.[A-Z][A-Za-z0-9_$]*|{_PACKAGES})"
+_SIMPLE = r"[A-Z][A-Za-z0-9_$]*[a-z][A-Za-z0-9_$]*"
+_ZONE = r" ?(?:Z|UTC|GMT|CES?T|[ECMP][SD]T|[+-][0-9]{2}:?[0-9]{2})"
+_CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
+#: Looks of a time, and letters of its date and clock.
+_TIMES: tuple[tuple[str, str], ...] = (
+    (r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]" + _CLOCK, "ANY"),
+    (r"[0-9]{4}\.[0-9]{2}\.[0-9]{2} " + _CLOCK, "yyyy.MM.dd HH:mm:ss"),
+    (r"[0-9]{8} " + _CLOCK, "yyyyMMdd HH:mm:ss"),
+    (r"[0-9]{8}T" + _CLOCK, "yyyyMMdd'T'HH:mm:ss"),
+    (r"[0-9]{8}-" + _CLOCK, "yyyyMMdd-HH:mm:ss"),
+    (r"[0-9]{2}/[0-9]{2}/[0-9]{4} " + _CLOCK, "dd/MM/yyyy HH:mm:ss"),
+    (r"[0-9]{2}-[0-9]{2}-[0-9]{4} " + _CLOCK, "dd-MM-yyyy HH:mm:ss"),
+    (r"[0-9]{2}\.[0-9]{2}\.[0-9]{4} " + _CLOCK, "dd.MM.yyyy HH:mm:ss"),
+    (r"[0-9]{2}/[0-9]{2}/[0-9]{2} " + _CLOCK, "yy/MM/dd HH:mm:ss"),
+    (r"[0-9]{2}-[A-Z][a-z]{2}-[0-9]{4} " + _CLOCK, "dd-MMM-yyyy HH:mm:ss"),
+    (r"[0-9]{2} [A-Z][a-z]{2} [0-9]{4} " + _CLOCK, "dd MMM yyyy HH:mm:ss"),
+    (r"[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:" + _CLOCK, "dd/MMM/yyyy:HH:mm:ss"),
+    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} @ " + _CLOCK, "MMM d, yyyy @ HH:mm:ss"),
+    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2} [AP]M", "MMM d, yyyy h:mm:ss a"),
+    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} " + _CLOCK, "MMM d, yyyy HH:mm:ss"),
+    (r"1[0-9]{12}", "epoch"),
+    (r"1[0-9]{9}\.[0-9]{3,6}", "epoch"),
+    (_CLOCK, "HH:mm:ss"),
+)
+_TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))
+_FRACTION = re.compile(r"([.,])([0-9]{1,9})(?=\D*$|[+-][0-9:]+$| ?[A-Z]+$)")
+_OPENING = {"[": "]", "(": ")", "{": "}", "<": ">", '"': '"', "'": "'"}
+_AFTER = r"(?=[ \t|;,:=\])}>\"'-]|$)"
+_SEPARATOR = re.compile(r"[ \t]*(?:(?:-{1,4}|\|{1,2}|[;,:>~•·»*]|::|->|=>)(?=[ \t\[({<\"|;A-Za-z0-9]|$)[ \t]*)*")
+_KEY = re.compile(r"[@A-Za-z_.]{1,30}=\"?")
+_MESSAGE_KEY = re.compile(r"(?:msg|message|text)=\"?$")
+_LEVEL_CELL = re.compile(rf"(?:{_LEVEL}){_AFTER}")
+_CLASS_CELL = re.compile(rf"(?P<logger>{_CLASS}?)(?P<method>[. ][a-z<][A-Za-z0-9_$<>]*)?(?::(?P<line>[0-9]+|\?))?{_AFTER}")
+_SIMPLE_CELL = re.compile(
+    rf"{_SIMPLE}(?:(?P<method>\.[a-z<][A-Za-z0-9_$<>]*)?(?::(?P<line>[0-9]+)){_AFTER}|(?=:[ \t]|[ \t]*(?:-|\||;|\]|\)|>)[ \t]|[ \t]+:[ \t]|[;|\]\t]))"
+)
+_PLACE_CELL = re.compile(r"[A-Za-z0-9_$]+\.(?:java|scala|kt):([0-9]+|\?)")
+_NUMBER_CELL = re.compile(rf"[0-9]+{_AFTER}")
+_PIPED = re.compile(r"[^|]{1,120} \| ")
+_WORD_CELL = re.compile(r"[^ \t|;,\[\](){}<>\"=]+(?=[ \t|;,]|$)")
+_NO_LOGGER = re.compile(r"^(?:\s|Caused by|\.\.\. [0-9]+ |at [a-z])|^[A-Za-z0-9_.$]+(?:Exception|Error)\b")
+#: Ways to print a logger behind the message; the thread may follow.
+_TAILS = tuple(
+    rf"{begin}(?P<logger>{_CLASS})(?::(?P<line>[0-9]+|\?))?{end}{thread}"
+    for begin, end in ((r" +\(", r"\)"), (r" +\[", r"\]"), (r" +\{", r"\}"), (r" +<", ">"), (r" +- ", ""), (r" +\| *", ""), (r"\t", ""), (r" +@ ?", ""))
+    for thread in ("", r" +\[(?P<thread>[^\[\]]+)\]", r" +\((?P<thread>[^()]+)\)")
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Guess:
+    """How one line may be laid out.
+
+    Attributes:
+        head: regular expression up to the message, or up to where it would begin without the last cell.
+        format: of its time, empty without one.
+        cells: what it is made of: T time, P level, C logger, B brackets, N number, W word.
+        shorter: the guess without its last brackets: they may belong to the message.
+    """
+
+    head: str
+    format: str
+    cells: str
+    shorter: Guess | None = None
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """What it tells: time, logger, level."""
+        return "T" in self.cells, "C" in self.cells, "P" in self.cells
+
+
+def infer(lines: Sequence[str], *, names: bool = True) -> tuple[Layout, ...]:
+    """Layouts of some lines, the commonest first; none when the lines have nothing in common.
+
+    Args:
+        lines: without wrappers and colours; continuation lines may be among them.
+        names: whether a class without a package may be a logger.
+    """
+    guesses = [g for g in (guess(line, names=names) for line in lines if not _NO_LOGGER.match(line)) if g is not None]
+    if not guesses:
+        return ()
+    for what in (0, 2):  # where lines begin with a time, or else with a level, those without one continue records
+        having = [g for g in guesses if g.rank[what]]
+        if len(having) > _HAVING * len(guesses):
+            guesses = having
+            break
+    layouts: list[Layout] = []
+    counted: Counter[Guess] = Counter()
+    plain = Counter(guesses)
+    for g, n in plain.items():
+        counted[_settled(g, plain)] += n
+    # of two that are about as common the one that tells more
+    for top in sorted(counted, key=lambda g: (counted[g] * (2 if "C" in g.cells else 1), g.rank), reverse=True)[:_MOST_LAYOUTS]:
+        if counted[top] >= max(1, _COMMON * len(guesses)):
+            layouts.append(_layout(top, lines, len(layouts)))
+    return tuple(layouts)
+
+
+def _settled(found: Guess, counted: Counter[Guess]) -> Guess:
+    """The guess, without brackets at its end that only some lines have."""
+    while found.shorter is not None:
+        begin = found.shorter.head
+        alike = sum(n for g, n in counted.items() if g.head.startswith(begin))
+        with_brackets = sum(n for g, n in counted.items() if g.head.startswith(found.head))
+        if with_brackets >= _COLUMN * alike:
+            break
+        found = found.shorter
+    return found
+
+
+def _layout(found: Guess, lines: Sequence[str], number: int) -> Layout:
+    head = re.compile(found.head)
+    mine = [line for line in lines if head.match(line)]
+    tails: list[str] = []
+    if "C" not in found.cells:
+        counted = Counter(tail for line in lines for tail in _TAILS if re.search(tail + r"\Z", line[-TAIL_WINDOW:]))
+        tails = [tail for tail, n in counted.most_common(3) if n >= max(1, 0.2 * len(mine))]
+        tails.sort(key=len, reverse=True)
+    if found.head.endswith('="'):
+        tails.append('"')
+    name = "found in the file" if not number else f"found in the file, {number + 1}"
+    time = TimeFormat(_month_first(found, mine)) if found.format else None
+    return Layout(name, found.head, tuple(tails), time, untimed=time is None)
+
+
+def _month_first(found: Guess, lines: Sequence[str]) -> str:
+    """The format with month and day as the numbers tell: no month is above twelve."""
+    if not found.format.startswith(("dd/MM/", "dd-MM-", "yy/MM/dd")):
+        return found.format
+    head = re.compile(found.head)
+    numbers = [re.findall("[0-9]+", m["ts"])[:3] for line in lines if (m := head.match(line))]
+    if found.format.startswith("yy/"):
+        days = {n[2] for n in numbers}
+        if any(int(n[1]) > 12 for n in numbers) or any(int(n[0]) < 15 for n in numbers) and len({n[0] for n in numbers}) > len(days):
+            return found.format.replace("yy/MM/dd", "MM/dd/yy")
+        return found.format
+    month_first = any(int(n[1]) > 12 for n in numbers)
+    return found.format.replace("dd", "@").replace("MM", "dd", 1).replace("@", "MM", 1) if month_first else found.format
+
+
+def guess(line: str, *, names: bool = True) -> Guess | None:
+    """How a line may be laid out; None when it has neither time nor level nor logger in front."""
+    return _Cells(line[:_LONGEST_HEAD], names).read()
+
+
+class _Cells:
+    """Reads the cells of one line."""
+
+    def __init__(self, line: str, names: bool) -> None:
+        self._line, self._names = line, names
+        self._parts: list[str] = []
+        self._cells: list[str] = []
+        self._groups: set[str] = set()
+        self._format = ""
+
+    def read(self) -> Guess | None:
+        at = 0
+        words = 0
+        ends: list[int] = []  # number of parts behind each cell
+        while at < len(self._line) and len(self._cells) < _MOST_CELLS:
+            key = _KEY.match(self._line, at)
+            if key:
+                self._parts.append(re.escape(key[0]))
+                at = key.end()
+                if _MESSAGE_KEY.search(key[0]):
+                    break
+            after = self._cell(at, quoted=bool(key) and key is not None and key[0].endswith('"'))
+            if after is None:
+                if key:
+                    return None
+                break
+            at = after
+            words = words + 1 if self._cells[-1] == "W" else 0
+            ends.append(len(self._parts))
+            if words > _MOST_WORDS:
+                break
+            separator = _SEPARATOR.match(self._line, at)
+            assert separator is not None
+            if not separator[0] and not self._line.startswith(("[", "("), at):
+                break
+            if self._cells[-1] == "C" and separator[0].strip() == "" and at < len(self._line) and self._line[at : at + 1] not in ("\t", "[", "("):
+                following = self._line[separator.end() : separator.end() + 1]
+                if following not in "[(<|" and not self._bracketed_last():
+                    at = separator.end()
+                    self._parts.append(_blanks(separator[0]))
+                    ends[-1] = len(self._parts)
+                    break
+            self._parts.append(_blanks(separator[0]))
+            ends[-1] = len(self._parts)
+            at = separator.end()
+        return self._cut(ends)
+
+    def _bracketed_last(self) -> bool:
+        return self._parts[-1].endswith(("]", ")", ">"))
+
+    def _cut(self, ends: list[int]) -> Guess | None:
+        """The guess without cells of the message: it ends with the last cell that a layout has, or with brackets behind that."""
+        strong = max((i for i, c in enumerate(self._cells) if c in "TPC"), default=-1)
+        if strong < 0:
+            return None
+        last = strong
+        while last + 1 < len(self._cells) and self._cells[last + 1] in "BL":
+            last += 1
+        found: Guess | None = None
+        for i in range(strong, last + 1):
+            found = Guess("".join(self._parts[: ends[i]]), self._format, "".join(self._cells[: i + 1]), found if self._cells[i] == "B" else None)
+        keyed = len(self._parts) > ends[-1] and self._parts[-1].endswith(('="', "="))
+        if keyed and found is not None:
+            return Guess("".join(self._parts), self._format, "".join(self._cells))
+        return found
+
+    def _cell(self, at: int, *, quoted: bool) -> int | None:
+        """Adds the cell that stands at a place; where it ends, or None."""
+        line = self._line
+        opening = line[at]
+        if opening in _OPENING and not quoted:
+            return self._bracket(at, opening, _OPENING[opening])
+        inner = self._field(at, line[at:], at)
+        if inner is not None:
+            return self._closed(inner) if quoted else inner
+        if quoted:
+            end = line.find('"', at)
+            if end < 0:
+                return None
+            self._add("W", '[^"]*"')
+            return end + 1
+        number = _NUMBER_CELL.match(line, at) if "C" not in self._cells else None
+        if number:
+            self._add("N", "[0-9]+")
+            return number.end()
+        if "C" in self._cells:
+            column = _PIPED.match(line, at) if self._parts[-1].endswith(r"\| ") else None
+            if column:
+                self._add("B", r"[^|]* \| ")
+                return column.end()
+        word = _WORD_CELL.match(line, at)
+        if word and "C" not in self._cells:
+            self._add("W", r"[^ \t|;,]+")
+            return word.end()
+        return None
+
+    def _closed(self, at: int) -> int | None:
+        if not self._line.startswith('"', at):
+            return None
+        self._parts.append('"')
+        return at + 1
+
+    def _bracket(self, at: int, opening: str, closing: str) -> int | None:
+        line = self._line
+        inside = at + 1 + len(line[at + 1 :]) - len(line[at + 1 :].lstrip(" "))
+        begin = re.escape(opening) + " *"
+        before = len(self._parts)
+        self._parts.append(begin)
+        after = self._field(inside, line[inside:], at) if line[inside : inside + 1] != closing else None
+        if after is not None:
+            close = re.match(rf" *{re.escape(closing)}", line[after:])
+            if close:
+                self._parts.append(" *" + re.escape(closing))
+                return after + close.end()
+            if self._cells[-1] in "TP":  # [TIME LEVEL] or [TIME][LEVEL: the bracket closes behind a later cell
+                return after
+            self._undo(before)
+            self._parts.append(begin)
+        del self._parts[before:]
+        end = line.find(closing, at + 1)
+        if end < 0 or opening in "\"'" or _is_context(line[at : end + 1]):
+            return None
+        place = _PLACE_CELL.fullmatch(line[at + 1 : end])
+        if place and "line" not in self._groups:
+            self._groups.add("line")
+            self._add("L", rf"{re.escape(opening)}[A-Za-z0-9_$]+\.(?:java|scala|kt):(?P<line>[0-9]+|\?){re.escape(closing)}")
+        elif "thread" not in self._groups and re.search("[A-Za-z]", line[at + 1 : end]):
+            self._groups.add("thread")
+            self._add("B", rf"{re.escape(opening)}(?P<thread>[^{re.escape(closing)}]*){re.escape(closing)}")
+        else:
+            self._add("B", rf"{re.escape(opening)}[^{re.escape(closing)}]*{re.escape(closing)}")
+        return end + 1
+
+    def _undo(self, parts: int) -> None:
+        kind = self._cells.pop()
+        if kind == "C":
+            self._groups -= {"logger", "line"}
+        del self._parts[parts:]
+
+    def _field(self, at: int, rest: str, begun: int) -> int | None:
+        """Adds a time, level or logger; where it ends, or None."""
+        line = self._line
+        time = _TIME.match(line, at) if "T" not in self._cells else None
+        if time and time.lastindex:
+            self._format = _concrete(_TIMES[time.lastindex - 1][1], time[0])
+            self._add("T", f"(?P<ts>{TimeFormat(self._format).pattern})")
+            return time.end()
+        level = _LEVEL_CELL.match(line, at) if "P" not in self._cells else None
+        if level:
+            self._add("P", f"(?P<level>{_LEVEL})")
+            return level.end()
+        if "C" in self._cells:
+            return None
+        named = _CLASS_CELL.match(line, at)
+        if named and not named["logger"].endswith(("Exception", "Error")):
+            return self._logger(named)
+        if self._names and self._cells and (simple := _SIMPLE_CELL.match(line, at)):
+            return self._logger(simple)
+        return None
+
+    def _logger(self, found: re.Match[str]) -> int:
+        text = f"(?P<logger>{LOGGER})"
+        if found["method"]:
+            text = f"(?P<logger>{LOGGER}?)[. ][a-z<][A-Za-z0-9_$<>]*"
+        self._groups.add("logger")
+        if found["line"] and "line" not in self._groups:
+            self._groups.add("line")
+            text += r":(?P<line>[0-9]+|\?)"
+        self._add("C", text)
+        return found.end()
+
+    def _add(self, kind: str, part: str) -> None:
+        self._cells.append(kind)
+        self._parts.append(part)
+
+
+def _is_context(text: str) -> bool:
+    """Whether brackets are a message's own prefix (`[Consumer clientId=...]`, `[b|task-1]`), not a column of the layout."""
+    return bool(
+        re.match(
+            r"\[[A-Z][A-Za-z]+ [A-Za-z]*[iI]d=|\[[^|\[\]]+\|(?:task-|worker|validate)|\[(?:GroupCoordinator|GroupMetadataManager|KafkaApi)", text
+        )
+    )
+
+
+def _concrete(text: str, found: str) -> str:
+    """The format with as many fraction digits, and such a zone, as a time has."""
+    if text in ("ANY", "epoch"):
+        return text
+    fraction = _FRACTION.search(found)
+    if fraction:
+        text += ("'" + fraction[1] + "'") + "S" * len(fraction[2])
+    zone = re.search(rf"({_ZONE})$", found)
+    if zone and not found.endswith(("AM", "PM")):
+        text += (" " if zone[1].startswith(" ") else "") + "z"
+    return text
+
+
+def _blanks(separator: str) -> str:
+    """What separates two cells: columns are padded, so that blanks may be more or fewer; exactly one stands before the message."""
+    if not separator.strip(" \t"):
+        return r"\t" if separator == "\t" else " +" if separator else ""
+    body = separator.rstrip(" \t")
+    end = separator[len(body) :]
+    begin = body[: len(body) - len(body.lstrip(" \t"))]
+    inner = re.sub(r"(?:\\ )+", " +", re.escape(body.strip(" \t")))
+    return (r" *" if begin.strip("\t") or not begin else r"\t") + inner + (" " if end == " " else r"[ \t]*" if end else "")

@@ -1,0 +1,125 @@
+"""JSON with the place of every object, also when the text ends in the middle."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from json import decoder, scanner
+from typing import Any
+
+_CLOSING = {"{": "}", "[": "]"}
+
+
+class Placed(dict[str, Any]):
+    """An object, and where in the text it begins."""
+
+    at: int = 0
+
+
+class _Decoder(json.JSONDecoder):
+    """A decoder whose objects are `Placed`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parse_object = self._placed
+        self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]  # the scanner in C does not ask parse_object
+
+    @staticmethod
+    def _placed(s_and_end: tuple[str, int], *args: Any) -> tuple[Placed, int]:  # noqa: ANN401  (as json hands them over)
+        found, end = decoder.JSONObject(s_and_end, *args)  # type: ignore[attr-defined]
+        placed = Placed(found)
+        placed.at = s_and_end[1] - 1
+        return placed, end
+
+
+class Documents:
+    """The JSON values of a text, one behind the other, with other lines between them.
+
+    Args:
+        text: all of it.
+
+    Attributes:
+        broken: why the last value is not whole; empty when it is.
+        between: lines outside of the values: where each begins, and its text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._breaks = [i for i, c in enumerate(text) if c == "\n"]
+        self.broken = ""
+        self.between: list[tuple[int, str]] = []
+
+    def line_of(self, at: int) -> int:
+        """Number of lines before a place."""
+        return bisect_right(self._breaks, at - 1)
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        """Each value and where it begins; the last may be what could be saved of it."""
+        at, size, decode = 0, len(self._text), _Decoder()
+        while at < size:
+            if self._text[at].isspace():
+                at += 1
+            elif self._text[at] in "{[":
+                try:
+                    value, end = decode.raw_decode(self._text, at)
+                except (ValueError, RecursionError):
+                    cut = _closed(self._text[at:])
+                    self.broken = f"the JSON that begins in line {self.line_of(at) + 1} is not whole"
+                    try:
+                        value = decode.raw_decode(cut)[0] if cut else None
+                    except (ValueError, RecursionError):
+                        value = None
+                    if value is not None:
+                        yield at, _moved(value, at)
+                    return
+                yield at, value
+                at = end
+            else:
+                end = self._text.find("\n", at)
+                end = size if end < 0 else end
+                self.between.append((at, self._text[at:end]))
+                at = end
+
+
+def _closed(text: str) -> str:
+    """The beginning of a JSON text up to its last whole value, with what is open closed."""
+    stack: list[str] = []
+    best: tuple[int, tuple[str, ...]] | None = None
+    in_string = escaped = False
+    for i, c in enumerate(text):
+        if in_string:
+            if escaped:
+                escaped = False
+            elif c == "\\":
+                escaped = True
+            elif c == '"':
+                in_string = False
+            continue
+        if c == '"':
+            in_string = True
+        elif c in "{[":
+            stack.append(c)
+        elif c in "}]":
+            if not stack or _CLOSING[stack[-1]] != c:
+                break
+            stack.pop()
+            best = (i + 1, tuple(stack))
+        elif c == ",":
+            best = (i, tuple(stack))
+    if best is None:
+        return ""
+    end, still = best
+    return text[:end] + "".join(_CLOSING[c] for c in reversed(still))
+
+
+def _moved(value: Any, by: int) -> Any:  # noqa: ANN401  (what JSON gives)
+    """The value, its objects' places moved."""
+    if isinstance(value, Placed):
+        value.at += by
+        for inner in value.values():
+            _moved(inner, by)
+    elif isinstance(value, list):
+        for inner in value:
+            _moved(inner, by)
+    return value

@@ -1,0 +1,106 @@
+"""What readers of second witnesses take and give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+#: A document (JSON, properties) has to be read whole; larger ones are not.
+MOST_DOCUMENT_BYTES = 64 << 20
+_ISO = re.compile(r"(?:date: *)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)", re.IGNORECASE)
+_UNIX_DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) (?:UTC|GMT) (\d{4})")
+_HTTP_DATE = re.compile(r"(?:< )?date: *([A-Z][a-z]{2}, .* GMT)", re.IGNORECASE)
+
+
+class Line(NamedTuple):
+    """One line of a file: its number from 1, where it begins, its bytes with the line break, and its text without."""
+
+    number: int
+    offset: int
+    raw: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One thing that a witness says; becomes a row of `event_row`.
+
+    Attributes:
+        line: number of the line where it stands.
+        offset: place of its first byte.
+        raw: its bytes, from which its id is made; never stored.
+        event: what it is called.
+        message: in words, without secrets.
+        captures: by name, as in `fields.toml`.
+        ts: when it was so, microseconds UTC; None where the witness does not say.
+    """
+
+    line: int
+    offset: int
+    raw: bytes
+    event: str
+    message: str
+    captures: Mapping[str, Any] = field(default_factory=dict)
+    ts: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strange:
+    """A line that the format does not have; `text` is what of it may be stored."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Why the content could not be read to its end."""
+
+    reason: str
+
+
+Item = Told | Strange | Broken
+Reader = Callable[[Iterable[Line]], Iterator[Item]]
+
+
+def told(line: Line, event: str, captures: Mapping[str, Any], ts: int | None = None, message: str | None = None) -> Told:
+    """What a whole line says; captures that are None are left out."""
+    kept = {k: v for k, v in captures.items() if v is not None and v != {}}
+    return Told(line.number, line.offset, line.raw, event, line.text.strip() if message is None else message, kept, ts)
+
+
+def moment_of(text: str) -> int | None:
+    """Microseconds UTC of a line that is nothing but a time: an ISO time with its zone, what `date` prints in UTC, or a `Date:` header."""
+    line = text.strip()
+    if not 20 <= len(line) <= 60:
+        return None
+    try:
+        if m := _ISO.fullmatch(line):
+            zone = "+00:00" if m[2].upper() in ("Z", "UTC") else m[2]
+            moment = datetime.fromisoformat(m[1].replace(",", ".").replace(" ", "T") + zone)
+        elif m := _UNIX_DATE.fullmatch(line):
+            moment = datetime.strptime(f"{m[1]} {m[2]} {m[3]} {m[4]} +0000", "%b %d %H:%M:%S %Y %z")
+        elif m := _HTTP_DATE.fullmatch(line):
+            moment = parsedate_to_datetime(m[1])
+        else:
+            return None
+    except ValueError:
+        return None
+    return round(moment.astimezone(UTC).timestamp() * 1_000_000)
+
+
+def document(lines: Iterable[Line]) -> tuple[str, Line | None, bool]:
+    """All text, the first line, and whether it was cut at `MOST_DOCUMENT_BYTES`."""
+    parts: list[str] = []
+    first, size = None, 0
+    for line in lines:
+        first = first or line
+        size += len(line.raw)
+        if size > MOST_DOCUMENT_BYTES:
+            return "".join(parts), first, True
+        parts.append(line.text + "\n")
+    return "".join(parts), first, False

@@ -1,0 +1,33 @@
+-- One row per stretch of time in which a broker was surely or perhaps not there, as its own log tells.
+-- Reads: process_life, cluster_broker, fact_line, process, clock_offset
+-- Grain: process_id, from_ts
+-- A log that just ends proves no death (`silent`); one that goes on with a new start, or that says it stops, does.
+CREATE OR REPLACE TEMPORARY VIEW broker_absence (
+  process_id    COMMENT 'Broker''s process',
+  kafka_cluster COMMENT 'Kafka cluster id',
+  broker_id     COMMENT 'Broker id',
+  how           COMMENT 'stopped (it said so), died (a new start follows without such a line), silent (its log ends)',
+  from_ts       COMMENT 'Last line before, by its own clock',
+  to_ts         COMMENT 'It was there again, by its own clock; NULL: not in its log',
+  from_lo       COMMENT 'Gone at the earliest then (reference clock)',
+  to_hi         COMMENT 'Back at the latest then',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  event_id      COMMENT 'Event that tells: the stop, or the next start'
+)
+COMMENT 'One row per stretch of time in which a broker was surely or perhaps not there.'
+AS
+WITH stop AS (
+  SELECT process_id, instance, min(ts) AS ts, min_by(event_id, ts) AS event_id FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id, instance
+), life AS (
+  SELECT l.process_id, p.kafka_cluster, n.broker_id,
+    CASE WHEN s.ts IS NOT NULL THEN 'stopped' WHEN l.next_start_ts IS NOT NULL THEN 'died' ELSE 'silent' END AS how,
+    coalesce(s.ts, l.last_ts) AS from_ts, l.next_start_ts AS to_ts, coalesce(s.event_id, l.next_start_id) AS event_id
+  FROM process_life l
+  JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'
+  LEFT JOIN cluster_broker n ON n.process_id = l.process_id
+  LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
+)
+SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ts, l.to_ts,
+  timestamp_millis(unix_millis(l.from_ts) - o.hi_ms), timestamp_millis(unix_millis(l.to_ts) - o.lo_ms), o.reference_process_id, l.event_id
+FROM life l
+JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

@@ -1,0 +1,25 @@
+-- One row per broker of a Kafka cluster that any log of the case names.
+-- Reads: setting, process_cluster, fact_line, offsets_replica, client_event
+-- Grain: kafka_cluster, broker_id
+CREATE OR REPLACE TEMPORARY VIEW cluster_broker (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  broker_id     COMMENT 'Broker id',
+  process_id    COMMENT 'Its process; NULL when its log is not here'
+)
+COMMENT 'One row per broker of a Kafka cluster that any log of the case names.'
+AS
+WITH named AS (
+  SELECT c.kafka_cluster, CAST(s.value AS BIGINT) AS broker_id, s.process_id
+  FROM setting s JOIN process_cluster c USING (process_id)
+  LEFT JOIN setting r ON r.process_id = s.process_id AND r.component = 'KafkaConfig' AND r.key = 'process.roles'
+  WHERE s.component = 'KafkaConfig' AND s.key IN ('broker.id', 'node.id') AND s.value RLIKE '^[0-9]+$'
+    -- With KRaft a process may be a controller only.
+    AND (coalesce(r.value, '') IN ('', '[]') OR r.value LIKE '%broker%')
+  UNION ALL
+  SELECT kafka_cluster, broker_id, process_id FROM fact_line WHERE event IN ('coordinator_elected', 'broker_registered') AND broker_id >= 0
+  UNION ALL
+  SELECT kafka_cluster, CAST(r AS BIGINT), NULL FROM offsets_replica LATERAL VIEW explode(replicas) x AS r WHERE r RLIKE '^[0-9]+$'
+  UNION ALL
+  SELECT kafka_cluster, 2147483647 - coordinator_node, NULL FROM client_event WHERE coordinator_node BETWEEN 2000000000 AND 2147483647
+)
+SELECT kafka_cluster, broker_id, max(process_id) FROM named WHERE broker_id IS NOT NULL GROUP BY kafka_cluster, broker_id

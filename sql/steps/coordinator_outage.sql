@@ -1,0 +1,161 @@
+-- One row per time in which one member had no coordinator that answered it, with what that did to it.
+-- Reads: client_event, fact_line, process_life, clock_offset
+-- Grain: process_id, group_id, client, lost_ts
+-- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
+-- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
+CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  process_id    COMMENT 'Process of the member',
+  instance      COMMENT 'Which life of the process',
+  client        COMMENT 'Client inside the process',
+  client_id     COMMENT 'client.id',
+  is_worker     COMMENT 'True for a Connect worker',
+  task          COMMENT 'Connect task whose consumer this is',
+  never         COMMENT 'True when it never found a coordinator in this life',
+  was_member    COMMENT 'True when it had been a member before',
+  broker_id     COMMENT 'Coordinator that was lost first',
+  broker        COMMENT 'Its address',
+  new_broker_id COMMENT 'Coordinator that answered at last',
+  lost_ts       COMMENT 'Lost, by its own clock',
+  found_ts      COMMENT 'It answered again, or was found and not lost again; NULL: not in the log',
+  closed_ts     COMMENT 'The member was closed before it found one, by its own clock',
+  back_ts       COMMENT 'Member again (assignment received after a join); NULL: it did not have to join, or never did',
+  last_ts       COMMENT 'Last line of the process in this life before it said that it stopped',
+  lost_lo       COMMENT 'Lost at the earliest then (reference clock)',
+  lost_hi       COMMENT 'Lost at the latest then',
+  found_hi      COMMENT 'Found, or closed, at the latest then; NULL: neither',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds',
+  losses        COMMENT 'How often a loss was printed',
+  causes        COMMENT 'Causes as printed',
+  revoked       COMMENT 'True when the worker gave up its work, or the consumer its partitions, because of it',
+  thrown_out    COMMENT 'True when it had lost its membership when it came back',
+  left_group    COMMENT 'True when its poll timeout ended meanwhile',
+  witness       COMMENT 'Events that prove it'
+)
+COMMENT 'One row per time in which one member had no coordinator that answered it.'
+AS
+WITH closed AS (
+  -- A consumer that is closed, or made anew under its name, has no outage any more.
+  SELECT kafka_cluster, group_id, process_id, instance, client_id AS client, stream_pos, ts
+  FROM fact_line
+  WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
+  UNION ALL
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, ts FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
+  UNION ALL
+  -- The line of a closed client's metrics has no group; its client id is the task's.
+  SELECT e.kafka_cluster, g.group_id, e.process_id, e.instance, e.client_id, e.stream_pos, e.ts
+  FROM fact_line e
+  JOIN (SELECT DISTINCT process_id, client, group_id FROM client_event WHERE NOT is_worker) g ON g.process_id = e.process_id AND g.client = e.client_id
+  WHERE e.event = 'client_closed' AND e.group_id IS NULL
+), line AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS said,
+    CASE
+      WHEN event = 'coordinator_lost' THEN 'lost'
+      WHEN event = 'coordinator_discovered' THEN 'found'
+      WHEN event IN ('joined', 'synced', 'worker_assigned', 'assignment_computed') THEN 'answered'
+      WHEN event = 'rejoin_requested' AND reason LIKE '%already rebalancing%' THEN 'answered'
+      WHEN event IN ('heartbeat_failed', 'join_failed', 'sync_failed') AND NOT coalesce(cause, error, reason, '') RLIKE '(?i)coordinator|disconnect|timed out|not available' THEN 'answered'
+    END AS kind
+  FROM client_event
+  UNION ALL
+  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, ts, NULL, NULL, NULL, NULL, NULL, NULL, 'closed' FROM closed
+), marked AS (
+  SELECT *,
+    max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
+    max(CASE WHEN kind IN ('answered', 'closed') THEN stream_pos END) OVER before AS last_answered,
+    max(CASE WHEN kind = 'found' THEN stream_pos END) OVER before AS last_found,
+    max(CASE WHEN kind = 'found' THEN ts END) OVER before AS last_found_ts,
+    coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, false) AS was_member
+  FROM line
+  WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), numbered AS (
+  SELECT *, count_if(kind = 'lost' AND (last_lost IS NULL OR last_answered > last_lost
+      OR last_found > last_lost AND unix_millis(ts) - unix_millis(last_found_ts) > coordinator_settled_ms))
+    OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS outage
+  FROM marked
+), bounded AS (
+  SELECT *,
+    max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER o AS outage_last_lost,
+    min(CASE WHEN kind = 'lost' THEN ts END) OVER o AS outage_ts
+  FROM numbered
+  WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
+), first_found AS (
+  SELECT *, min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN stream_pos END) OVER o AS found_pos,
+    min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN ts END) OVER o AS found_ts,
+    min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN stream_pos END) OVER o AS closed_pos,
+    min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN ts END) OVER o AS closed_ts,
+    min(CASE WHEN stream_pos > outage_last_lost AND event IN ('synced', 'worker_assigned') THEN stream_pos END) OVER o AS synced_pos
+  FROM bounded
+  WHERE outage > 0
+  WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
+), ended AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator, coordinator_node, reason, said, kind, was_member,
+    outage, outage_ts, outage_last_lost, closed_ts, is_closed,
+    CASE WHEN NOT is_closed THEN found_pos END AS found_pos, CASE WHEN NOT is_closed THEN found_ts END AS found_ts, CASE WHEN NOT is_closed THEN synced_pos END AS synced_pos
+  FROM (SELECT *, coalesce(closed_pos < found_pos, closed_pos IS NOT NULL) AS is_closed FROM first_found)
+  WHERE NOT is_closed OR stream_pos < closed_pos
+), outage AS (
+  SELECT
+    kafka_cluster, group_id, process_id, instance, client, max(client_id) AS client_id, max(is_worker) AS is_worker, max(task) AS task,
+    false AS never,
+    min_by(was_member, stream_pos) AS was_member,
+    2147483647 - min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'lost') AS broker_id,
+    min_by(coordinator, stream_pos) FILTER (WHERE kind = 'lost') AS broker,
+    2147483647 - max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found' AND stream_pos = found_pos) AS new_broker_id,
+    min(ts) FILTER (WHERE kind = 'lost') AS lost_ts,
+    min(found_ts) AS found_ts,
+    CASE WHEN bool_or(is_closed) THEN min(closed_ts) END AS closed_ts,
+    min(ts) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
+      AND (unix_millis(ts) - unix_millis(found_ts) <= 60000 OR rejoined_soon)) AS back_ts,
+    count_if(kind = 'lost') AS losses,
+    array_sort(collect_set(said) FILTER (WHERE kind = 'lost' AND said IS NOT NULL)) AS causes,
+    coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
+    coalesce(bool_or(affected AND (event = 'generation_reset' AND NOT reason LIKE '%pro-actively%'
+      OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed') AND coalesce(said, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|ILLEGAL_GENERATION|member id')), false) AS thrown_out,
+    coalesce(bool_or(affected AND event IN ('leaving', 'poll_timeout') AND (event = 'poll_timeout' OR reason LIKE '%poll timeout%')), false) AS left_group,
+    -- The first loss, what it did, and what ended it.
+    filter(array_distinct(array(
+      min_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'),
+      min_by(event_id, stream_pos) FILTER (WHERE affected AND event IN ('worker_revoking', 'partitions_lost')),
+      min_by(event_id, stream_pos) FILTER (WHERE affected AND event IN ('leaving', 'poll_timeout', 'generation_reset', 'heartbeat_failed')),
+      max_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'),
+      min_by(event_id, stream_pos) FILTER (WHERE stream_pos = found_pos),
+      min_by(event_id, stream_pos) FILTER (WHERE stream_pos = synced_pos AND rejoined_soon))), e -> e IS NOT NULL) AS witness
+  FROM (
+    -- What an outage does to a member shows at the latest when it is back.
+    SELECT *, ts >= outage_ts AND (found_ts IS NULL OR unix_millis(ts) - unix_millis(found_ts) <= 5000) AS affected,
+      coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost AND unix_millis(ts) - unix_millis(found_ts) <= 10000)
+        OVER (PARTITION BY process_id, instance, group_id, client, outage), false) AS rejoined_soon
+    FROM ended
+  )
+  GROUP BY kafka_cluster, group_id, process_id, instance, client, outage
+), asked AS (
+  -- Who wants a coordinator: a worker whose herder starts, a consumer that subscribed. Earlier releases than 1.0 print neither with a client.
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task, min(e.ts) AS ts, min_by(e.event_id, e.stream_pos) AS event_id
+  FROM fact_line e
+  WHERE e.group_id IS NOT NULL AND e.client_id IS NOT NULL
+    AND (e.client_kind = 'Worker' AND e.event = 'herder_starting' OR e.client_kind = 'Consumer' AND e.event = 'subscribed')
+  GROUP BY e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind, e.task
+), never AS (
+  SELECT a.* FROM asked a
+  LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id AND d.client_id = a.client_id
+    AND d.event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'worker_assigned')
+), every AS (
+  SELECT * FROM outage
+  UNION ALL
+  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, ts, NULL, NULL, NULL, 0, array(), false, false, false, array(event_id)
+  FROM never
+)
+SELECT
+  e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.client_id, e.is_worker, e.task, e.never, e.was_member, e.broker_id, e.broker, e.new_broker_id,
+  e.lost_ts, e.found_ts, e.closed_ts, e.back_ts, coalesce(l.stopping_ts, l.last_ts),
+  timestamp_millis(unix_millis(e.lost_ts) - o.hi_ms), timestamp_millis(unix_millis(e.lost_ts) - o.lo_ms), timestamp_millis(unix_millis(coalesce(e.found_ts, e.closed_ts)) - o.lo_ms), o.reference_process_id,
+  unix_millis(coalesce(e.found_ts, e.closed_ts, l.stopping_ts, l.last_ts)) - unix_millis(e.lost_ts),
+  e.losses, e.causes, e.revoked, e.thrown_out, e.left_group, e.witness
+FROM every e
+JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
+JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+-- Losing it while closing down is everyday life.
+WHERE l.stopping_ts IS NULL OR e.lost_ts < l.stopping_ts

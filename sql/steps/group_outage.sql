@@ -1,0 +1,68 @@
+-- One row per outage of a group's coordinator that did something to its members, over all of them.
+-- Reads: coordinator_outage, worker_setting, setting
+-- Grain: outage_id
+CREATE OR REPLACE TEMPORARY VIEW group_outage (
+  outage_id            COMMENT 'Stable id of the outage',
+  kafka_cluster        COMMENT 'Kafka cluster id',
+  group_id             COMMENT 'Group',
+  reference_process_id COMMENT 'Process on whose clock the bounds are; `-` for members that never found a coordinator',
+  never                COMMENT 'True when they never found a coordinator',
+  from_ts              COMMENT 'First loss, at the earliest (reference clock)',
+  last_lost            COMMENT 'Last member''s loss, at the latest',
+  to_ts                COMMENT 'All found one again, or were closed, at the latest; NULL: not all',
+  open                 COMMENT 'True when a member found none to the end of its log',
+  longest_ms           COMMENT 'Longest of the members'' outages, milliseconds',
+  session_ms           COMMENT 'session.timeout.ms of the members; 10000 where it is not printed',
+  who                  COMMENT 'Processes of the members',
+  members              COMMENT 'Members',
+  is_worker            COMMENT 'True when a Connect worker is among them',
+  is_sink              COMMENT 'True when a sink task''s consumer is among them',
+  broker_id            COMMENT 'Coordinator that was lost',
+  broker               COMMENT 'Its address',
+  new_broker_id        COMMENT 'Coordinator that answered at last',
+  causes               COMMENT 'Causes as printed',
+  losses               COMMENT 'How often a loss was printed',
+  revoked              COMMENT 'Processes that gave up their work because of it',
+  thrown_out           COMMENT 'Processes that were no members any more when they came back',
+  left_group           COMMENT 'True when a poll timeout ended meanwhile',
+  back_ms              COMMENT 'From the loss to being a member with an assignment again, the longest, milliseconds',
+  bootstrap            COMMENT 'bootstrap.servers of a member',
+  clients              COMMENT 'Members'' own spans: process, life, from, to, by its own clock',
+  witness              COMMENT 'Events that prove it'
+)
+COMMENT 'One row per outage of a group''s coordinator that did something to its members, over all of them.'
+AS
+WITH felt AS (
+  SELECT o.* EXCEPT (reference_process_id),
+    -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
+    CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
+    coalesce(CAST(s.value AS BIGINT), w.session_ms, 10000) AS session_ms, coalesce(w.bootstrap, b.value) AS bootstrap
+  FROM coordinator_outage o
+  LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
+  LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms' AND s.client_id = o.client_id
+  LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers' AND b.client_id = o.client_id
+), heavy AS (
+  SELECT * FROM felt
+  WHERE (was_member OR found_ts IS NULL AND closed_ts IS NULL)
+    -- A worker gives up its work a heartbeat interval after it noticed, long before the session is over.
+    AND (duration_ms > session_ms OR revoked AND is_worker OR left_group)
+), flagged AS (
+  SELECT *, unix_millis(lost_lo) > 30000 + max(unix_millis(coalesce(found_hi, TIMESTAMP'2999-01-01'))) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
+    ORDER BY lost_lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS begins
+  FROM heavy
+), numbered AS (
+  SELECT *, count_if(begins) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never ORDER BY lost_lo ROWS UNBOUNDED PRECEDING) AS n FROM flagged
+), placed AS (
+  SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id FROM numbered
+)
+SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
+  min(lost_lo) AS from_ts, max(lost_hi) AS last_lost, CASE WHEN NOT bool_or(found_ts IS NULL AND closed_ts IS NULL) THEN max(found_hi) END AS to_ts,
+  bool_or(found_ts IS NULL AND closed_ts IS NULL) AS open, max(duration_ms) AS longest_ms, max(session_ms) AS session_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
+  bool_or(is_worker) AS is_worker, bool_or(task IS NOT NULL) AS is_sink, max(broker_id) AS broker_id, max(broker) AS broker, max(new_broker_id) AS new_broker_id,
+  array_distinct(flatten(collect_list(causes))) AS causes, sum(losses) AS losses,
+  count(DISTINCT CASE WHEN revoked THEN process_id END) AS revoked, count(DISTINCT CASE WHEN thrown_out THEN process_id END) AS thrown_out, bool_or(left_group) AS left_group,
+  max(unix_millis(back_ts) - unix_millis(lost_ts)) AS back_ms, max(bootstrap) AS bootstrap,
+  collect_set(struct(process_id, instance, lost_ts AS from_ts, coalesce(found_ts, closed_ts, last_ts) AS to_ts)) AS clients,
+  slice(array_distinct(flatten(collect_list(witness))), 1, 16) AS witness
+FROM placed
+GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never

@@ -1,0 +1,27 @@
+-- One row per partition of __consumer_offsets whose replicas some broker's log tells, and per cluster as a whole where only the number is told.
+-- Reads: fact_line
+-- Grain: kafka_cluster, offsets_partition, event_id
+CREATE OR REPLACE TEMPORARY VIEW offsets_replica (
+  kafka_cluster     COMMENT 'Kafka cluster id',
+  offsets_partition COMMENT 'Partition of __consumer_offsets; NULL: all of it',
+  replicas          COMMENT 'Broker ids of its replicas; NULL where only their number is told',
+  replication_factor COMMENT 'Number of replicas',
+  ts                COMMENT 'When, by the broker''s clock',
+  event_id          COMMENT 'Event'
+)
+COMMENT 'One row per partition of __consumer_offsets whose replicas some broker''s log tells.'
+AS
+WITH line AS (
+  SELECT * FROM fact_line WHERE event IN ('partition_placed', 'offsets_topic_created')
+)
+SELECT kafka_cluster, CAST(regexp_extract(partition, '-([0-9]+)$', 1) AS INT), replicas, size(replicas), ts, event_id
+FROM line WHERE event = 'partition_placed' AND size(replicas) > 0
+UNION ALL
+SELECT kafka_cluster, NULL, NULL, replication_factor, ts, event_id
+FROM line WHERE event = 'offsets_topic_created' AND replication_factor > 0
+UNION ALL
+-- With ZooKeeper the controller's broker prints the whole placement in one line: 0 -> ArrayBuffer(3), 1 -> ArrayBuffer(1), ...
+SELECT kafka_cluster, CAST(split(placed, ' -> ')[0] AS INT),
+  transform(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *'), x -> trim(x)), size(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *')), ts, event_id
+FROM line LATERAL VIEW explode(regexp_extract_all(message, '([0-9]+ -> [A-Za-z]+[(][0-9, ]+[)])', 1)) p AS placed
+WHERE event = 'offsets_topic_created' AND replication_factor IS NULL

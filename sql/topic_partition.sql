@@ -1,0 +1,35 @@
+-- One row per partition that an output of kafka-topics --describe shows.
+-- Reads: snapshot
+-- Grain: event_id
+CREATE OR REPLACE TEMPORARY VIEW topic_partition (
+  topic              COMMENT 'Topic',
+  partition          COMMENT 'Number of the partition',
+  leader             COMMENT 'Broker id of the leader; NULL: it had none',
+  replicas           COMMENT 'Broker ids of the replicas, the preferred leader first',
+  isr                COMMENT 'Broker ids of the replicas in sync',
+  replication_factor COMMENT 'Number of replicas of this partition',
+  under_replicated   COMMENT 'True when fewer replicas are in sync than there are',
+  adding             COMMENT 'Replicas that a reassignment under way adds',
+  removing           COMMENT 'Replicas that a reassignment under way removes',
+  elr                COMMENT 'Eligible leader replicas (4.0 and later); NULL: not printed',
+  topic_id           COMMENT 'Topic id (2.8 and later)',
+  config             COMMENT 'Configurations of the topic that are not the default',
+  taken_ts           COMMENT 'When it was so, where the file tells',
+  path               COMMENT 'File',
+  line               COMMENT 'Line',
+  event_id           COMMENT 'Its id, for `forensics show`'
+)
+COMMENT 'One row per partition that an output of kafka-topics --describe shows.'
+AS
+WITH topic AS (
+  SELECT file_id, topic, max(topic_id) AS topic_id, max_by(config, line) AS config FROM snapshot WHERE event = 'topic_described' GROUP BY file_id, topic
+)
+SELECT
+  p.topic, CAST(regexp_extract(p.partition, '-([0-9]+)$', 1) AS INT), p.broker_id, p.replicas, p.isr, size(p.replicas), size(p.isr) < size(p.replicas),
+  CASE WHEN p.columns['Adding Replicas'] <> '' THEN split(p.columns['Adding Replicas'], ',') END,
+  CASE WHEN p.columns['Removing Replicas'] <> '' THEN split(p.columns['Removing Replicas'], ',') END,
+  CASE p.columns['Elr'] WHEN 'N/A' THEN NULL WHEN '' THEN array() ELSE split(p.columns['Elr'], ',') END,
+  coalesce(p.topic_id, t.topic_id), t.config, p.ts, p.path, p.line, p.event_id
+FROM snapshot p
+LEFT JOIN topic t ON t.file_id = p.file_id AND t.topic = p.topic
+WHERE p.event = 'partition_described'

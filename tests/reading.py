@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files to rows as an ingest reads them, but without Spark: the same evidence, the same pieces, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from forensics.counts import RangeRow
+from forensics.events import Recogniser
+from forensics.evidence import READ, Evidence, Told, find_evidence
+from forensics.patterns import load
+from forensics.pieces import RANGE_BYTES, plan, read_pieces
+from forensics.rows import EVENTS, Schemas
+
+#: What tells where a record stands, not what it says.
+PLACE = ("event_id", "file_id", "process_id", "path", "line", "byte_offset", "stream_pos")
+
+
+@dataclass
+class Reading:
+    """What some files gave.
+
+    Attributes:
+        evidence: the files.
+        events, unrecognised: rows, in the order of their streams, without empty captures.
+        ranges: rows of `range_row`.
+    """
+
+    evidence: list[Evidence]
+    events: list[dict[str, Any]] = field(default_factory=list)
+    unrecognised: list[dict[str, Any]] = field(default_factory=list)
+    ranges: list[dict[str, Any]] = field(default_factory=list)
+
+    def total(self, name: str) -> int:
+        """A count over all ranges."""
+        return sum(r[name] for r in self.ranges)
+
+    def named(self, *events: str) -> list[dict[str, Any]]:
+        """Rows of some events."""
+        return [e for e in self.events if e["event"] in events]
+
+
+@cache
+def recogniser() -> Recogniser:
+    """The shipped catalogue's."""
+    return Recogniser(load())
+
+
+@cache
+def _schemas() -> Schemas:
+    return Schemas.of(recogniser().catalogue.fields.values())
+
+
+def read(paths: Sequence[Path], told: Told | None = None, range_bytes: int = RANGE_BYTES) -> Reading:
+    """Reads files and folders."""
+    reading = Reading(find_evidence(paths, told=told))
+    for pieces in plan([e for e in reading.evidence if e.status == READ], range_bytes):
+        for part in read_pieces(pieces, recogniser(), _schemas()):
+            if isinstance(part, RangeRow):
+                assert not part.error, part.error
+                reading.ranges.append(dict(part.row))
+            else:
+                rows = reading.events if part.table == EVENTS else reading.unrecognised
+                rows.extend(facts(r) for r in part.batch.to_pylist())
+    for rows in (reading.events, reading.unrecognised):
+        rows.sort(key=lambda r: (r.get("process_id", ""), r["stream_pos"]))
+    return reading
+
+
+def facts(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without its empty cells."""
+    return {k: v for k, v in row.items() if v is not None}

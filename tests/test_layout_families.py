@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same log in any layout gives the same events: captures, levels, loggers, times. Nothing here comes from where the layouts were learned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from layout_families import Family, Line, families
+from reading import PLACE, Reading, read
+
+from forensics.evidence import Told
+from forensics.patterns import simple_name
+
+SAMPLES = Path(__file__).parent.parent / "sample_logs"
+HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) ")
+TAIL = re.compile(r" \(([\w.$]+)(?::(\d+))?\)$")
+THREADS = ("main", "DistributedHerder-connect-1-1", "pool-4-thread-1", "kafka-coordinator-heartbeat-thread", "ntainer#0-0-C-1")
+LAYOUT_ONLY = {"message", "thread", "resolution_ms", "collector_ts", "source_line", "ts", "level", "logger"}
+
+
+def original(path: Path) -> list[Line]:
+    """Records of a log in Kafka's own layout."""
+    records: list[Line] = []
+    texts: list[str] = []
+    for text in path.read_text(encoding="utf-8").splitlines():
+        if HEAD.match(text):
+            records.extend(_record(texts, len(records)))
+            texts = []
+        texts.append(text)
+    return [*records, *_record(texts, len(records))]
+
+
+def _record(texts: Sequence[str], number: int) -> list[Line]:
+    head = HEAD.match(texts[0]) if texts else None
+    end = next((i for i, text in enumerate(texts) if TAIL.search(text)), None)
+    if head is None or end is None:
+        return []
+    tail = TAIL.search(texts[end])
+    assert tail is not None
+    message = "\n".join([texts[0][head.end() :], *texts[1 : end + 1]]) if end else texts[0][head.end() :]
+    ts = datetime.strptime(head[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
+    return [Line(ts, head[2], tail[1], int(tail[2] or 7), message[: -len(tail[0])], "\n".join(texts[end + 1 :]), THREADS[number % len(THREADS)])]
+
+
+def chosen() -> list[Line]:
+    """Some hundred records of a worker, a broker and a consumer: every event that they have, a few times; also records without one."""
+    found: list[Line] = []
+    for log in (
+        "split-brain-frozen-worker-3.9.1/logs/w2/connect.log",
+        "split-brain-partitioned-worker-2.3.0/logs/w1/connect.log",
+        "split-brain-frozen-worker-3.9.1/logs/broker-1/server.log",
+        "session-timeouts-consumers-3.9.1/logs/c2/consumer.log",
+    ):
+        seen: dict[str, int] = {}
+        for r in original(SAMPLES / log):
+            kind = r.logger + re.sub(r"[0-9a-f-]{36}|\d+", "#", r.message)[:60]
+            seen[kind] = seen.get(kind, 0) + 1
+            if seen[kind] <= 2:
+                found.append(r)
+    start = datetime(2024, 3, 15, 8, 59, 50, tzinfo=UTC)
+    steps = [(b.ts - a.ts) for a, b in zip(found, found[1:], strict=False)]
+    times = [start]
+    for step in steps:  # one clock, ever rising by whole seconds and some milliseconds, over noon
+        times.append(times[-1] + timedelta(milliseconds=1 + max(0, int(step.total_seconds() * 1000)) % 47_000 + 7_000))
+    return [Line(t, r.level, r.logger, r.source_line, r.message, r.trace, r.thread) for t, r in zip(times, found, strict=True)]
+
+
+RECORDS = chosen()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> list[dict[str, Any]]:
+    family = next(f for f in families() if f.line)
+    reading = read_as(family, RECORDS, tmp_path_factory.mktemp("plain"))
+    assert len(reading.events) > 200
+    assert len({e["event"] for e in reading.events}) > 60
+    return reading.events
+
+
+def read_as(family: Family, records: Sequence[Line], folder: Path) -> Reading:
+    path = folder / ("export.csv" if "CSV" in family.name else "export.json" if "kibana hits" in family.name else "some.log")
+    path.write_bytes(family.render(records))
+    return read([path], Told(layouts=(("*", family.layout),)) if family.layout else None)
+
+
+def captured(event: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in event.items() if k not in PLACE and k not in LAYOUT_ONLY}
+
+
+def level_of(text: str | None) -> str | None:
+    names = {"WARNING": "WARN", "SEVERE": "ERROR", "FINE": "DEBUG", "FINEST": "TRACE"}
+    return None if text is None else names.get(text.upper(), text.upper())
+
+
+def differences(family: Family, got: Sequence[dict[str, Any]], want: Sequence[dict[str, Any]]) -> list[Any]:
+    """What a layout lost or changed, event by event."""
+    found: list[Any] = []
+    rest = list(got)
+    for w in want:
+        same = next((i for i, g in enumerate(rest) if g["event"] == w["event"] and g["message"] == w["message"]), None)
+        if same is None:
+            found.append(("lost", w["event"], w["message"][:150]))
+            continue
+        g = rest.pop(same)
+        if captured(g) != captured(w):
+            a, b = captured(g), captured(w)
+            found.append(("captures", w["event"], {k: (a.get(k), b.get(k)) for k in a.keys() | b.keys() if a.get(k) != b.get(k)}))
+        if family.time:
+            resolution = timedelta(milliseconds=family.resolution_ms)
+            if g.get("ts") is None or not timedelta(0) <= w["ts"] - g["ts"] < resolution or g.get("resolution_ms") != family.resolution_ms:
+                found.append(("time", w["event"], g.get("ts"), w["ts"], g.get("resolution_ms")))
+        elif g.get("ts") is not None:
+            found.append(("time made up", w["event"], g["ts"]))
+        if family.level and level_of(g.get("level")) != w["level"]:
+            found.append(("level", w["event"], g.get("level"), w["level"]))
+        if family.logger and simple_name(g.get("logger") or "") != simple_name(w["logger"]):
+            found.append(("logger", w["event"], g.get("logger"), w["logger"]))
+        if family.line and g.get("source_line") != w.get("source_line"):
+            found.append(("line", w["event"], g.get("source_line"), w.get("source_line")))
+        if g["process_id"].partition("#")[2] != family.process:
+            found.append(("process", w["event"], g["process_id"]))
+    # without loggers a message of a class that the catalogue leaves out may have the words of another
+    return found + [("invented", g["event"], g["message"][:150]) for g in rest if family.logger or not g["event"].startswith("other_")]
+
+
+@pytest.mark.parametrize("family", families(), ids=str)
+def test_a_layout_changes_no_event(family, plain, tmp_path):
+    reading = read_as(family, RECORDS, tmp_path)
+    assert differences(family, reading.events, plain) == []
+    assert [r["text"] for r in reading.unrecognised] == []

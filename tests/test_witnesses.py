@@ -1,0 +1,447 @@
+"""Second witnesses: every release's form of what tools, REST answers, topics and properties files say; what is broken; what is secret; what is none."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from forensics.evidence import SAMPLE_BYTES
+from forensics.witnesses.kinds import READERS, kind_of, sample_lines
+from forensics.witnesses.told import Broken, Strange, Told, moment_of
+
+
+def read(text: str | bytes, expected_kind: str) -> list[Told]:
+    """What a text tells; it must be of the kind and hold nothing strange."""
+    data = text.encode() if isinstance(text, str) else text
+    assert kind_of(data, fitting=0, lines=1) == expected_kind
+    items = list(READERS[expected_kind](sample_lines(data)))
+    assert [i for i in items if not isinstance(i, Told)] == []
+    return items
+
+
+def of(items: list[Told], event: str) -> list[dict]:
+    return [dict(i.captures) for i in items if i.event == event]
+
+
+TOPICS = {
+    "0.9 to 2.3": (
+        "Topic:orders\tPartitionCount:2\tReplicationFactor:2\tConfigs:cleanup.policy=compact,delete,retention.ms=5\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1\n"
+        "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 2,1\tIsr: \n"
+    ),
+    "2.4 to 2.7": (
+        "Topic: orders\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: cleanup.policy=compact,delete,retention.ms=5\tMarkedForDeletion: true\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1\tMarkedForDeletion: true\n"
+        "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 2,1\tIsr: \tMarkedForDeletion: true\n"
+    ),
+    "2.8 to 3.x": (
+        "Topic: orders\tTopicId: A9qz0AydSSazQ5c6E-qUcQ\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: cleanup.policy=compact,delete,retention.ms=5\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1\tAdding Replicas: 2\tRemoving Replicas: \n"
+        "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 2,1\tIsr: \n"
+    ),
+    "4.x": (
+        "Topic: orders\tTopicId: A9qz0AydSSazQ5c6E-qUcQ\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: cleanup.policy=compact,delete,retention.ms=5\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1\tElr: \tLastKnownElr: 2\n"
+        "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 2,1\tIsr: \tElr: N/A\tLastKnownElr: N/A\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("release", TOPICS)
+@pytest.mark.parametrize("blanks", [False, True], ids=["tabs", "pasted"])
+def test_topics_of_every_release(release: str, blanks: bool) -> None:
+    text = TOPICS[release].replace("\t", "    ") if blanks else TOPICS[release]
+    items = read("$ bin/kafka-topics.sh --describe --topic orders\n" + text.replace("\n", "\r\n"), "topics_described")
+    topic = of(items, "topic_described")[0]
+    assert (topic["topic"], topic["replication_factor"], topic["config"]) == ("orders", 2, {"cleanup.policy": "compact,delete", "retention.ms": "5"})
+    first, second = of(items, "partition_described")
+    assert (first["partition"], first["broker_id"], first["replicas"], first["isr"]) == ("orders-0", 1, ["1", "2"], ["1"])
+    assert (second["partition"], second.get("broker_id"), second["replicas"], second["isr"]) == ("orders-1", None, ["2", "1"], [])
+    if "4" in release[:1]:
+        assert first["columns"] == {"Elr": "", "LastKnownElr": "2"}
+    if "Adding" in text:
+        assert first["columns"] == {"Adding Replicas": "2", "Removing Replicas": ""}
+
+
+OFFSETS = {
+    "0.9": (
+        "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER\n"
+        "app, orders, 0, 10, 12, 2, consumer-1_/10.0.0.1\napp, orders, 1, unknown, 12, unknown, none\n"
+    ),
+    "0.10.0": (
+        "GROUP                          TOPIC                          PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             OWNER\n"
+        "app                            orders                         0          10              12              2               consumer-1_/10.0.0.1\n"
+        "app                            orders                         1          unknown         12              unknown         none\n"
+    ),
+    "0.10.2 to 2.3": (
+        "\nTOPIC                          PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG        CONSUMER-ID"
+        "                                       HOST                           CLIENT-ID\n"
+        "orders                         0          10              12              2          consumer-1-b52d3c5e-1c1c-4c1f-a8b5-0c3d1e9f0a55"
+        "   /10.0.0.1                      consumer-1\n"
+        "orders                         1          -               12              -          -"
+        "                                                 -                              -\n"
+    ),
+    "2.4 on": (
+        "\nGROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID"
+        "                                       HOST            CLIENT-ID\n"
+        "app             orders          0          10              12              2               consumer-1-b52d3c5e-1c1c-4c1f-a8b5-0c3d1e9f0a55"
+        " /10.0.0.1       consumer-1\n"
+        "app             orders          1          -               12              -               -"
+        "                                                 -               -\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("release", OFFSETS)
+def test_offsets_of_every_release(release: str) -> None:
+    first, second = of(read(OFFSETS[release], "groups_described"), "group_offset_described")
+    assert (first["partition"], first["offset"], first["columns"]["LAG"]) == ("orders-0", 10, "2")
+    assert second["partition"] == "orders-1" and "offset" not in second
+    assert first.get("group_id") == (None if release.startswith("0.10.2") else "app")
+    if "CLIENT-ID" in OFFSETS[release]:
+        assert (first["client_id"], first["client_host"], first["member_id"][:12]) == ("consumer-1", "10.0.0.1", "consumer-1-b")
+        assert "client_id" not in second and "member_id" not in second
+
+
+MEMBERS = {
+    "1.1 to 2.3": "\nCONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     ASSIGNMENT\nm-1             /10.0.0.1       c-1             3               orders(0,1), pay(2)\nm-2             /10.0.0.2       c-2             0               -\n",
+    "2.4 on": "\nGROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     ASSIGNMENT\napp             m-1             /10.0.0.1       c-1             3               orders(0,1), pay(2)\napp             m-2             /10.0.0.2       c-2             0               -\n",
+    "static": "\nGROUP           CONSUMER-ID     GROUP-INSTANCE-ID HOST            CLIENT-ID       #PARTITIONS     ASSIGNMENT\napp             m-1             one               /10.0.0.1       c-1             3               orders(0,1), pay(2)\napp             m-2             two               /10.0.0.2       c-2             0               -\n",
+    "4.x": "\nGROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT   \napp             m-1             /10.0.0.1       c-1             3               9               orders:0,1;pay:2     10              orders:0            \napp             m-2             /10.0.0.2       c-2             0               -               -                    -               -                   \n",
+}
+
+
+@pytest.mark.parametrize("release", MEMBERS)
+def test_members_of_every_release(release: str) -> None:
+    first, second = of(read(MEMBERS[release], "groups_described"), "member_described")
+    assert (first["member_id"], first["client_host"], first["client_id"]) == ("m-1", "10.0.0.1", "c-1")
+    assert first["assigned_partitions"] == ["orders-0", "orders-1", "pay-2"]
+    assert second["assigned_partitions"] == []
+    if release == "static":
+        assert first["group_instance_id"] == "one"
+    if release == "4.x":
+        assert first["member_epoch"] == 9 and first["columns"]["TARGET-EPOCH"] == "10" and "member_epoch" not in second
+
+
+def test_states_of_several_groups_in_one_file() -> None:
+    items = read(
+        "\nGROUP                     COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE           #MEMBERS\n"
+        "app                       10.0.0.9:9092 (3)         range                Stable          5\n"
+        "\nGROUP                     COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE           #MEMBERS\n"
+        "empty                     10.0.0.8:9092  (2)                             Empty           0\n"
+        "\nCOORDINATOR (ID)          ASSIGNMENT-STRATEGY       STATE                #MEMBERS\n"
+        "10.0.0.9:9092 (3)         range                     Stable               2\n"
+        "\nGROUP                     COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE           GROUP-EPOCH     TARGET-ASSIGNMENT-EPOCH #MEMBERS\n"
+        "new                       10.0.0.9:9092 (3)         uniform              Reconciling     7               6                       2\n"
+        "\nConsumer group 'empty' has no active members.\n\nWarning: Consumer group 'busy' is rebalancing.\n",
+        "groups_described",
+    )
+    found = of(items, "group_described")
+    assert [(g.get("group_id"), g["group_state"], g.get("broker_id"), g.get("member_count")) for g in found] == [
+        ("app", "Stable", 3, 5), ("empty", "Empty", 2, 0), (None, "Stable", 3, 2), ("new", "Reconciling", 3, 2),
+        ("empty", "Empty", None, None), ("busy", "Rebalancing", None, None),
+    ]  # fmt: skip
+    assert (found[0]["protocol"], found[0]["coordinator"]) == ("range", "10.0.0.9:9092")
+    assert "protocol" not in found[1]
+    assert (found[3]["generation"], found[3]["columns"]["TARGET-ASSIGNMENT-EPOCH"]) == (7, "6")
+
+
+def test_a_time_above_an_answer_is_when_it_was_taken() -> None:
+    items = read("Mon Mar  2 10:00:00 UTC 2026\n" + MEMBERS["2.4 on"], "groups_described")
+    assert {i.ts for i in items} == {1772445600_000_000}
+    assert moment_of("2026-03-02T11:00:00.250+01:00") == 1772445600_250_000
+    assert moment_of("Date: Mon, 02 Mar 2026 10:00:00 GMT") == 1772445600_000_000
+    assert moment_of("2026-03-02 10:00:00") is None, "a time without a zone tells no moment"
+
+
+def connect_assignment(leader: str, url: str, tasks: list[int], version: int = 1) -> bytes:
+    def text(s: str) -> bytes:
+        return struct.pack(">h", len(s)) + s.encode()
+
+    data = struct.pack(">hh", version, 0) + text(leader) + text(url) + struct.pack(">q", 5)
+    data += struct.pack(">i", 1) + text("b") + struct.pack(f">i{len(tasks)}i", len(tasks), *tasks)
+    return data + (struct.pack(">ii", 0, 0) if version else b"")
+
+
+LEADER, URL = "connect-1-a", "http://w1:8083/"
+HEX = f"{int.from_bytes(connect_assignment(LEADER, URL, [-1, 0]), 'big'):X}"
+HEX_V0 = f"{int.from_bytes(connect_assignment(LEADER, URL, [-1, 0], 0), 'big'):X}"
+HEAD = "Dumping /data/__consumer_offsets-7/00000000000000000000.log\nStarting offset: 0\n"
+DUMPS = {
+    "0.9": "offset: 3 position: 0 isvalid: true payloadsize: 9 magic: 0 compresscodec: NoCompressionCodec crc: 1 keysize: 9 key: metadata::cc payload: connect:default:4:{HEX0}\n",
+    "0.10": "offset: 3 position: 0 CreateTime: 1772445600000 isvalid: true payloadsize: 9 magic: 1 compresscodec: NoCompressionCodec crc: 1 keysize: 9 key: metadata::cc payload: connect:default:4:{HEX0}\n",
+    "1.1 to 2.4": '| offset: 3 CreateTime: 1772445600000 keysize: 9 valuesize: 9 sequence: -1 headerKeys: [] key: {"metadata":"cc"} payload: {"protocolType":"connect","protocol":"default","generationId":4,"assignment":"{HEX1}"}\n',
+    "2.5 to 3.7": '| offset: 3 CreateTime: 1772445600000 keySize: 9 valueSize: 9 sequence: -1 headerKeys: [] key: group_metadata::group=cc payload: {"protocolType":"connect","protocol":"default","generationId":4,"assignment":"{HEX1}"}\n',
+}
+
+
+@pytest.mark.parametrize("release", DUMPS)
+def test_group_metadata_of_older_dumps(release: str) -> None:
+    text = DUMPS[release].replace("{HEX0}", f"{{connect-1-a={HEX_V0}}}").replace("{HEX1}", f"{{connect-1-a={HEX},connect-1-b=}}")
+    items = read(HEAD + text, "offsets_dump")
+    group = of(items, "group_stored")[0]
+    assert (group["group_id"], group["generation"], group["protocol"], group["offsets_partition"]) == ("cc", 4, "default", 7)
+    assert group["leader_member_id"] == LEADER
+    member = of(items, "member_stored")[0]
+    assert (member["member_id"], member["assigned_connectors"], member["assigned_tasks"], member["leader_url"]) == (
+        "connect-1-a",
+        ["b"],
+        ["b-0"],
+        URL,
+    )
+    assert items[0].ts == (None if release == "0.9" else 1772445600_000_000)
+
+
+def test_consumers_in_an_older_dump() -> None:
+    items = read(
+        HEAD + "| offset: 1 CreateTime: 1 key: group_metadata::group=app payload: "
+        '{"protocolType":"consumer","protocol":"range","generationId":2,"assignment":"{m-1=[orders-0, orders-1],m-2=[orders-2]:0AFF,m-3=[]}"}\n'
+        "| offset: 2 CreateTime: 1 key: group_metadata::group=app payload: <DELETE>\n",
+        "offsets_dump",
+    )
+    assert [m["assigned_partitions"] for m in of(items, "member_stored")] == [["orders-0", "orders-1"], ["orders-2"], []]
+    assert of(items, "group_removed") == [{"group_id": "app", "offsets_partition": 7}]
+
+
+def test_the_last_commit_of_each_partition_is_told() -> None:
+    items = read(
+        HEAD + "offset: 1 CreateTime: 5 key: offset::a:b:orders:0 payload: 10\noffset: 2 CreateTime: 6 key: offset::a:b:orders:0 payload: 12:meta\n"
+        "| offset: 3 CreateTime: 7 key: offset_commit::group=app,partition=pay-day-3 payload: offset=9,metadata=x\n"
+        "| offset: 4 CreateTime: 8 key: offset_commit::group=old,partition=pay-0 payload: <DELETE>\n"
+        '| offset: 5 CreateTime: 9 key: {"type":"1","data":{"group":"app","topic":"orders","partition":4}} payload: '
+        '{"version":"3","data":{"offset":121,"leaderEpoch":-1,"metadata":"","commitTimestamp":9}}\n',
+        "offsets_dump",
+    )
+    assert [(c["group_id"], c["partition"], c["offset"]) for c in of(items, "offset_stored")] == [
+        ("a:b", "orders-0", 12), ("app", "pay-day-3", 9), ("app", "orders-4", 121),
+    ]  # fmt: skip
+    assert [c["partition"] for c in of(items, "offset_removed")] == ["pay-0"]
+
+
+def test_group_metadata_of_newer_dumps() -> None:
+    subscription = base64.b64encode(struct.pack(">h", 1) + struct.pack(">h", len(URL)) + URL.encode() + struct.pack(">qi", 5, -1)).decode()
+    assigned = base64.b64encode(connect_assignment(LEADER, URL, [0], 2)).decode()
+    member = {
+        "memberId": LEADER,
+        "groupInstanceId": None,
+        "clientId": "c",
+        "clientHost": "/10.0.0.1",
+        "rebalanceTimeout": 20000,
+        "sessionTimeout": 6000,
+    }
+    value = {"protocolType": "connect", "generation": 3, "protocol": "sessioned", "leader": LEADER, "currentStateTimestamp": 7}
+    data = {**value, "members": [{**member, "subscription": subscription, "assignment": assigned}]}
+    line = '| offset: 0 CreateTime: 1772445600000 keySize: 9 key: {"type":"2","data":{"group":"cc"}} payload: '
+    items = read(HEAD.replace("Starting", "Log starting") + line + json.dumps({"version": "3", "data": data}) + "\n", "offsets_dump")
+    assert of(items, "group_stored")[0]["leader_member_id"] == LEADER
+    found = of(items, "member_stored")[0]
+    assert (found["worker_url"], found["client_host"], found["assigned_tasks"], found["session_timeout_ms"]) == (URL, "10.0.0.1", ["b-0"], 6000)
+
+
+def test_groups_of_kip_848_in_a_dump() -> None:
+    def record(kind: int, key: dict, value: dict | None) -> str:
+        payload = "<DELETE>" if value is None else json.dumps({"version": "0", "data": value})
+        return f"| offset: {kind} CreateTime: 5 key: {json.dumps({'type': str(kind), 'data': key}, separators=(',', ':'))} payload: {payload}\n"
+
+    group, member = {"groupId": "app"}, {"groupId": "app", "memberId": "m"}
+    items = read(
+        HEAD
+        + record(3, group, {"epoch": 4, "metadataHash": 1})
+        + record(4, group, {"topics": []})
+        + record(5, member, {"instanceId": None, "clientId": "c", "clientHost": "/10.0.0.1", "subscribedTopicNames": ["orders"], "rebalanceTimeoutMs": 5})
+        + record(6, group, {"assignmentEpoch": 4})
+        + record(7, member, {"topicPartitions": [{"topicId": "T", "partitions": [0, 1]}]})
+        + record(8, member, {"memberEpoch": 4, "previousMemberEpoch": 3, "state": 1, "assignedPartitions": [{"topicId": "T", "partitions": [0]}],
+                             "partitionsPendingRevocation": [{"topicId": "T", "partitions": [2]}]})
+        + record(8, member, None)
+        + record(3, group, None),
+        "offsets_dump",
+    )  # fmt: skip
+    assert [g.get("generation") for g in of(items, "group_stored")] == [4, None]
+    members = of(items, "member_stored")
+    assert [m["columns"]["RECORD"] for m in members] == ["member", "target", "current"]
+    assert (members[2]["member_epoch"], members[2]["assigned_partitions"], members[2]["revoked_partitions"]) == (4, ["T-0"], ["T-2"])
+    assert len(of(items, "member_removed")) == len(of(items, "group_removed")) == 1
+
+
+STATUS = '{"state":"FAILED","trace":"org.x.E: jdbc:db://me:geheim@h/x\\n\\tat a.b","worker_id":"w1:8083","generation":12}'
+
+
+@pytest.mark.parametrize("before", ["", "CreateTime:1772445600000\t", "CreateTime:1772445600000\tPartition:2\tOffset:17\tNO_HEADERS\t"])
+@pytest.mark.parametrize("parting", ["\t", " | ", ":"])
+def test_records_of_connects_topics(before: str, parting: str) -> None:
+    config = '{"properties":{"connector.class":"X","connection.password":"geheim","url":"http://u:geheim@h/"}}'
+    text = "".join(
+        f"{before}{key}{parting}{value}\n"
+        for key, value in [
+            ("status-task-my-sink-3", STATUS),
+            ("status-connector-my-sink", '{"state":"RUNNING","trace":null,"worker_id":"w1:8083","generation":12}'),
+            ("connector-my-sink", config),
+            ("task-my-sink-0", config),
+            ("commit-my-sink", '{"tasks":4}'),
+            ("session-key", '{"key":"geheim=","algorithm":"HmacSHA256","creation-timestamp":1}'),
+            ("target-state-my-sink", '{"state":"PAUSED","state.v2":"STOPPED"}'),
+            ("status-task-my-sink-4", "null"),
+        ]
+    )
+    items = read(text + "Processed a total of 8 messages\n", "connect_topic")
+    failed, removed = of(items, "task_status_reported")
+    assert (failed["connector"], failed["task"], failed["state"], failed["worker_id"], failed["generation"]) == (
+        "my-sink", "my-sink-3", "FAILED", "w1:8083", 12,
+    )  # fmt: skip
+    assert failed["error"] == "org.x.E: jdbc:db://me:[redacted]@h/x"
+    assert (removed["task"], removed["state"]) == ("my-sink-4", "REMOVED")
+    assert of(items, "connector_described")[0]["config"] == {
+        "connector.class": "X", "connection.password": "[redacted]", "url": "http://u:[redacted]@h/",
+    }  # fmt: skip
+    assert of(items, "task_config_reported")[0]["task"] == "my-sink-0"
+    assert of(items, "target_state_stored")[0]["state"] == "STOPPED"
+    assert "geheim" not in repr([(i.message, i.captures) for i in items]), "a secret was kept"
+    assert items[0].ts == (1772445600_000_000 if before else None)
+
+
+INFO = {
+    "name": "b",
+    "config": {"connector.class": "X", "name": "b", "db.password": "geheim"},
+    "tasks": [{"connector": "b", "task": 0}],
+    "type": "sink",
+}
+STATE = {
+    "name": "b", "connector": {"state": "RUNNING", "worker_id": "w1:8083"}, "type": "sink",
+    "tasks": [{"id": 0, "state": "UNASSIGNED", "worker_id": "w2:8083"}, {"id": 1, "state": "FAILED", "worker_id": "w1:8083", "trace": "E: x\n\tat y"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_answers_of_connects_rest_interface(indent: int | None) -> None:
+    both = read(json.dumps({"b": {"status": STATE, "info": INFO}}, indent=indent), "connect_rest")
+    assert [(t["task"], t["state"], t["worker_id"]) for t in of(both, "task_status_reported")] == [
+        ("b-0", "UNASSIGNED", "w2:8083"), ("b-1", "FAILED", "w1:8083"),
+    ]  # fmt: skip
+    assert of(both, "task_status_reported")[1]["error"] == "E: x"
+    described = of(both, "connector_described")[0]
+    assert (described["tasks"], described["config"]["db.password"]) == (["b-0"], "[redacted]")
+    assert len({(i.line, i.offset) for i in both}) == len(both)
+    assert (max(i.line for i in both) > 1) == (indent is not None)
+    assert of(read(json.dumps(STATE, indent=indent), "connect_rest"), "connector_status_reported")[0]["connector"] == "b"
+    assert of(read(json.dumps(INFO, indent=indent), "connect_rest"), "connector_described")[0]["connector"] == "b"
+    root = read('{"version":"3.9.1","commit":"f745dfdcee2b9851","kafka_cluster_id":"LRz28jn2S3qvpSQo3o9Gzw"}', "connect_rest")
+    assert of(root, "worker_described")[0]["kafka_version"] == "3.9.1"
+
+
+def test_several_answers_with_headers_tell_when() -> None:
+    head = "HTTP/1.1 200 OK\r\nDate: Mon, 02 Mar 2026 10:00:0{}  GMT\r\nContent-Type: application/json\r\n\r\n".replace("  GMT", " GMT")
+    items = read(head.format(1) + json.dumps(STATE) + "\n" + head.format(5) + json.dumps(STATE) + "\n", "connect_rest")
+    assert [i.ts for i in items] == [1772445601_000_000] * 3 + [1772445605_000_000] * 3
+
+
+def test_json_that_ends_in_the_middle_gives_what_was_there() -> None:
+    text = json.dumps({"a": {"status": STATE}, "b": {"status": STATE, "info": INFO}})
+    whole = list(READERS["connect_rest"](sample_lines(text.encode())))
+    for cut in range(text.index('"tasks"') + 60, len(text) - 1, 7):
+        data = text[:cut].encode()
+        assert kind_of(data, fitting=0, lines=1) == "connect_rest"
+        items = list(READERS["connect_rest"](sample_lines(data)))
+        assert [type(i) for i in items].count(Broken) == 1
+        assert 0 < sum(isinstance(i, Told) for i in items) <= len(whole)
+
+
+def test_a_file_that_breaks_off_gives_what_was_there() -> None:
+    data = TOPICS["4.x"].encode()[:-40]
+    items = list(READERS["topics_described"](sample_lines(data)))
+    assert [i.event for i in items if isinstance(i, Told)][:2] == ["topic_described", "partition_described"]
+    items = list(READERS["offsets_dump"](sample_lines((HEAD + DUMPS["2.5 to 3.7"][:-20]).encode())))
+    assert [type(i) for i in items] == [Strange]
+
+
+@pytest.mark.parametrize(
+    ("component", "text"),
+    [
+        ("worker", "bootstrap.servers=b:9092\ngroup.id=cc\nconfig.storage.topic=c\n"),
+        ("worker", "bootstrap.servers=b:9092\noffset.storage.file.filename=/x\n"),
+        ("broker", "broker.id=1\nlog.dirs=/d\nzookeeper.connect=z:2181\n"),
+        ("broker", "process.roles=broker,controller\nnode.id=1\n"),
+        ("controller", "process.roles=controller\nnode.id=1\n"),
+        ("connector", "name=b\nconnector.class=X\ntopics=t\n"),
+        ("consumer", "bootstrap.servers=b:9092\ngroup.id=app\nsession.timeout.ms=6000\n"),
+        ("producer", "bootstrap.servers=b:9092\nacks=all\n"),
+        ("client", "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config=x\n"),
+        ("zookeeper", "dataDir=/d\nclientPort=2181\n"),
+        ("streams", "application.id=s\nbootstrap.servers=b:9092\n"),
+        ("mirror_maker", "clusters = A, B\nA->B.enabled = true\n"),
+    ],
+)
+def test_whose_properties_they_are_is_told_by_their_keys(component: str, text: str) -> None:
+    assert {p["component"] for p in of(read("# a comment\n\n" + text, "properties"), "property_read")} == {component}
+
+
+def test_properties_are_read_as_java_does_and_without_secrets() -> None:
+    items = read(
+        "! note\nbootstrap.servers : a:9092,\\\n    b:9092\n  group.id=app\nclient.id Zähler\nempty=\npath=C:\\\\x\\u0041\nkey.deserializer=D\n"
+        'ssl.keystore.password=geheim\nsasl.jaas.config=org.L required username="u" \\\n  password="geheim";\nssl.truststore.location=/t\n',
+        "properties",
+    )
+    found = {k: v for p in of(items, "property_read") for k, v in p["config"].items()}
+    assert found["bootstrap.servers"] == "a:9092,b:9092"
+    assert (found["client.id"], found["empty"], found["path"]) == ("Zähler", "", "C:\\xA")
+    assert found["ssl.keystore.password"] == found["sasl.jaas.config"] == "[redacted]"
+    assert [i.line for i in items] == [2, 4, 5, 6, 7, 8, 9, 10, 12]
+    assert "geheim" not in repr([(i.message, i.captures) for i in items])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"@timestamp":"2026-03-02T10:00:00Z","level":"INFO","message":"x","name":"a","connector":{"state":"RUNNING"}}\n' * 3,
+        "[2026-03-02 10:00:00,000] INFO ProducerConfig values:\n\tacks = all\n\tbootstrap.servers = [b:9092]\n (org.apache.kafka.X)\n" * 3,
+        "[2026-03-02 10:00:00,000] INFO Topic: a Partition: 3 Leader: 1 is fine (org.apache.kafka.X)\n" * 3,
+    ],
+)
+def test_a_log_is_no_witness(text: str) -> None:
+    from forensics.layouts import packaged
+    from forensics.profiles import profile_of
+
+    profile = profile_of(text.encode(), packaged())
+    assert profile.fitting > 0
+    assert kind_of(text.encode(), fitting=profile.fitting, lines=profile.lines) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "hello world\n", "{}", "[]", '["a","b"]', '{"name":"x","version":"1.0"}', "a=1\nb=2\n", "- a: 1\n- b: 2\n", "GROUP of friends\n",
+     "Topic: the weather\n", '{"version":"1","partitions":[]}', "log4j.rootLogger=INFO\nlog4j.appender.x=Y\nlog4j.appender.x.z=1\n"],
+)  # fmt: skip
+def test_other_files_are_no_witness(text: str) -> None:
+    assert kind_of(text.encode(), fitting=0, lines=1) is None
+
+
+RECORDINGS = os.environ.get("FORENSICS_RECORDINGS")
+
+
+@pytest.mark.skipif(not RECORDINGS, reason="FORENSICS_RECORDINGS names no folder")
+def test_every_witness_of_every_recording_is_read_whole() -> None:
+    """What Kafka's own tools of many releases printed: nothing in it is strange, and no log is taken for a witness."""
+    names = {"kafka-topics": "topics_described", "kafka-consumer": "groups_described", "dump-offsets": "offsets_dump", "rest-": "connect_rest"}
+    for file in sorted(Path(RECORDINGS or "").glob("*/witness/*")):
+        data = file.read_bytes()
+        kind = kind_of(data[:SAMPLE_BYTES], fitting=0, lines=1)
+        if kind is None:
+            text = data.decode().strip()
+            assert text in ("", "[]", "{}") or text.startswith(("Error:", '["')), file
+            continue
+        assert file.name.startswith(tuple(k for k, v in names.items() if v == kind)) or (kind == "properties" and file.suffix == ".properties"), file
+        items = list(READERS[kind](sample_lines(data)))
+        assert items and all(isinstance(i, Told) for i in items), (file, [i for i in items if not isinstance(i, Told)][:3])
+    from forensics.layouts import packaged
+    from forensics.profiles import profile_of
+
+    for file in sorted(Path(RECORDINGS or "").glob("*/logs/*/*.log")):
+        with file.open("rb") as f:
+            sample = f.read(SAMPLE_BYTES)
+        profile = profile_of(sample, packaged())
+        assert kind_of(sample, fitting=profile.fitting, lines=profile.lines) is None, file
