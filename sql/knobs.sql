@@ -13,3 +13,11 @@ DECLARE OR REPLACE VARIABLE clock_jitter_ms BIGINT DEFAULT 10;
 DECLARE OR REPLACE VARIABLE coordinator_settled_ms BIGINT DEFAULT 30000;
 -- A whole group without a coordinator for longer than this is critical, milliseconds.
 DECLARE OR REPLACE VARIABLE outage_critical_ms BIGINT DEFAULT 30000;
+-- A status that Connect reports contradicts the logs only where they say the contrary for so long before and after it, milliseconds.
+DECLARE OR REPLACE VARIABLE stale_status_ms BIGINT DEFAULT 30000;
+-- The same cause of rebalances, coming back within storm_gap_ms each time, is a storm from this many returns on.
+DECLARE OR REPLACE VARIABLE storm_returns INT DEFAULT 3;
+-- Longest time between two returns of one cause, milliseconds; a loop of poll timeouts takes max.poll.interval.ms (default 300000) a round.
+DECLARE OR REPLACE VARIABLE storm_gap_ms BIGINT DEFAULT 600000;
+-- Generations that end as they began, one after the other, are a storm from this many on.
+DECLARE OR REPLACE VARIABLE storm_idle_rounds INT DEFAULT 5;

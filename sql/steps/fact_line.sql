@@ -58,7 +58,7 @@ WHERE e.event IN (
     'subscribed', 'client_closed', 'task_start_failed', 'connector_start_failed', 'task_failed', 'task_killed', 'task_init_failed', 'connector_failed', 'task_already_runs',
     'config_behind', 'config_mismatch', 'config_read_timeout', 'config_caught_up', 'leader_config_behind', 'internal_log_failed', 'session_key_updated', 'restart_executing', 'task_restarted',
     'worker_assignment_failed', 'leader_write_claim_failed', 'leader_write_fenced', 'sink_partitions', 'revocation_skipped', 'leader_duplicates', 'assignment_conflict',
-    'task_orphan_failed', 'task_stop_failed', 'rest_forward_failed',
+    'task_orphan_failed', 'task_stop_failed', 'rest_forward_failed', 'connector_config_updated', 'connector_config_removed', 'connector_target_state_changed',
     -- positions
     'commit_failed', 'position_set', 'position_reset', 'position_missing', 'position_out_of_range', 'offset_committed')
   -- One partition in a hundred is enough of what is printed for each: only those of __consumer_offsets matter here.
