@@ -6,7 +6,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   process_id   COMMENT 'Process',
   instance     COMMENT 'Which life of the process; 0 is one that began before the log',
   first_ts     COMMENT 'First line',
-  last_ts      COMMENT 'Last line',
+  last_ts      COMMENT 'Last line; of a life that another follows, the last line that is surely its own',
   stopping_ts  COMMENT 'When it said that it was stopping',
   next_start_ts COMMENT 'First line of the next life in the same stream; NULL when there is none',
   next_start_id COMMENT 'Its event',
@@ -21,7 +21,7 @@ WITH life AS (
     instance,
     min(ts) AS first_ts,
     max(ts) AS last_ts,
-    max(ts) FILTER (WHERE task IS NOT NULL OR client_kind = 'Worker') AS last_work_ts,
+    max(ts) FILTER (WHERE task IS NOT NULL OR client_kind IS NOT NULL OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%' AND event <> 'herder_starting') AS last_work_ts,
     max(ts) FILTER (WHERE event = 'process_stopping') AS stopping_ts,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
       OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
@@ -32,7 +32,6 @@ WITH life AS (
   SELECT process_id, max(last_ts) AS last_ts, min(first_ts) AS first_ts FROM range_row GROUP BY process_id
 ), ordered AS (
   SELECT l.*, get(s.start_lines, l.instance).ts AS next_start_ts, get(s.start_lines, l.instance).event_id AS next_start_id,
-    get(s.start_lines, l.instance).event AS next_start_event,
     row_number() OVER w AS nth
   FROM life l LEFT JOIN process_start s USING (process_id) WINDOW w AS (PARTITION BY process_id ORDER BY instance)
 )
@@ -42,9 +41,8 @@ SELECT
   CASE WHEN o.nth = 1 THEN least(o.first_ts, r.first_ts) ELSE o.first_ts END,
   CASE
     WHEN o.next_start_ts IS NULL THEN greatest(o.last_ts, r.last_ts)
-    -- A herder is not the first to print in a new JVM: the lines just before may already be of the next life.
-    WHEN o.next_start_event = 'herder_starting' THEN o.last_work_ts
-    ELSE o.last_ts
+    -- What is taken for a start is not always the first that a new JVM prints: only lines of its clients and tasks are surely of the old one.
+    ELSE coalesce(o.last_work_ts, o.last_ts)
   END,
   o.stopping_ts,
   o.next_start_ts,

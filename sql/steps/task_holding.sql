@@ -34,15 +34,21 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
 )
 COMMENT 'One row per unbroken time in which one worker had one task (or connector), by the worker''s own clock.'
 AS
-WITH flagged AS (
+WITH marked AS (
   SELECT
     *,
     min(stream_pos) FILTER (WHERE kind = 'stop') OVER one AS stop_pos,
     min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER one AS failed_stop_pos,
     min(stream_pos) FILTER (WHERE kind = 'failed') OVER one AS failed_pos,
-    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_pos
+    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_pos,
+    max(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_last_pos,
+    -- The herder closes the producer of a thread that it gave up on without giving it time.
+    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms = 0) OVER one AS forced_pos
   FROM task_line
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
+), flagged AS (
+  SELECT *, min(stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > forced_pos) OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS forced_closed_pos
+  FROM marked
 ), holding AS (
   SELECT
     kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
@@ -64,11 +70,12 @@ WITH flagged AS (
     min_by(struct(ts + make_interval(0, 0, 0, 0, 0, 0, coalesce(timeout_ms, 0) / 1000.0) AS ts, event_id), stream_pos)
       FILTER (WHERE kind = 'closing' AND stream_pos > coalesce(stop_pos, failed_pos)) AS closing,
     -- A stop that failed proves that the thread was there then. After it a producer may be closed over the thread's head, unless the thread
-    -- was closing it already; a consumer is only closed by its own thread.
+    -- was closing it already; a consumer is only closed by its own thread. Both print the same when they are done.
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed_stop') AS failed_stop,
     min(ts) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos) AS closed_before,
     max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
-      AND (failed_stop_pos IS NULL OR stream_pos > failed_stop_pos AND (app_kind = 'kafka.consumer' OR closing_pos < stream_pos))) AS closed
+      AND (failed_stop_pos IS NULL OR stream_pos > failed_stop_pos AND (app_kind = 'kafka.consumer'
+        OR closing_pos < stream_pos AND (forced_pos IS NULL OR stream_pos < forced_pos OR stream_pos > closing_last_pos AND closing_last_pos > forced_closed_pos)))) AS closed
   FROM flagged
   GROUP BY kafka_cluster, group_id, resource_kind, resource, process_id, instance, life
 ), followed AS (
