@@ -1,5 +1,5 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
--- Reads: broker_generation, epoch_generation, member_round, join_round, clock_offset, group_facts
+-- Reads: broker_generation, epoch_generation, epoch_member, member_round, join_round, clock_offset, group_facts
 -- Grain: kafka_cluster, group_id, incarnation, generation
 CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster    COMMENT 'Kafka cluster id',
@@ -41,7 +41,7 @@ WITH timed AS (
     timestamp_millis(unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joining_ref,
     timestamp_millis(unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ref,
     timestamp_millis(unix_millis(r.synced.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS synced_ref,
-    j.protocol, j.is_worker, j.leader_member_id, coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
+    j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
@@ -49,7 +49,8 @@ WITH timed AS (
   SELECT
     kafka_cluster, group_id, incarnation, generation,
     min(asked_ref) AS asked_ts, min(joined_ref) AS joined_ts, max(synced_ref) AS synced_ts,
-    count(DISTINCT coalesce(member_id, process_id)) AS members,
+    -- A static member that comes back has another member id.
+    count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
     max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: who asked last made the others wait.
@@ -129,9 +130,22 @@ FROM ordered o
 LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
 UNION ALL
 SELECT
-  kafka_cluster, group_id, incarnation, incarnation_why, generation, 'consumer', 'consumer', 'server', assignor, process_id,
-  bumped_ts, NULL, computed_ts, NULL, NULL, NULL, NULL, unix_millis(computed_ts) - unix_millis(bumped_ts),
-  NULL, member_count,
-  coalesce(cause, 'unknown'), true, cause_member, NULL, NULL, NULL, true, 0,
-  filter(array(bumped_id, computed_id), e -> e IS NOT NULL)
-FROM epoch_generation
+  coalesce(g.kafka_cluster, m.kafka_cluster), coalesce(g.group_id, m.group_id), coalesce(g.incarnation, m.incarnation),
+  coalesce(g.incarnation_why, 'unknown'), coalesce(g.generation, m.generation), 'consumer', 'consumer', 'server', g.assignor, g.process_id,
+  g.bumped_ts, NULL, g.computed_ts, m.reached_ts, m.settled_ts, NULL, NULL,
+  unix_millis(g.computed_ts) - unix_millis(g.bumped_ts),
+  NULL, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END),
+  coalesce(g.cause, 'unknown'), true, g.cause_member, NULL, NULL, NULL, g.generation IS NOT NULL, coalesce(m.seen, 0),
+  filter(array_distinct(concat(array(g.bumped_id, g.computed_id), coalesce(m.witness, array()))), e -> e IS NOT NULL)
+FROM epoch_generation g
+FULL OUTER JOIN (
+  SELECT
+    e.kafka_cluster, e.group_id, e.incarnation, e.generation,
+    min(timestamp_millis(unix_millis(e.reached.ts) - (o.lo_ms + o.hi_ms) DIV 2)) AS reached_ts,
+    max(timestamp_millis(unix_millis(e.settled.ts) - (o.lo_ms + o.hi_ms) DIV 2)) AS settled_ts,
+    count(DISTINCT e.member_id) AS members, count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
+    slice(array_sort(collect_list(e.reached.event_id)), 1, 50) AS witness
+  FROM epoch_member e
+  LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  GROUP BY e.kafka_cluster, e.group_id, e.incarnation, e.generation
+) m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.incarnation = g.incarnation AND m.generation = g.generation

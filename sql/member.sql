@@ -1,5 +1,5 @@
 -- One row per member id of a group.
--- Reads: member_round, join_round, event, process_cluster
+-- Reads: member_round, join_round, epoch_member, event, process_cluster
 -- Grain: kafka_cluster, group_id, member_id
 CREATE OR REPLACE TEMPORARY VIEW member (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -24,9 +24,14 @@ WITH own AS (
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
   WHERE r.member_id IS NOT NULL
   GROUP BY r.kafka_cluster, r.group_id, r.member_id
+  UNION ALL
+  SELECT kafka_cluster, group_id, member_id, min(process_id), max(client_id), max(task), max(group_instance_id)
+  FROM epoch_member
+  WHERE process_id IS NOT NULL
+  GROUP BY kafka_cluster, group_id, member_id
 ), line AS (
   SELECT
-    c.kafka_cluster, e.group_id, e.member_id,
+    c.kafka_cluster, e.group_id, who AS member_id,
     min(e.ts) AS first_ts, max(e.ts) AS last_ts,
     max(e.client_id) AS client_id, max(e.client_host) AS client_host, max(e.group_instance_id) AS group_instance_id,
     CASE
@@ -42,9 +47,12 @@ WITH own AS (
       WHEN bool_or(e.event = 'member_left') THEN 'left'
       WHEN bool_or(e.broker_id IS NOT NULL) THEN 'unknown'
     END AS left_broker
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-  WHERE e.member_id <> '' AND e.group_id IS NOT NULL
-  GROUP BY c.kafka_cluster, e.group_id, e.member_id
+  FROM (
+    -- Members that did not join in time are named in a list.
+    SELECT *, explode(CASE WHEN event = 'member_expired' AND member_id IS NULL THEN members ELSE array(member_id) END) AS who FROM event WHERE group_id IS NOT NULL
+  ) e JOIN process_cluster c ON c.process_id = e.process_id
+  WHERE who <> ''
+  GROUP BY c.kafka_cluster, e.group_id, who
 )
 SELECT
   l.kafka_cluster, l.group_id, l.member_id, o.process_id, coalesce(o.client_id, l.client_id), l.client_host,

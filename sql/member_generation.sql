@@ -1,5 +1,5 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, event, process_cluster
+-- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -11,15 +11,17 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
   client_id     COMMENT 'client.id',
   task          COMMENT 'Connect task whose consumer this is',
   is_leader     COMMENT 'True for the leader',
-  member_epoch  COMMENT 'KIP-848 epoch',
-  state         COMMENT 'joined: never had its assignment; synced: had it',
+  member_epoch  COMMENT 'KIP-848: the member''s epoch',
+  state         COMMENT 'joined: never had its assignment; synced: had it; KIP-848: its last state in that epoch',
   joining_ts    COMMENT 'Asked to join, by its own clock',
   joined_ts     COMMENT 'Joined, by its own clock',
   synced_ts     COMMENT 'Had its assignment, by its own clock',
   assigned      COMMENT 'Connectors and tasks, or partitions, that it was assigned',
   revoked       COMMENT 'Connectors and tasks that it had to give up',
   delay_ms      COMMENT 'Scheduled rebalance delay that it was told',
-  paused_ms     COMMENT 'Eager consumers: from giving all up to being assigned again, milliseconds',
+  paused_from_ts COMMENT 'It had given up the last that it worked on, by its own clock; NULL: it went on working, or had nothing',
+  paused_to_ts  COMMENT 'It was given its next assignment, or a task of it ran again, by its own clock',
+  paused_ms     COMMENT 'Time without anything to work on before this generation gave it something, milliseconds; 0: it went on working; NULL: its first generation, or its log does not tell',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per member and generation.'
@@ -31,10 +33,22 @@ WITH seen AS (
     r.joining_last.ts AS joining_ts, r.joined.ts AS joined_ts, r.synced.ts AS synced_ts,
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
-    unix_millis(j.given_ts) - unix_millis(j.taken_ts) AS paused_ms,
+    p.from_ts AS paused_from_ts, p.to_ts AS paused_to_ts,
+    CASE WHEN p.from_ts IS NOT NULL THEN unix_millis(p.to_ts) - unix_millis(p.from_ts) WHEN j.went_on THEN 0L END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
   FROM member_round r
-  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
+  JOIN (
+    -- A client that had a generation before and an assignment now went on working, unless a pause is known.
+    SELECT *, (worker_assigned_ts IS NOT NULL OR given_ts IS NOT NULL)
+      AND coalesce(lag(instance) OVER (PARTITION BY process_id, group_id, client ORDER BY round) = instance, false) AS went_on
+    FROM join_round
+  ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
+  LEFT JOIN (
+    SELECT process_id, group_id, client, round, min(from_ts) AS from_ts, max(to_ts) AS to_ts
+    FROM member_pause
+    WHERE to_ts IS NOT NULL AND round IS NOT NULL
+    GROUP BY process_id, group_id, client, round
+  ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
 ), told AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id, explode(e.assignment) AS (member_id, assigned)
@@ -44,13 +58,26 @@ WITH seen AS (
 SELECT
   s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader, CAST(NULL AS BIGINT),
   s.state, s.joining_ts, s.joined_ts, s.synced_ts, s.assigned, s.revoked, s.delay_ms,
-  s.paused_ms, s.witness
+  s.paused_from_ts, s.paused_to_ts, s.paused_ms, s.witness
 FROM seen s
 UNION ALL
 SELECT
   t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL, NULL, NULL, false, NULL,
-  'synced', NULL, NULL, NULL, t.assigned, NULL, NULL, NULL, array(t.event_id)
+  'synced', NULL, NULL, NULL, t.assigned, NULL, NULL, NULL, NULL, NULL, array(t.event_id)
 FROM told t
 JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_id FROM seen) s
   ON s.kafka_cluster = t.kafka_cluster AND s.group_id = t.group_id AND s.generation = t.generation AND s.process_id = t.leader_process
 LEFT ANTI JOIN seen k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation AND k.member_id = t.member_id
+UNION ALL
+SELECT
+  m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false, m.generation,
+  lower(m.state), m.joining.ts, m.reached.ts, m.settled.ts, m.assigned, m.revoked, NULL,
+  p.from_ts, p.to_ts, CASE WHEN p.from_ts IS NOT NULL THEN unix_millis(p.to_ts) - unix_millis(p.from_ts) WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END, m.witness
+FROM epoch_member m
+LEFT JOIN (
+  -- A pause belongs to the epoch that the member had when it ended.
+  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts, max_by(m.generation, m.reached.ts) AS generation
+  FROM member_pause p
+  JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id AND m.client_id = p.client AND m.reached.ts <= p.to_ts
+  GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts
+) p ON p.kafka_cluster = m.kafka_cluster AND p.group_id = m.group_id AND p.member_id = m.member_id AND p.generation = m.generation

@@ -24,6 +24,9 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   leader_member_id COMMENT 'Leader, where printed',
   expired_member   COMMENT 'Member that was removed for silence during this rebalance, the last one',
   expired_ts       COMMENT 'When',
+  expired_id       COMMENT 'Its event',
+  expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time',
+  from_empty       COMMENT 'True when the group had no members before: the coordinator waits for more to come',
   resolution_ms    COMMENT 'How exact the printed times are'
 )
 COMMENT 'One row per generation as its coordinator''s log tells it.'
@@ -31,7 +34,9 @@ AS
 WITH line AS (
   SELECT
     c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, e.ts, e.event_id, e.event, e.generation, e.old_generation, e.offsets_partition,
-    e.member_id, e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
+    -- Members that did not join in time are named in a list.
+    coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
+    e.event = 'member_expired' AND e.member_id IS NULL AS is_late, e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
   FROM event_row e JOIN process_cluster c USING (process_id)
   WHERE e.group_id IS NOT NULL
     AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired', 'group_died', 'group_emptied')
@@ -63,6 +68,8 @@ WITH line AS (
     max(leader_member_id) FILTER (WHERE event = 'assignment_from_leader') AS leader_member_id,
     max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_member,
     max(ts) FILTER (WHERE event = 'member_expired') AS expired_ts,
+    max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_id,
+    max_by(CASE WHEN is_late THEN 'rebalance_timeout' ELSE 'session_timeout' END, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_how,
     -- Said after this generation, so it explains a new life that follows.
     bool_or(event = 'group_emptied') AS emptied_after,
     bool_or(event = 'group_died') AS died_after,
@@ -99,5 +106,6 @@ SELECT
   kafka_cluster, group_id, incarnation, incarnation_why, generation, process_id, offsets_partition,
   prepared_ts, prepared_id, prepared_member, reason, client_reason,
   stabilized_ts, stabilized_id, coalesce(stabilized_members, assigned_members), assigned_ts, assigned_id, leader_member_id,
-  expired_member, expired_ts, resolution_ms
+  expired_member, expired_ts, expired_id, expired_how,
+  coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND generation = 1, false), resolution_ms
 FROM lives

@@ -1,0 +1,48 @@
+-- One row per pair of log lines, of a member and of its coordinator, of which one must have happened before the other (KIP-848).
+-- Reads: epoch_member, epoch_generation, event, process_cluster
+-- Grain: rule, first, later
+-- The group's epoch rises after a member asked to join and before any member has that epoch; a member is told that it is unknown after it
+-- was fenced; a member says that it leaves before the coordinator says that it left.
+CREATE OR REPLACE TEMPORARY VIEW epoch_edge (
+  rule          COMMENT 'Why the one came first',
+  f             COMMENT 'Process that printed the earlier line',
+  first         COMMENT 'Earlier line: time, event',
+  t             COMMENT 'Process that printed the later line',
+  later         COMMENT 'Later line: time, event',
+  resolution_ms COMMENT 'How exact the printed times are'
+)
+COMMENT 'One row per pair of log lines, of a member and of its coordinator, of which one must have happened before the other (KIP-848).'
+AS
+WITH epoch AS (
+  SELECT m.process_id, m.joining, m.reached, m.settled, m.resolution_ms, m.member_id, g.process_id AS broker, g.cause, g.cause_member,
+    struct(g.bumped_ts AS ts, g.bumped_id AS event_id) AS bumped
+  FROM epoch_member m
+  JOIN epoch_generation g ON g.kafka_cluster = m.kafka_cluster AND g.group_id = m.group_id AND g.incarnation = m.incarnation AND g.generation = m.generation
+  WHERE m.process_id IS NOT NULL
+), turn AS (
+  -- A member id lasts from the first join to the end of its client: its n-th loss in the one log is not its n-th in the other. Only ids that
+  -- were fenced or left once in both are matched.
+  SELECT c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL AS is_broker, e.process_id,
+    CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END AS what,
+    min(struct(e.ts, e.event_id)) AS line, count(*) AS times, max(e.resolution_ms) AS resolution_ms
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+  WHERE e.member_id IS NOT NULL AND (
+    e.broker_id IS NOT NULL AND e.event IN ('member_left', 'member_expired', 'member_fenced_by_broker')
+    OR e.event = 'member_fenced' AND e.cause RLIKE '(?i)unknown|fenced'
+    OR e.event = 'leaving' AND e.state_to = 'LEAVING')
+  GROUP BY ALL
+)
+SELECT 'the epoch rose, then a member had it', broker, bumped, process_id, reached, resolution_ms
+FROM epoch
+UNION ALL
+SELECT 'a member asked to join, then the epoch rose for it', process_id, joining, broker, bumped, resolution_ms
+FROM epoch
+WHERE joining IS NOT NULL AND cause = 'member_joined' AND cause_member = member_id
+UNION ALL
+SELECT 'the member left, then the broker said so', m.process_id, m.line, b.process_id, b.line, b.resolution_ms
+FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
+WHERE m.what = 'left' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1
+UNION ALL
+SELECT 'the broker removed the member, then the member was told', b.process_id, b.line, m.process_id, m.line, m.resolution_ms
+FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
+WHERE m.what = 'fenced' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1

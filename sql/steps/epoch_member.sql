@@ -1,0 +1,87 @@
+-- One row per member and epoch of a group that the broker assigns (KIP-848), as the member's or the coordinator's log tells it.
+-- Reads: event, process_cluster, epoch_generation
+-- Grain: kafka_cluster, group_id, incarnation, generation, member_id
+-- A member takes the group's epoch once it has given up what it must. Up to 3.8 its own log prints no epoch at INFO, and from 4.0 on the
+-- coordinator's does not: either may be missing. The coordinator names partitions by topic id.
+CREATE OR REPLACE TEMPORARY VIEW epoch_member (
+  kafka_cluster COMMENT 'Kafka cluster',
+  group_id      COMMENT 'Group',
+  incarnation   COMMENT 'Which life of the group',
+  generation    COMMENT 'Member''s epoch, which is the group''s that it has reached',
+  member_id     COMMENT 'Member id',
+  process_id    COMMENT 'Member''s process; NULL when only the coordinator names it',
+  client_id     COMMENT 'client.id',
+  group_instance_id COMMENT 'group.instance.id of a static member',
+  task          COMMENT 'Connect task whose consumer this is',
+  state         COMMENT 'Last state in that epoch',
+  joining       COMMENT 'It asked to join, when this is the first epoch that it was given: time, event',
+  reached       COMMENT 'First line with that epoch: time, event',
+  settled       COMMENT 'It had all that the epoch gives it: time, event',
+  assigned      COMMENT 'Partitions that it was to have',
+  revoked       COMMENT 'Partitions that it had to give up',
+  resolution_ms COMMENT 'How exact the printed times are',
+  witness       COMMENT 'Events that prove it'
+)
+COMMENT 'One row per member and epoch of a group that the broker assigns (KIP-848), as the member''s or the coordinator''s log tells it.'
+AS
+WITH line AS (
+  SELECT
+    c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, e.ts, e.event_id, e.event, e.member_id, e.member_epoch,
+    e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms, e.broker_id IS NOT NULL AS is_broker
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+  WHERE e.group_id IS NOT NULL AND (
+    e.event IN ('member_state_changed', 'reconciling', 'member_fenced') AND e.member_id IS NOT NULL
+    OR e.event IN ('partitions_revoked', 'partitions_assigned') AND e.client_kind = 'Consumer'
+    OR e.event = 'member_assignment_changed' AND e.broker_id IS NOT NULL)
+), own AS (
+  SELECT *,
+    last_value(CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN member_id END, true) OVER w AS at_member,
+    last_value(CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN coalesce(member_epoch, 0) END, true) OVER w AS at_epoch,
+    last_value(CASE WHEN state_to = 'JOINING' THEN struct(ts, event_id) END, true) OVER w AS last_joining,
+    lag(CASE WHEN event = 'member_state_changed' THEN struct(state_to, member_epoch) END, 1) IGNORE NULLS OVER w AS before
+  FROM line
+  WHERE NOT is_broker
+  WINDOW w AS (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos)
+), told AS (
+  SELECT
+    kafka_cluster, group_id, at_member AS member_id, at_epoch AS epoch, process_id,
+    max(client_id) AS client_id, max(group_instance_id) AS group_instance_id, max(task) AS task,
+    max_by(state_to, stream_pos) FILTER (WHERE event = 'member_state_changed') AS state,
+    -- Only the line that leaves the state of joining carries an epoch that answers the request.
+    min_by(last_joining, stream_pos) FILTER (WHERE event = 'member_state_changed' AND state_from = 'JOINING') AS joining,
+    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE event = 'member_state_changed') AS reached,
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE state_to = 'STABLE') AS settled,
+    max_by(assigned_partitions, stream_pos) FILTER (WHERE event = 'reconciling') AS assigned,
+    array_sort(array_distinct(flatten(collect_list(partitions) FILTER (WHERE event = 'partitions_revoked')))) AS revoked,
+    max(resolution_ms) AS resolution_ms,
+    slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
+  FROM own
+  WHERE at_epoch > 0
+  GROUP BY kafka_cluster, group_id, at_member, at_epoch, process_id
+), by_broker AS (
+  SELECT
+    kafka_cluster, group_id, member_id, member_epoch AS epoch,
+    max_by(state_to, stream_pos) AS state, min_by(struct(ts, event_id), stream_pos) AS reached,
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
+    max_by(assigned_partitions, stream_pos) AS assigned, max_by(revoked_partitions, stream_pos) AS revoked, max(resolution_ms) AS resolution_ms,
+    slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
+  FROM line
+  WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0
+  GROUP BY kafka_cluster, group_id, member_id, member_epoch
+), both AS (
+  SELECT kafka_cluster, group_id, member_id, epoch, process_id, client_id, group_instance_id, task, state, joining, reached, settled, assigned, revoked, resolution_ms, witness
+  FROM told
+  UNION ALL
+  SELECT b.kafka_cluster, b.group_id, b.member_id, b.epoch, NULL, NULL, NULL, NULL, b.state, NULL, b.reached, b.settled, b.assigned, b.revoked, b.resolution_ms, b.witness
+  FROM by_broker b
+  LEFT ANTI JOIN told t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
+), life AS (
+  SELECT kafka_cluster, group_id, generation, collect_list(struct(incarnation, bumped_ts)) AS lives FROM epoch_generation GROUP BY kafka_cluster, group_id, generation
+)
+SELECT
+  b.kafka_cluster, b.group_id,
+  -- Where the epoch is there several times, the nearest in time.
+  coalesce(array_min(transform(l.lives, x -> struct(abs(unix_millis(x.bumped_ts) - unix_millis(b.reached.ts)) AS far, x.incarnation))).incarnation, 1L),
+  b.epoch, b.member_id, b.process_id, b.client_id, b.group_instance_id, b.task, b.state, b.joining, b.reached, b.settled, b.assigned, b.revoked, b.resolution_ms, b.witness
+FROM both b
+LEFT JOIN life l ON l.kafka_cluster = b.kafka_cluster AND l.group_id = b.group_id AND l.generation = b.epoch

@@ -1,0 +1,66 @@
+-- One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.
+-- Reads: partition_holding, task_holding, client_event, join_round
+-- Grain: process_id, group_id, client, from_ts
+-- Eager members give everything up before they join; cooperative ones pause only when they lose all that they have. A member that is given
+-- nothing has nothing to do: that is no pause. Of a worker the time runs from the order to stop its last task to the next one at work.
+CREATE OR REPLACE TEMPORARY VIEW member_pause (
+  kafka_cluster COMMENT 'Kafka cluster',
+  group_id      COMMENT 'Group',
+  process_id    COMMENT 'Process',
+  instance      COMMENT 'Which life of the process',
+  client        COMMENT 'Client inside the process',
+  from_ts       COMMENT 'It gave up the last that it had, by its own clock',
+  from_id       COMMENT 'Its event',
+  to_ts         COMMENT 'It had its next assignment; NULL: the log tells of none',
+  round         COMMENT 'Round of the client that gave it'
+)
+COMMENT 'One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.'
+AS
+WITH worker AS (
+  SELECT DISTINCT kafka_cluster, group_id, process_id, instance, client FROM client_event WHERE is_worker
+), alone AS (
+  -- Lines of tasks do not name their herder: a process with several is left out.
+  SELECT process_id, instance FROM worker GROUP BY process_id, instance HAVING count(*) = 1
+), busy AS (
+  SELECT kafka_cluster, group_id, process_id, process_instance AS instance, client, start_ts AS start_ts, stop_hi_ts AS stop_ts, stop_id
+  FROM partition_holding
+  UNION ALL
+  SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ts, h.start_lo_ts), coalesce(h.stop_asked_ts, h.work_stop_hi_ts, h.stop_hi_ts),
+    coalesce(h.stop_asked_id, h.stop_id)
+  FROM task_holding h
+  JOIN worker w ON w.process_id = h.process_id AND w.instance = h.process_instance AND w.group_id = h.group_id
+  JOIN alone a ON a.process_id = w.process_id AND a.instance = w.instance
+  WHERE h.resource_kind = 'task'
+), reached AS (
+  SELECT *,
+    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client
+      ORDER BY start_ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
+    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client) AS last,
+    row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ts DESC) AS from_end
+  FROM busy
+), gap AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, until.ts AS from_ts, until.stop_id AS from_id, start_ts AS to_ts
+  FROM reached
+  WHERE until.ts < start_ts
+  UNION ALL
+  SELECT kafka_cluster, group_id, process_id, instance, client, last.ts, last.stop_id, NULL
+  FROM reached
+  WHERE from_end = 1 AND last.ts < TIMESTAMP'9999-01-01'
+), answer AS (
+  -- An assignment without anything ends the pause, too.
+  SELECT process_id, instance, group_id, client, array_sort(collect_list(ts)) AS times
+  FROM client_event
+  WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
+  GROUP BY process_id, instance, group_id, client
+), answered AS (
+  SELECT g.*, get(filter(a.times, t -> t >= g.from_ts), 0) AS told_ts
+  FROM gap g
+  LEFT JOIN answer a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
+), ended AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, from_ts, from_id, coalesce(least(to_ts, told_ts), to_ts, told_ts) AS to_ts FROM answered
+)
+SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ts, p.from_id, p.to_ts, max(r.round)
+FROM ended p
+LEFT JOIN join_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id AND r.instance = p.instance AND r.client = p.client
+  AND coalesce(r.worker_assigned_ts, r.synced_ts, r.joined_ts) BETWEEN p.from_ts AND p.to_ts
+GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ts, p.from_id, p.to_ts
