@@ -1,0 +1,90 @@
+-- One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as lines tell.
+-- Reads: position_start, config_value
+-- Grain: kafka_cluster, group_id, resource, event_id
+-- Read twice is what the old reader had read at or behind the place where the new one began. How far it had read is known by what it tried
+-- to commit, and that is a lower bound: a consumer may have read on. It is exact where an automatic commit, which always names the whole
+-- position, was the old reader's last word. A record counts as read when the consumer was handed it.
+CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
+  kafka_cluster   COMMENT 'Kafka cluster id',
+  group_id        COMMENT 'Group',
+  resource        COMMENT 'Topic partition',
+  old_process_id  COMMENT 'Process that had read it before',
+  old_client      COMMENT 'Its client; of a sink task the task',
+  old_member_id   COMMENT 'Its member id',
+  old_generation  COMMENT 'Generation in which it began to read (KIP-848: its epoch)',
+  new_process_id  COMMENT 'Process that reads on; the same one when a consumer begins anew',
+  new_client      COMMENT 'Its client; of a sink task the task',
+  new_member_id   COMMENT 'Its member id',
+  new_generation  COMMENT 'Generation in which it began to read',
+  incarnation     COMMENT 'Which life of the group''s metadata the new reader began in',
+  old_from        COMMENT 'Offset at which the old reader began',
+  last_committed  COMMENT 'Highest offset that the old reader committed, by its own lines (DEBUG); NULL: no line says',
+  restarted_at    COMMENT 'Offset at which the new reader began',
+  restarted_how   COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
+  restarted_lo    COMMENT 'It began at the earliest then (reference clock)',
+  restarted_hi    COMMENT 'It began at the latest then',
+  read_to         COMMENT 'Offset up to which the old reader surely had read (not included); NULL: no line says more than where it began',
+  records_lo      COMMENT 'Records read twice: at least so many',
+  records_hi      COMMENT 'Records read twice: at most so many; NULL: no line bounds them',
+  how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it asked to, and no line tells the outcome; committed: it had committed up to read_to; went_back: the new reader began before the old one had; unknown: nothing tells how far the old one had read',
+  fenced_by       COMMENT 'What refused the old reader''s commits afterwards: group, group.instance.id; NULL: no line says that anything did',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  event_id        COMMENT 'Event that tells where the new reader began',
+  witness         COMMENT 'Events that prove it'
+)
+COMMENT 'One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as lines tell.'
+AS
+WITH automatic AS (
+  -- An eager consumer that commits by itself does so before it gives its partitions up; a refusal would be printed.
+  SELECT process_id, instance, client_id,
+    bool_and(coalesce(commits, 'false') = 'true' AND coalesce(protocol, 'classic') <> 'CONSUMER' AND (strategies IS NULL OR strategies RLIKE 'RangeAssignor|RoundRobinAssignor|[.]StickyAssignor')) AS is_eager
+  FROM (
+    SELECT process_id, instance, client_id, event_id,
+      max(value) FILTER (WHERE key = 'enable.auto.commit') AS commits,
+      max(upper(value)) FILTER (WHERE key = 'group.protocol') AS protocol,
+      max(value) FILTER (WHERE key = 'partition.assignment.strategy') AS strategies
+    FROM config_value
+    WHERE component = 'ConsumerConfig' AND key IN ('enable.auto.commit', 'group.protocol', 'partition.assignment.strategy')
+    GROUP BY process_id, instance, client_id, event_id
+  )
+  GROUP BY process_id, instance, client_id
+), turn AS (
+  SELECT *,
+    lag(struct(process_id, instance, client, member_id, generation, start_offset, last_committed, asked_offset, asked_id, refused_offset, refused_id, final_offset,
+      fenced_by, fenced_id, taken, taken_id, any_refused, event_id)) OVER (
+      PARTITION BY kafka_cluster, group_id, resource, reference_process_id
+      ORDER BY incarnation, generation, start_lo, process_id, stream_pos) AS old
+  FROM position_start
+), known AS (
+  SELECT t.*,
+    greatest(t.old.refused_offset, t.old.asked_offset, t.old.last_committed, t.old.final_offset) AS read_to,
+    coalesce(a.is_eager, false) AND t.old.taken = 'revoked' AND NOT t.old.any_refused AND t.how = 'committed' AS is_clean
+  FROM turn t
+  LEFT JOIN automatic a ON a.process_id = t.old.process_id AND a.instance = t.old.instance AND a.client_id = t.old.client
+  WHERE t.old IS NOT NULL
+), counted AS (
+  SELECT *,
+    CASE WHEN is_clean THEN start_offset ELSE coalesce(greatest(read_to, old.start_offset), old.start_offset) END AS got_to,
+    is_clean OR old.final_offset IS NOT NULL AND old.final_offset = read_to AS is_exact
+  FROM known
+)
+SELECT
+  kafka_cluster, group_id, resource, old.process_id, old.client, old.member_id, old.generation, process_id, client, member_id, generation, incarnation,
+  old.start_offset, old.last_committed, start_offset, how, start_lo, start_hi,
+  CASE WHEN got_to > old.start_offset OR is_exact THEN got_to END,
+  greatest(0L, got_to - greatest(start_offset, old.start_offset)),
+  CASE WHEN is_exact THEN greatest(0L, got_to - greatest(start_offset, old.start_offset)) END,
+  CASE
+    WHEN is_exact THEN 'automatic_commit'
+    WHEN got_to = old.refused_offset AND got_to > old.start_offset THEN 'refused_commit'
+    WHEN got_to = old.last_committed AND got_to > old.start_offset THEN 'committed'
+    WHEN got_to = old.asked_offset AND got_to > old.start_offset THEN 'asked_commit'
+    WHEN start_offset < old.start_offset THEN 'went_back'
+    ELSE 'unknown'
+  END,
+  old.fenced_by, reference_process_id, event_id,
+  filter(array_distinct(array(old.event_id,
+    CASE WHEN got_to = old.refused_offset THEN old.refused_id WHEN got_to = old.asked_offset THEN old.asked_id END, old.taken_id, old.fenced_id, event_id)), e -> e IS NOT NULL)
+FROM counted
+-- A consumer that begins anew where it was has read nothing twice.
+WHERE old.process_id <> process_id OR old.instance <> instance OR old.client <> client OR got_to > start_offset OR start_offset < old.start_offset

@@ -1,0 +1,65 @@
+-- One row per line and partition that says where a consumer of a group reads, commits, or gives up.
+-- Reads: event
+-- Grain: event_id, resource
+-- Releases from 3.4 on print where a consumer begins without naming the client: there the consumer that was given the partition last is meant.
+CREATE OR REPLACE TEMPORARY VIEW offset_line (
+  process_id COMMENT 'Process',
+  instance   COMMENT 'Which life of the process',
+  client     COMMENT 'Client inside the process; of a sink task the task',
+  task       COMMENT 'Connect task whose consumer this is',
+  group_id   COMMENT 'Group; NULL where neither the line nor the one that gave the partition names it',
+  resource   COMMENT 'Topic partition; NULL: the line speaks of all that the client has',
+  stream_pos COMMENT 'Order inside the process',
+  ts         COMMENT 'When, by its own clock',
+  event_id   COMMENT 'Its event',
+  kind       COMMENT 'given, taken, start, committed, asked, refused',
+  how        COMMENT 'start: committed, reset or sought; taken: revoked or lost; refused: automatic (names the whole position) or NULL',
+  at_offset  COMMENT 'Offset that the line names',
+  fenced_by  COMMENT 'refused: group, because it was no longer a member; group.instance.id, because another process has its static id'
+)
+COMMENT 'One row per line and partition that says where a consumer of a group reads, commits, or gives up.'
+AS
+WITH line AS (
+  SELECT e.process_id, e.instance, e.stream_pos, e.ts, e.event_id, e.event, e.group_id, e.task, coalesce(e.task, e.client_id, e.thread, '-') AS client,
+    e.client_id IS NULL AND e.task IS NULL AND e.event = 'position_set' AS is_nameless,
+    CASE e.event
+      WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'taken' WHEN 'partitions_lost' THEN 'taken'
+      WHEN 'offset_committed' THEN 'committed' WHEN 'commit_sent' THEN 'asked' WHEN 'task_committing' THEN 'asked'
+      WHEN 'commit_failed' THEN 'refused' WHEN 'task_commit_failed' THEN 'refused' ELSE 'start'
+    END AS kind,
+    CASE
+      WHEN e.event = 'position_set' THEN 'committed' WHEN e.event = 'position_reset' THEN 'reset' WHEN e.event IN ('position_sought', 'sink_position_set') THEN 'sought'
+      WHEN e.event = 'partitions_revoked' THEN 'revoked' WHEN e.event = 'partitions_lost' THEN 'lost'
+      WHEN e.message LIKE 'Synchronous auto-commit of offsets%' THEN 'automatic'
+    END AS how,
+    CASE
+      WHEN e.event NOT IN ('commit_failed', 'task_commit_failed') THEN NULL
+      WHEN e.error RLIKE '(?i)group.instance.id' OR e.error RLIKE '(?i)fenc' AND e.error NOT RLIKE '(?i)epoch' THEN 'group.instance.id'
+      WHEN e.error RLIKE '(?i)not aware of this member|unknown_?member|already rebalanced|not part of (an|the) active group|kicked out of the group|illegal.?generation|generation id|stale.?member|fenc'
+        THEN 'group'
+    END AS fenced_by,
+    CASE
+      WHEN e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost') THEN transform(e.partitions, p -> named_struct('resource', p, 'at_offset', CAST(NULL AS BIGINT)))
+      WHEN e.`partition` IS NOT NULL THEN array(named_struct('resource', e.`partition`, 'at_offset', e.`offset`))
+      WHEN e.offsets IS NOT NULL THEN transform(map_entries(e.offsets), x -> named_struct('resource', x.key, 'at_offset', x.value))
+      -- A refusal may name no partition.
+      ELSE array(named_struct('resource', CAST(NULL AS STRING), 'at_offset', CAST(NULL AS BIGINT)))
+    END AS parts
+  FROM event e
+  WHERE (e.client_kind IS NULL OR e.client_kind = 'Consumer') AND (
+    e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'offset_committed', 'commit_sent', 'commit_failed', 'task_committing', 'task_commit_failed')
+    -- A strategy without an offset is no place yet, and a sink repeats the position that its consumer took.
+    OR e.event IN ('position_set', 'position_reset', 'position_sought') AND e.`offset` >= 0
+    OR e.event = 'sink_position_set' AND e.message LIKE '%Rewinding%')
+), part AS (
+  SELECT *, p.resource, CASE WHEN p.at_offset >= 0 THEN p.at_offset END AS at_offset
+  FROM line LATERAL VIEW explode(parts) x AS p
+), held AS (
+  SELECT *, last_value(CASE WHEN kind = 'given' THEN struct(client, task, group_id) END, true) OVER (
+    PARTITION BY process_id, instance, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS holder
+  FROM part
+)
+SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END, CASE WHEN is_nameless THEN holder.task ELSE task END,
+  coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END), resource, stream_pos, ts, event_id, kind, how, at_offset, fenced_by
+FROM held
+WHERE NOT (is_nameless AND holder IS NULL)
