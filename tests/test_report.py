@@ -90,6 +90,13 @@ def test_many_incidents_and_groups_stay_readable() -> None:
     assert "━━ Group app-123" in as_text(views=views, groups=["app-123"])
 
 
+def test_a_group_tells_what_its_rebalances_went_by_with_and_what_was_read_twice() -> None:
+    written = as_text(200)
+    assert "noticing a lost member" in written
+    assert "session.timeout.ms 10000 -> 6000 would have noticed it 4.0 s sooner" in written
+    assert "At least 1 record read twice" in written
+
+
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_nothing_is_wider_than_the_page_but_the_places_of_lines(width: int) -> None:
     for line in as_text(width).splitlines():

@@ -22,6 +22,13 @@ _ONE_BY_ONE = 40
 _HEAD, _TAIL = 25, 15
 _GROUPS_IN_FULL, _GROUPS_IN_OVERVIEW = 8, 60
 _LONG_WAIT_MS = 1000
+_WORST_PARTS, _WORST_MS = 6, 500
+_PARTS = {
+    "detection": "noticing a lost member",
+    "waiting": "waiting to join",
+    "sync": "waiting for the leader's assignment",
+    "scheduled_delay": "tasks kept for a worker to come back",
+}
 _WHY_RESET = {
     "metadata_lost": "the group's metadata was lost: generations began again",
     "deleted": "the group was deleted",
@@ -108,7 +115,9 @@ def section(group: Row, names: Names, clock: Clock) -> list[Block]:
             blocks.append(Para(part, tone="dim"))
         else:
             blocks += _table(part, shares, names, clock)
+    blocks += _worst(group, names)
     blocks += _paused(group, names)
+    blocks += _read_twice(group, names)
     return blocks
 
 
@@ -250,3 +259,57 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
             Column("longest", right=True, fixed=True),
         )
         yield Table(columns, rows)
+
+
+def _worst(group: Row, names: Names) -> Iterator[Block]:
+    """What the longest parts of the rebalances went by with, and what another setting would have given."""
+    parts = sorted((b for b in group["rebalance_blame"] if (b["ms"] or 0) >= _WORST_MS), key=lambda b: -b["ms"])
+    if not parts:
+        return
+    rows = []
+    for part in parts[:_WORST_PARTS]:
+        who = names.member(part["member_id"]) if part["member_id"] else ""
+        setting = part["setting"] or ""
+        if setting and part["value_ms"] is not None:
+            setting += f" = {part['value_ms']}"
+        what = _PARTS.get(part["part"], part["part"]) + (", inferred" if part["inferred"] else "")
+        rows.append((str(part["generation"]), what, span(part["ms"]), who, "\n".join(x for x in (setting, part["what_if"]) if x)))
+    more = f" ({len(parts) - len(rows):,} more in `rebalance_blame`)" if len(parts) > len(rows) else ""
+    yield Para(f"What the rebalances went by with, the longest first{more}:", tone="dim")
+    columns = (
+        Column("gen.", right=True, fixed=True),
+        Column("with"),
+        Column("took", right=True, fixed=True),
+        Column("who"),
+        Column("setting, and what another value would have given"),
+    )
+    yield Table(columns, tuple(rows))
+
+
+def _read_twice(group: Row, names: Names) -> Iterator[Block]:
+    """The partitions of which records were surely read twice, those with most first."""
+    twice = sorted((d for d in group["duplicate_ledger"] if d["records_lo"]), key=lambda d: -d["records_lo"])
+    if not twice:
+        return
+    total = sum(d["records_lo"] for d in twice)
+    yield Para(f"At least {count(total, 'record')} read twice; the most:", tone="dim")
+    rows = tuple(
+        (
+            d["resource"],
+            names.process(d["old_process_id"]),
+            names.process(d["new_process_id"]),
+            f"{d['restarted_at']:,}",
+            f"{d['records_lo']:,}" if d["records_hi"] == d["records_lo"] else f"{d['records_lo']:,} or more",
+            f"{_words(d['how'])}; fenced by its {d['fenced_by']}" if d["fenced_by"] else _words(d["how"]),
+        )
+        for d in twice[:10]
+    )
+    columns = (
+        Column("partition"),
+        Column("read by"),
+        Column("then by"),
+        Column("from", right=True),
+        Column("records", right=True),
+        Column("known by"),
+    )
+    yield Table(columns, rows)

@@ -26,6 +26,8 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "member": (("first_ts",), ("last_ts",)),
     "generation": (GENERATION_BEGAN, ("assigned_ts", "last_synced_ts", *reversed(GENERATION_BEGAN))),
     "member_generation": ((), ()),
+    "rebalance_blame": (("from_ts", "to_ts"), ("to_ts",)),
+    "duplicate_ledger": (("restarted_lo",), ("restarted_hi",)),
     "ownership": (("start_lo", "start_hi"), ("stop_hi",)),
     "split_brain": (("from_lo", "from_hi"), ("to_hi",)),
     "coordinator_episode": (("lost_ts",), ("found_ts",)),
@@ -33,6 +35,8 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "coverage": (("from_ts",), ("to_ts",)),
     "finding": (("from_ts",), ("to_ts",)),
 }
+#: Views whose rows stand with their group as they are.
+_PER_GROUP = ("rebalance_blame", "duplicate_ledger")
 _GENERATION_KEY = ("kafka_cluster", "group_id", "incarnation", "generation")
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d|w)")
@@ -69,7 +73,7 @@ class Report:
 
     Attributes:
         case: manifest facts, `processes` and `source_files`.
-        groups: one entry a group with its `generations`, `members` and `member_generations`.
+        groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame` and `duplicate_ledger`.
         filters: what was asked for, as printed in the report.
     """
 
@@ -151,7 +155,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
 
     def kept(name: str) -> list[Row]:
         starts, ends = VIEWS[name]
-        return [r for r in rows[name] if _in_window(r, starts, ends, since, until) and _in_groups(r, filters.groups)]
+        return [r for r in rows.get(name, []) if _in_window(r, starts, ends, since, until) and _in_groups(r, filters.groups)]
 
     findings = [f for f in kept("finding") if not filters.rules or f["rule"] in filters.rules]
     findings.sort(key=lambda f: (_place(SEVERITIES, f["severity"]), _place(VERDICTS, f["verdict"]), f["from_ts"] or _LATEST))
@@ -167,7 +171,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         case=_case(manifest, rows, last),
         coverage=sorted(kept("coverage"), key=lambda c: (c["process_id"] or "", c["from_ts"] or _EARLIEST)),
         clocks=sorted(rows["clock_offset"], key=lambda c: (c["reference_process_id"] or "", c["process_id"] or "")),
-        groups=_groups(generations, members, rows["member_generation"]),
+        groups=_groups(generations, members, rows["member_generation"], {name: kept(name) for name in _PER_GROUP}),
         ownership=sorted(kept("ownership"), key=lambda o: (o["resource"] or "", o["start_lo"] or _EARLIEST)),
         split_brain=splits,
         coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
@@ -223,13 +227,13 @@ def _case(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], last: date
     }
 
 
-def _groups(generations: list[Row], members: list[Row], shares: list[Row]) -> list[Row]:
+def _groups(generations: list[Row], members: list[Row], shares: list[Row], more: Mapping[str, list[Row]]) -> list[Row]:
     groups: dict[tuple[str, str], Row] = {}
 
     def of(row: Row) -> Row:
         key = (row["kafka_cluster"] or "", row["group_id"] or "")
         names = {"kafka_cluster": row["kafka_cluster"], "group_id": row["group_id"]}
-        return groups.setdefault(key, names | {"generations": [], "members": [], "member_generations": []})
+        return groups.setdefault(key, names | {"generations": [], "members": [], "member_generations": []} | {name: [] for name in _PER_GROUP})
 
     for row in generations:
         of(row)["generations"].append(row)
@@ -239,7 +243,12 @@ def _groups(generations: list[Row], members: list[Row], shares: list[Row]) -> li
     for row in shares:
         if tuple(row[k] for k in _GENERATION_KEY) in shown:
             of(row)["member_generations"].append(row)
+    for name, found in more.items():
+        for row in found:
+            of(row)[name].append(row)
     for group in groups.values():
+        group["rebalance_blame"].sort(key=lambda b: (b["incarnation"] or 0, b["generation"] or 0, b["from_ts"] or _EARLIEST, b["part"]))
+        group["duplicate_ledger"].sort(key=lambda d: (d["resource"] or "", d["restarted_lo"] or _EARLIEST))
         group["generations"].sort(key=lambda g: (g["incarnation"] or 0, g["generation"] or 0))
         group["members"].sort(key=lambda m: m["member_id"] or "")
         group["member_generations"].sort(key=lambda m: (m["incarnation"] or 0, m["generation"] or 0, m["member_id"] or ""))
