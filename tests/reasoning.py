@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holding what the case derives (records read twice, pauses, time without an owner) against what was really so. Pure functions over rows.
+
+`python tests/reasoning.py RECORDINGS CASES [NAME...]` prints the agreement for cases that `score.py --cases CASES` left there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.dataset as ds
+from scoring import EDGE_MS, INFINITE, Clock, Row, owner_of
+from truth import SAMPLE_MS, Recording, Span, recordings
+
+from forensics import tables
+
+
+@dataclass
+class Agreement:
+    """How claims of one kind stand against the truth.
+
+    Attributes:
+        right: claims that the truth bears out.
+        total: claims that could be compared.
+        exact: right claims that left no room.
+        wrong: sentences about the others.
+        said: sum of what was claimed for certain (records, milliseconds).
+        true: sum of what was truly so.
+    """
+
+    right: int = 0
+    total: int = 0
+    exact: int = 0
+    wrong: list[str] = field(default_factory=list)
+    said: float = 0
+    true: float = 0
+
+    def __str__(self) -> str:
+        share = f", {self.said / self.true:.1%} of what was" if self.true else ""
+        return f"{self.right} of {self.total} right, {self.exact} exact; certain {self.said:.0f} of {self.true:.0f}{share}" if self.total else "-"
+
+    def judge(self, name: str, low: float, high: float, truth: float, slack: float = 0.0) -> None:
+        """Counts one claim, that something lies between two values, against the truth."""
+        self.total += 1
+        self.said += low
+        self.true += truth
+        if low - slack <= truth <= high + slack:
+            self.right += 1
+            self.exact += high - low <= 2 * slack
+        else:
+            self.wrong.append(f"{name}: [{low:g}, {'unknown' if high >= INFINITE else f'{high:g}'}], truly {truth:g}")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a consumer truly read of a partition between two times at which it was given it: offsets by the time of their batch."""
+
+    start_ms: int
+    offsets: frozenset[int]
+
+
+def readings(recording: Recording) -> dict[tuple[str, str], list[Reading]]:
+    """Consumer and partition to its readings, in order of time."""
+    found: dict[tuple[str, str], list[tuple[int, set[int]]]] = {}
+    for name, lines in recording.callbacks.items():
+        for line in lines:
+            for p in line.get("partitions", []):
+                key = (name, f"{p['topic']}-{p['partition']}")
+                if line["name"] == "partitions_assigned":
+                    found.setdefault(key, []).append((line["timestamp"], set()))
+                elif line["name"] == "records_consumed" and key in found:
+                    found[key][-1][1].update(range(p["minOffset"], p["maxOffset"] + 1))
+    return {key: [Reading(start, frozenset(offsets)) for start, offsets in spans] for key, spans in found.items()}
+
+
+def score_ledger(recording: Recording, rows: list[Row], clock: Clock) -> Agreement:
+    """Rows of `duplicate_ledger`: records that the old reader truly had read at or behind the place where the new one began."""
+    result, read = Agreement(), readings(recording)
+    for row in rows:
+        old, new = (owner_of(row[side], recording.consumers) for side in ("old_process_id", "new_process_id"))
+        part = str(row["resource"])
+        if not old or not new or (old, part) not in read or (new, part) not in read:
+            continue
+        begun = clock.true_ms(row["new_process_id"], row["restarted_hi"], INFINITE) + EDGE_MS
+        if begun >= recording.end_ms:
+            continue
+        later = read[new, part]
+        own = later[: bisect_right([r.start_ms for r in later], begun)]
+        before = [r for r in read[old, part] if r.start_ms <= begun and (old != new or r is not own[-1])]
+        if not own or not before:
+            continue
+        at, old_from = int(str(row["restarted_at"])), int(str(row["old_from"]))
+        truth = sum(o >= max(at, old_from) for o in before[-1].offsets)
+        high = INFINITE if row["records_hi"] is None else float(str(row["records_hi"]))
+        result.judge(f"{part} from {old} to {new} at {at} ({row['how']})", float(str(row["records_lo"])), high, truth)
+    return result
+
+
+def holes(spans: list[Span], until_ms: int) -> list[tuple[str, int, int]]:
+    """Resource, from, to: times in which nobody had it, between its first owner and the end of truth; frozen owners count as owners."""
+    found, held = [], {}
+    for span in sorted(spans, key=lambda s: s.start_ms):
+        end = held.get(span.resource)
+        if end is not None and span.start_ms > end:
+            found.append((span.resource, end, span.start_ms))
+        held[span.resource] = max(end or 0, span.end_ms)
+    return found + [(resource, end, until_ms) for resource, end in held.items() if end < until_ms]
+
+
+def score_unowned(recording: Recording, rows: list[Row], clock: Clock, at_least_ms: int = 1_000) -> tuple[Agreement, Agreement]:
+    """Rows of `unowned` against the times in which truly nobody had the resource.
+
+    Returns:
+        Precision: does each time that is called certainly unowned lie in a true one. Recall: is each true one of some length
+        covered by a row, and how much of it is certain.
+    """
+    kind = "task" if recording.knows_tasks else "partition"
+    # Threads of a group's tasks, or partitions of the consumers' group; a span's end is the first look that no longer shows it.
+    spans = recording.thread_spans if kind == "task" else recording.holding_spans
+    names = list(recording.workers) or list(recording.consumers)
+    true = holes(spans, recording.end_ms)
+    slack = SAMPLE_MS + EDGE_MS
+    precision, recall = Agreement(), Agreement()
+    windows = []
+    for row in rows:
+        process = row.get("previous_process_id") or row.get("next_process_id")
+        if row["resource_kind"] != kind or not owner_of(process, names):
+            continue
+        at = [clock.true_ms(process, row[c], u) for c, u in (("from_lo", -INFINITE), ("from_hi", INFINITE), ("to_lo", INFINITE), ("to_hi", INFINITE))]
+        windows.append((str(row["resource"]), at))
+        low, high = at[1], min(at[2], recording.end_ms)
+        if low + 2 * slack < high:
+            inside = any(r == row["resource"] and a - slack <= low and high <= b + slack for r, a, b in true)
+            precision.judge(f"{row['resource']} [{_s(recording, low)}, {_s(recording, high)}] ({row['why']})", 0, 0, 0 if inside else high - low)
+    for resource, start, end in true:
+        if end - start < at_least_ms:
+            continue
+        near = [w for r, w in windows if r == resource and w[0] <= start + slack and end - slack <= w[3]]
+        certain = max((min(w[2], end) - max(w[1], start) for w in near), default=0)
+        recall.judge(f"{resource} [{_s(recording, start)}, {_s(recording, end)}]", max(0, certain), INFINITE if near else 0, end - start, slack)
+    return precision, recall
+
+
+def true_pauses(recording: Recording) -> dict[str, list[tuple[int, int]]]:
+    """Consumer to the times from giving everything up to being given something again."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for name, lines in recording.callbacks.items():
+        held: set[str] = set()
+        since = None
+        for line in lines:
+            parts = {f"{p['topic']}-{p['partition']}" for p in line.get("partitions", []) if isinstance(p, dict)}
+            if line["name"] == "partitions_assigned":
+                held |= parts
+                if since is not None and held:
+                    found.setdefault(name, []).append((since, line["timestamp"]))
+                    since = None
+            elif line["name"] == "partitions_revoked":
+                if held and not held - parts:
+                    since = line["timestamp"]
+                held -= parts
+    return found
+
+
+def score_pauses(recording: Recording, rows: list[Row], clock: Clock) -> tuple[Agreement, Agreement]:
+    """Pauses of `member_generation` against the consumers' own words: each claimed pause, and each true one."""
+    claimed, missed = Agreement(), Agreement()
+    true = true_pauses(recording)
+    said: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        name = owner_of(row["process_id"], recording.consumers)
+        if not name or row["paused_to_ts"] is None or not row["paused_ms"]:
+            continue
+        start, end = (clock.true_ms(row["process_id"], row[c], INFINITE) for c in ("paused_from_ts", "paused_to_ts"))
+        if end > recording.end_ms:
+            continue
+        said.setdefault(name, []).append((start, end))
+        pause = next(((a, b) for a, b in true.get(name, []) if abs(b - end) <= EDGE_MS), None)
+        claimed.judge(
+            f"{name} [{_s(recording, start)}, {_s(recording, end)}]", end - start, end - start, pause[1] - pause[0] if pause else 0, EDGE_MS
+        )
+    for name, pauses in true.items():
+        for start, end in pauses:
+            mine = next((b - a for a, b in said.get(name, []) if abs(b - end) <= EDGE_MS), 0)
+            missed.judge(f"{name} [{_s(recording, start)}, {_s(recording, end)}]", mine, mine, end - start, EDGE_MS)
+    return claimed, missed
+
+
+def _s(recording: Recording, at_ms: float) -> str:
+    return f"{(at_ms - recording.start_ms) / 1000:.2f} s"
+
+
+def compare(recording: Recording, case_path: Path) -> dict[str, Agreement]:
+    """All comparisons of one recording with its case."""
+    case = tables.open_case(case_path)
+
+    def rows(view: str) -> list[Row]:
+        found: list[Row] = ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
+        return found
+
+    clock = Clock(recording, rows("process"))
+    claimed, missed = score_pauses(recording, rows("member_generation"), clock)
+    precision, recall = score_unowned(recording, rows("unowned"), clock)
+    return {
+        "records read twice": score_ledger(recording, rows("duplicate_ledger"), clock),
+        "pauses claimed": claimed,
+        "pauses found": missed,
+        "unowned claimed": precision,
+        "unowned found": recall,
+    }
+
+
+def main() -> int:
+    """Runs the command; exit code 1 when a claim is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recordings", type=Path, help="directory that holds recordings")
+    parser.add_argument("cases", type=Path, help="directory that holds their cases")
+    parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these")
+    args = parser.parse_args()
+    wrong = 0
+    for recording in recordings(args.recordings, args.names):
+        if not (args.cases / recording.name / "case.json").is_file():
+            continue
+        sys.stdout.write(f"{recording.name}\n")
+        for title, agreement in compare(recording, args.cases / recording.name).items():
+            sys.stdout.write(f"  {title:20s} {agreement}\n" + "".join(f"    wrong: {w}\n" for w in agreement.wrong))
+            wrong += len(agreement.wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
