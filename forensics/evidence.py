@@ -297,7 +297,9 @@ def _examine(evidence: Evidence, content: Content, layouts: Layouts, step: Calla
         return replace(found, status=SKIPPED, note="empty")
     sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
     profile = profile_of(sample, layouts) if not is_binary(sample) else Profile()
-    kind = kind_of(sample, fitting=profile.fitting, lines=profile.lines) if not is_binary(sample) else None
+    # A layout that was learned from the file itself fits the output of a tool as well as a log.
+    fitting = 0 if profile.learned else profile.fitting
+    kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None
     if kind is not None:
         return replace(found, kind=kind, note=note)
     if not is_log(evidence.path, sample, profile):

@@ -29,6 +29,9 @@ _INSIDE = regex.compile(
     """,
     regex.VERBOSE | regex.IGNORECASE,
 )
+_JSON_PAIR = regex.compile(r'"(?P<key>(?:[^"\\]|\\.){1,200})"(?P<colon>\s*:\s*)"(?P<value>(?:[^"\\]|\\.)*)"')
+_PROPERTY = regex.compile(r"(?P<before>[\s#!]*)(?P<key>[\w.\->]+)(?P<equals>\s*[=:]\s*|\s+)(?P<value>\S.*)")
+_PRIVATE_KEY = regex.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*", regex.DOTALL)
 _URL_PASSWORD = regex.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
 
 
@@ -50,7 +53,17 @@ def hide(key: str, value: str) -> str:
         value = _INSIDE.sub(rf"\g<head>{REDACTED}", value)
     if "://" in value:
         value = _URL_PASSWORD.sub(rf"\g<1>{REDACTED}@", value)
+    if "PRIVATE KEY-----" in value:
+        value = _PRIVATE_KEY.sub(REDACTED, value)
     return value
+
+
+def hide_line(text: str) -> str:
+    """A line of a properties file (commented out or not) or of JSON without its secrets."""
+    if '":' in text or '" :' in text:
+        return _JSON_PAIR.sub(lambda m: f'"{m["key"]}"{m["colon"]}"{hide(m["key"], m["value"])}"', text)
+    m = _PROPERTY.fullmatch(text)
+    return m["before"] + m["key"] + m["equals"] + hide(m["key"], m["value"]) if m else hide("", text)
 
 
 @lru_cache(maxsize=4096)

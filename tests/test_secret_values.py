@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forensics.secret_values import hide
+from forensics.secret_values import hide, hide_line
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,23 @@ def test_a_value_that_tells_nothing_stays(value: str) -> None:
 )
 def test_secrets_inside_a_value_are_hidden(value: str, shown: str) -> None:
     assert hide("some.setting", value) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("ssl.key.password=geheim", "ssl.key.password=[redacted]"),
+        ("# sasl.jaas.config = a b", "# sasl.jaas.config = [redacted]"),
+        ("group.id=app", "group.id=app"),
+        ("connection.url = http://u:geheim@h/x", "connection.url = http://u:[redacted]@h/x"),
+        ('session-key\t{"key":"geheim=","algorithm":"HmacSHA256"}', 'session-key\t{"key":"[redacted]","algorithm":"HmacSHA256"}'),
+        (
+            '{"a": {"config": {"db.password": "ge\\"heim", "url": "http://u:geheim@h/"}}}',
+            '{"a": {"config": {"db.password": "[redacted]", "url": "http://u:[redacted]@h/"}}}',
+        ),
+        ("ssl.pem=-----BEGIN PRIVATE KEY----- geheim", "ssl.pem=[redacted]"),
+        ("\tTopic: a\tPartition: 0\tLeader: 1", "\tTopic: a\tPartition: 0\tLeader: 1"),
+    ],
+)
+def test_a_line_is_shown_without_its_secrets(line: str, shown: str) -> None:
+    assert hide_line(line) == shown

@@ -14,6 +14,8 @@ from forensics.errors import UsageError
 from forensics.records import decode
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
 from forensics.report.words import count, iso
+from forensics.secret_values import hide_line
+from forensics.witnesses.kinds import LOG
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -120,8 +122,9 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
     where = file["location"] + (f" ({file['archive_member'].replace('!', ' / ')})" if file["archive_member"] else "")
     out.add(Heading(3, f"{file['path']}  {_dates(lines)}"), Para(where, tone="dim"))
     near = {n for line in lines for n in range(max(1, line - context), line + context + 1)}
+    secretive = (file.get("kind") or LOG) != LOG
     try:
-        found, digest = _read(Path(file["location"]), file["archive_member"], near, file["bytes"])
+        found, digest = _read(Path(file["location"]), file["archive_member"], near | {n - 1 for n in near if secretive}, file["bytes"])
     except BROKEN as e:
         why = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         out.add(Para(f"The evidence cannot be read any more: {why}. Put it back at this place, or ingest it anew, to see its lines.", tone="bad"))
@@ -133,8 +136,19 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
     raw = []
     for number in sorted(near & found.keys() | lines.keys()):
         row = lines.get(number)
-        raw.append(RawLine(number, found.get(number, "(no such line any more)"), row["event_id"] if row else ""))
+        line = found.get(number, "(no such line any more)")
+        if secretive:
+            line = _without_secrets(line, found.get(number - 1, ""), file["kind"])
+        raw.append(RawLine(number, line, row["event_id"] if row else ""))
     out.add(Raw(tuple(raw)))
+
+
+def _without_secrets(line: str, before: str, kind: str) -> str:
+    """A line of a second witness as it may be shown: logs have few secrets, properties and configurations many."""
+    before = before.rstrip("\r\n")
+    if kind == "properties" and (len(before) - len(before.rstrip("\\"))) % 2:
+        return "(the value goes on; not shown)"
+    return hide_line(line)
 
 
 def _dates(lines: dict[int, Row]) -> str:
