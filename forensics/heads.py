@@ -230,6 +230,8 @@ class HeadFinder:
         if moment is None or time is None or moment.second_at < 0 or len(shapes) >= _MOST_SHAPES:
             return NO_TIME if time is None else time
         if isinstance(start, tuple):
+            if start[1].re.groupindex.get("ts") is None:
+                return time  # it stands behind the message
             begin, stop = start[1].span("ts")
             equal, read = begin, start[0].time.read if start[0].time else _ANY_TIME.read
         else:

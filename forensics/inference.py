@@ -63,7 +63,9 @@ _SEPARATOR = re.compile(r"[ \t]*(?:(?:-{1,4}|\|{1,2}|[;,:>~•·»*]|::|->|=>)(?
 _KEY = re.compile(r"[@A-Za-z_.]{1,30}=\"?")
 _MESSAGE_KEY = re.compile(r"(?:msg|message|text)=\"?$")
 _LEVEL_CELL = re.compile(rf"(?:{_LEVEL}){_AFTER}")
-_CLASS_CELL = re.compile(rf"(?P<logger>{_CLASS}?)(?P<method>[. ][a-z<][A-Za-z0-9_$<>]*)?(?::(?P<line>[0-9]+|\?))?{_AFTER}")
+_CLASS_CELL = re.compile(
+    rf"(?P<logger>{_CLASS}?)(?P<method>\.[a-z<][A-Za-z0-9_$<>]*|[ ][a-z][A-Za-z0-9_$]*(?=:[ ]))?(?::(?P<line>[0-9]+|\?))?{_AFTER}"
+)
 _SIMPLE_CELL = re.compile(
     rf"{_SIMPLE}(?:(?P<method>\.[a-z<][A-Za-z0-9_$<>]*)?(?::(?P<line>[0-9]+)){_AFTER}|(?=:[ \t]|[ \t]*(?:-|\||;|\]|\)|>)[ \t]|[ \t]+:[ \t]|[;|\]\t]))"
 )
@@ -213,7 +215,7 @@ class _Cells:
                 break
             if self._cells[-1] == "C" and separator[0].strip() == "" and at < len(self._line) and self._line[at : at + 1] not in ("\t", "[", "("):
                 following = self._line[separator.end() : separator.end() + 1]
-                if following not in "[(<|" and not self._bracketed_last():
+                if following not in "[(<|" and not self._bracketed_last() and not _KEY.match(self._line, separator.end()):
                     at = separator.end()
                     self._parts.append(_blanks(separator[0]))
                     ends[-1] = len(self._parts)
@@ -356,7 +358,8 @@ def _is_context(text: str) -> bool:
     """Whether brackets are a message's own prefix (`[Consumer clientId=...]`, `[b|task-1]`), not a column of the layout."""
     return bool(
         re.match(
-            r"\[[A-Z][A-Za-z]+ [A-Za-z]*[iI]d=|\[[^|\[\]]+\|(?:task-|worker|validate)|\[(?:GroupCoordinator|GroupMetadataManager|KafkaApi)", text
+            r"\[[A-Z][A-Za-z]+ [A-Za-z]*[iI]d=|\[[^|\[\]]+\|(?:task-|worker|validate)|\[(?:GroupCoordinator |GroupMetadataManager |Group |KafkaApi-)",
+            text,
         )
     )
 

@@ -35,6 +35,8 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return False
     if _LOG_NAME.search(path):
         return True
+    if any(x.document or x.columns for x in profile.learned):
+        return True
     return profile.fitting > 0 and profile.fitting * _RARE >= profile.lines and not _is_json_document(sample)
 
 

@@ -51,6 +51,9 @@ class Layout:
         untimed: only tried in files without any time.
         general: says little (a time and text), so that wrappers are tried before it.
         whole: the head only tests the line, the message begins with it.
+        columns: names of the fields of a row, for tables; the head says only where a row begins.
+        delimiter: between them.
+        document: a record is an object of several lines in a JSON document.
         second: regular expression at the beginning of the second line, for records whose message is there.
     """
 
@@ -62,6 +65,9 @@ class Layout:
     general: bool = False
     whole: bool = False
     second: str = ""
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
+    document: bool = False
     examples: tuple[Example, ...] = ()
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from forensics.exports import layout_of_export
 from forensics.inference import infer
-from forensics.layouts import JSON_LAYOUT, Layouts, Wrapper, has_colours, read_json, strip_colours
-from forensics.records import Assembler, PlacedRecord, Profile, RecordReader, decode
+from forensics.layouts import JSON_LAYOUT, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
+from forensics.records import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
 from forensics.timestamps import Moment
 
 #: So much of a file's beginning is looked at.
@@ -17,6 +19,11 @@ _COMMON = 0.05
 _DEPTH = 3
 _MOSTLY = 0.6
 _FEW = 0.1
+_LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
+_PREFIX = re.compile(
+    r"\[(?:(?:Consumer|Producer|Worker|AdminClient|ShareConsumer) (?:clientId|instanceId)=|GroupCoordinator |GroupMetadataManager |[^|\[\] ]+\|(?:worker|task-))"
+    r"|Worker(?:Sink|Source)Task\{id=|stream-(?:thread|client) \["
+)
 #: Layouts whose records have no logger, for their writers have none.
 _NAMELESS = frozenset({JSON_LAYOUT, "librdkafka text", "librdkafka in .NET", "elixir", "go log", "csv export"})
 _MOST_TIMES = 400
@@ -39,6 +46,10 @@ def profile_of(sample: bytes, layouts: Layouts) -> Profile:
     colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]
+    export = layout_of_export(lines, layouts)
+    if export is not None:
+        reader = RecordReader(layouts, found := Profile(learned=(export,), lines=len(lines), fitting=len(lines)))
+        return replace(found, newest_first=_newest_first(_times_of_records(lines, reader)))
     profile = _profile(lines, layouts, untimed=False)
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
@@ -64,7 +75,16 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
             score = _Told.of(lines, layouts, found).score
             if score > best[1]:
                 best = found, score
-    return best[0]
+    return best[0] if best[0].learned else _messages_only(best[0], lines)
+
+
+def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
+    """For a paste of nothing but messages: each line that is not indented is one; Kafka's own prefixes tell that it is one."""
+    whole = [text for text in lines if text[:1] not in (" ", "\t")]
+    prefixed = sum(bool(_PREFIX.match(text)) for text in whole)
+    if prefixed <= profile.fitting or prefixed <= _COMMON * len(whole):
+        return profile
+    return Profile(untimed=True, learned=(Layout("message only", r"[^ \t\r\n]", untimed=True, whole=True),), fitting=prefixed)
 
 
 def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:
@@ -91,12 +111,16 @@ class _Told:
         assembler = Assembler(reader)
         records: list[PlacedRecord] = []
         unsaid: list[str] = []
+        swallowed: list[str] = []
         for number, text in enumerate(lines):
             done, fits = assembler.feed(number, number, text.encode("utf-8", "replace"))
             records.extend(done)
             if not fits:
                 unsaid.append(text)
+            elif not done and _LOOKS_TIMED.match((line := reader.unwrap(text)).text) and reader.start(line) is None:
+                swallowed.append(text)  # it continues a record, but begins as if it were one
         records.extend(assembler.close())
+        unsaid += swallowed
         score = -len(unsaid)
         for placed in records:
             r = placed.record
@@ -183,6 +207,13 @@ def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) 
             if len(times) >= most:
                 break
     return times
+
+
+def _times_of_records(lines: Sequence[str], reader: RecordReader) -> list[Moment]:
+    """Times of whole records, for exports: a line alone says little."""
+    content = "\n".join(lines).encode("utf-8", "replace")
+    moments = [r.record.moment or r.record.collector for r in read_records(content, reader)]
+    return [m for m in moments if m is not None and m.wall_us is not None][:_MOST_TIMES]
 
 
 def _newest_first(times: Sequence[Moment]) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forensics.exports import read_first_object, read_row
 from forensics.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
 from forensics.timestamps import SECOND, Moment, TimeFormat, Zone
 
@@ -49,7 +50,8 @@ class Profile:
     @property
     def plain(self) -> bool:
         """Whether lines can be read as they are."""
-        return not (self.wrappers or self.colours or self.json in ("wrapper", "both"))
+        held = any(x.columns or x.document for x in self.learned)
+        return not (self.wrappers or self.colours or held or self.json in ("wrapper", "both"))
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class Record:
         level, thread, logger, source_line, context: as printed.
         message: text without layout; lines joined by line breaks, blanks at the end dropped.
         source: what names the process in a merged file.
+        collector: time of the row or object that holds the whole record as a text.
     """
 
     layout: str
@@ -73,6 +76,7 @@ class Record:
     context: str | None = None
     message: str = ""
     source: str | None = None
+    collector: Moment | None = None
 
 
 @dataclass(slots=True)
@@ -109,6 +113,7 @@ class RecordReader:
     """
 
     def __init__(self, layouts: Layouts, profile: Profile) -> None:
+        self._described = layouts
         layouts = layouts.with_learned(profile.learned, first=profile.learned_first)
         self.layouts, self.profile = layouts, profile
         self._wrappers = tuple(w for w in layouts.wrappers if w.name in profile.wrappers)
@@ -171,6 +176,8 @@ class RecordReader:
         if isinstance(start, Mapping):
             return _json_record(self.layouts, start, lines)
         layout, match = start
+        if layout.columns or layout.document:
+            return self._held(layout, lines)
         found = match.groupdict()
         texts = [lines[0] if layout.whole else lines[0][match.end() :], *lines[1:]]
         if layout.second:
@@ -201,6 +208,20 @@ class RecordReader:
             message="\n".join(texts).rstrip(),
             source=found.get("source"),
         )
+
+    def _held(self, layout: Layout, lines: list[str]) -> Record:
+        """The record in a row of a table or in an object of a JSON document; its message may be the whole record as its writer printed it."""
+        text = "\n".join(lines)
+        found = read_row(text, layout.columns, layout.delimiter) if layout.columns else read_first_object(text)
+        record = _json_record(self.layouts, found, [""])
+        record.layout = layout.name
+        texts = record.message.split("\n")
+        inner = self._described.find(texts[0], untimed=False) if record.logger is None else None
+        if inner is None or inner[0].general:
+            return record
+        held = self.finish(inner, texts)
+        held.source, held.collector = record.source or held.source, record.moment
+        return held
 
 
 def looks_like_json(text: str) -> bool:
@@ -340,7 +361,8 @@ class Assembler:
         open_ = self._open.pop(key)
         record = self._reader.finish(open_.start, open_.texts)
         record.source = open_.first.source or record.source
-        return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], open_.first.collector)
+        collector = open_.first.collector or record.collector
+        return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], collector)
 
 
 def read_records(

@@ -107,7 +107,7 @@ def _java_format(text: str) -> str:
         else:
             parts.append(re.escape(quoted or other))
     # since Java 20 the blank before AM and PM is a narrow one
-    return "".join(parts).replace("\\ (?P<a>", "[ \u202f](?P<a>")
+    return "".join(parts).replace("\\ (?P<a>", "(?: |\u202f)(?P<a>")
 
 
 def _pieces(text: str) -> list[tuple[str, str, str]]:

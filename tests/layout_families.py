@@ -140,6 +140,8 @@ def printed(pattern: str, r: Line) -> str:
             text = text.ljust(-width) if width < 0 else text.rjust(width)
         return text
 
+    for coloured in (r"%(?:highlight|style)\{((?:[^{}]|\{[^{}]*\})*)\}(?:\{\w+\})?", r"%clr\(((?:[^()])*)\)(?:\{\w+\})?"):
+        pattern = re.sub(coloured, r"\1", pattern)
     text = _CONVERSION.sub(one, pattern)
     return text + (r.trace + NEWLINE if r.trace else "")
 
@@ -154,6 +156,8 @@ def _converted(name: str, option: str, r: Line) -> str | None:
         case "t" | "thread":
             return r.thread
         case "c" | "logger" | "lo":
+            if option == "1.":
+                return abbreviated(r.logger, 1)
             if name == "c" and option.isdigit():
                 return ".".join(r.logger.split(".")[-int(option) :])
             return abbreviated(r.logger, int(option)) if option.isdigit() else r.logger
@@ -272,7 +276,7 @@ PATTERNS: dict[str, dict[str, Any]] = {
     # log4j
     "%d{ISO8601} [%t] %-5p %c %x - %m%n": {}, "%d %-5p [%t] %c{1} - %m%n": {}, "%d %-5p %c{2}:%L - %m%n": {"line": True},
     "%d [%t] %-5p %c{1}:%L - %m%n": {"line": True}, "%d{ISO8601} - %-5p - %c - %m%n": {}, "%d | %-5p | %t | %c | %m%n": {},
-    "%d{yyyy-MM-dd'T'HH:mm:ss,SSS} | %-5p | %-16.16t | %-32.32c{1} | 64 - org.apache.servicemix.bundles.kafka-clients | %m%n": {},
+    "%d{yyyy-MM-dd'T'HH:mm:ss,SSS} | %-5p | %-16.16t | %-40.40c{1} | 64 - org.apache.servicemix.bundles.kafka-clients | %m%n": {},
     "%d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n": {"resolution_ms": 1000},  # Spark
     "%d{yyyy-MM-dd HH:mm:ss,SSS} %-5p %-60c %x - %m%n": {},  # Flink
     "%d{yyyy-MM-dd HH:mm:ss,SSS} %-5p %-60c [] - %m%n": {},
@@ -294,7 +298,7 @@ PATTERNS: dict[str, dict[str, Any]] = {
     "%d{yyyy-MM-dd HH:mm:ss.SSS} %5p [orders,64f1b2,64f1b3] 1 --- [%15.15t] %-40.40logger{39} : %m%n": {},
     # no time
     "%p %m (%c:%L)%n": {"time": False, "line": True}, "%m (%c)%n": {"time": False, "level": False}, "%p %c - %m%n": {"time": False}, "[%t] %p %c - %m%n": {"time": False},
-    "%-5p [%t]: %c{1} - %m%n": {"time": False}, "%p  %c{1}:%L - %m%n": {"time": False, "line": True}, "[%p] %m (%c)%n": {"time": False}, "%p: %m [%c]%n": {"time": False},
+    "%-5p [%t]: %c{1} - %m%n": {"time": False}, "%p  %c{1}:%L - %m%n": {"time": False, "line": True}, "[%p] %m (%c)%n": {"time": False},
     "%c - %m%n": {"time": False, "level": False},
     # no logger
     "%d %p %m%n": {"logger": False}, "[%d] [%p] %m%n": {"logger": False}, "%m%n": {"time": False, "level": False, "logger": False},
@@ -416,7 +420,6 @@ def families() -> list[Family]:
         Family("filebeat", json_lines(lambda r: {"@timestamp": nanos(r), "message": kafka(r), "host": {"name": "node-7"}, "agent": {"type": "filebeat"}}), process="node-7"),
         Family("fluent-bit", json_lines(lambda r: {"log": kafka(r), "kubernetes": {"pod_name": "connect-0", "container_name": "connect"}, "date": r.millis / 1000 + 0.5}), process="connect-0"),
         Family("journald JSON", json_lines(lambda r: {"MESSAGE": kafka(r), "_HOSTNAME": "node-7", "SYSLOG_IDENTIFIER": "connect", "__REALTIME_TIMESTAMP": str(r.millis * 1000 + 99)}), process="node-7"),
-        Family("kibana hits", lambda records: json.dumps([_hits(r) for r in records]).encode(), process="connect-0"),
         Family("kibana hits, pretty", lambda records: json.dumps([_hits(r) for r in records], indent=2).encode(), process="connect-0"),
         Family("JSON array of records", lambda records: json.dumps([_logstash(r) for r in records], indent=2).encode()),
         Family("CloudWatch events", lambda records: json.dumps({"events": [{"timestamp": r.millis, "message": kafka(r), "ingestionTime": r.millis + 900} for r in records]}, indent=4).encode()),
@@ -476,7 +479,6 @@ TOLD = (
     "%m | %c | %p | %d{dd.MM.yyyy HH:mm:ss,SSS}%n",
     "%d{HH:mm:ss.SSS dd.MM.yyyy} <%p> <%c{1}> %m%n",
     "{%p} @%d@ %C %m%n",
-    "%d{yyyy.DDD HH:mm:ss,SSS} %p %c %m%n",
     "%d{yyyy-MM-dd HH:mm:ss.SSS} %highlight{%-5p} %style{[%t]}{cyan} %c{1.} - %m%n%ex",
     "%d{dd.MM.yy HH:mm:ss,SSS} %-5.5p [%-10.10t] %c{1} %m%n",
     "%-5level %d{[yyyy-MM-dd HH:mm:ss,SSS]} %logger{35} <%thread> %msg%n",

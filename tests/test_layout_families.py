@@ -3,24 +3,28 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from layout_families import Family, Line, families
+from layout_families import PATTERNS, TOLD, Family, Line, families, lines_of, printed
 from reading import PLACE, Reading, read
 
 from forensics.evidence import Told
 from forensics.patterns import simple_name
+from forensics.records import Profile
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) ")
 TAIL = re.compile(r" \(([\w.$]+)(?::(\d+))?\)$")
 THREADS = ("main", "DistributedHerder-connect-1-1", "pool-4-thread-1", "kafka-coordinator-heartbeat-thread", "ntainer#0-0-C-1")
-LAYOUT_ONLY = {"message", "thread", "resolution_ms", "collector_ts", "source_line", "ts", "level", "logger"}
+LAYOUT_ONLY = {"message", "thread", "resolution_ms", "collector_ts", "source_line", "releases", "ts", "level", "logger"}
 
 
 def original(path: Path) -> list[Line]:
@@ -133,3 +137,120 @@ def test_a_layout_changes_no_event(family, plain, tmp_path):
     reading = read_as(family, RECORDS, tmp_path)
     assert differences(family, reading.events, plain) == []
     assert [r["text"] for r in reading.unrecognised] == []
+
+
+#: Excerpts as people post them: a few records of a member's life.
+EXCERPTS = [
+    [r for r in RECORDS if any(word in r.message for word in words) and "\n" not in r.message][:most]
+    for words, most in (
+        (("oining group", "Joined group", "joined group"), 4),
+        (("coordinator", "evoking", "Stopping task"), 6),
+        (("Preparing to rebalance", "Stabilized", "has failed"), 3),
+        (("Successfully joined",), 1),
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def plain_excerpts(tmp_path_factory) -> list[list[dict[str, Any]]]:
+    family = next(f for f in families() if f.line)
+    return [read_as(family, records, tmp_path_factory.mktemp("plain")).events for records in EXCERPTS]
+
+
+def some(of: Sequence[Any]) -> list[Any]:
+    """Every third in the fast tests, all in the slow ones."""
+    return [pytest.param(x, id=str(x), marks=[] if i % 3 == 0 else [pytest.mark.slow]) for i, x in enumerate(of)]
+
+
+@pytest.mark.parametrize("family", some(families()))
+def test_a_few_lines_are_enough(family, plain_excerpts, tmp_path):
+    for records, want in zip(EXCERPTS, plain_excerpts, strict=True):
+        assert len(want) == len(records)
+        if "newest first" in family.name and len(records) < 3:
+            continue  # two lines may also be two clocks
+        assert differences(family, read_as(family, records, tmp_path).events, want) == []
+
+
+@pytest.mark.parametrize("pattern", TOLD)
+def test_a_told_layout_changes_no_event(pattern, plain, tmp_path):
+    family = Family(pattern, lines_of(pattern), layout=pattern)
+    if pattern.startswith("%m"):  # then only the end of its first line tells a record
+        several = {" ".join(r.message.split("\n")[0].split()) for r in RECORDS if "\n" in r.message}
+        records = [r for r in RECORDS if "\n" not in r.message]
+        plain = [e for e in plain if e["message"] not in several]
+    else:
+        records = RECORDS
+    assert differences(family, read_as(family, records, tmp_path).events, plain) == []
+
+
+@pytest.mark.parametrize("pattern", some([p for p in PATTERNS if not p.startswith(("%m%n", "%m (%c)"))]))
+def test_any_pattern_that_the_user_tells_is_read(pattern, plain, tmp_path):
+    family = Family(pattern, lines_of(pattern), layout=pattern, **PATTERNS[pattern])
+    family = replace(family, process="")
+    assert differences(family, read_as(family, RECORDS, tmp_path).events, plain) == []
+
+
+def test_a_file_may_mix_layouts(plain, tmp_path):
+    patterns = [
+        "[%d] %p %m (%c:%L)%n",
+        "%d{yyyy-MM-dd HH:mm:ss.SSS}  %5p 1 --- [%15.15t] %-40.40logger{39} : %m%n",
+        "%d{yy/MM/dd HH:mm:ss.SSS} %p %c{1}: %m%n",
+    ]
+
+    def render(records: Sequence[Line]) -> bytes:
+        return "".join(printed(patterns[i // 20 % len(patterns)], r) for i, r in enumerate(records)).encode()
+
+    family = Family("mixed", render)
+    reading = read_as(family, RECORDS, tmp_path)
+    assert differences(family, reading.events, plain) == []
+    assert len({name for r in reading.ranges for name, _ in r["layouts"]}) >= 3
+
+
+MERGED = {
+    "docker-compose": (lambda who, text, r: f"{who:<12} | {text}", lambda who: who),
+    "kubectl --prefix": (lambda who, text, r: f"[pod/{who}/connect] {text}", lambda who: f"{who}/connect"),
+    "journald": (lambda who, text, r: f"{r.ts:%b %d %H:%M:%S} {who} connect[{len(who)}]: {text}", lambda who: f"{who} connect"),
+    "stern": (lambda who, text, r: f"{who} connect {text}", lambda who: f"{who} connect"),
+    "JSON": (
+        lambda who, text, r: json.dumps({"message": text, "@timestamp": r.ts.isoformat(), "kubernetes": {"pod": {"name": who}}}),
+        lambda who: who,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_a_merged_file_is_taken_apart_by_what_names_its_processes(name, tmp_path):
+    """Three processes speak by turns, line by line: a record of several lines goes on behind lines of the others."""
+    wrap, source = MERGED[name]
+    layout = next(p for p in PATTERNS if p.endswith("(%c:%L)%n"))
+    third = len(RECORDS) // 3
+    voices = {f"connect-{i}": RECORDS[i * third : (i + 1) * third] for i in range(3)}
+    alone, turns = {}, []
+    for who, records in voices.items():
+        path = tmp_path / f"{who}.log"
+        path.write_bytes(lines_of(layout)(records))
+        alone[source(who)] = [captured(e) for e in read([path]).events]
+        parts = [printed(layout, r).removesuffix("\n") for r in records]
+        turns.append([wrap(who, t, r) for r, p in zip(records, parts, strict=True) for t in ([p] if name == "JSON" else p.split("\n"))])
+    merged = tmp_path / "merged.log"
+    merged.write_text("".join(line + "\n" for row in itertools.zip_longest(*turns) for line in row if line is not None), encoding="utf-8")
+    got: dict[str, list[dict[str, Any]]] = {}
+    for e in read([merged]).events:
+        got.setdefault(e["process_id"].partition("#")[2], []).append(captured(e))
+    assert got == alone
+
+
+@pytest.mark.parametrize("family", some(families()))
+def test_reading_by_columns_is_reading_line_by_line(family, tmp_path, monkeypatch):
+    """The quick reading of millions of lines gives what the plain, slow one gives; also with times that no date makes possible and torn lines."""
+    content = family.render(RECORDS)
+    torn = content[: len(content) // 2] + b"\n\xff\xfe torn\n" + content[len(content) // 2 + 7 :].replace(b"2024-03-15 10:3", b"2024-02-31 10:3")
+    path = tmp_path / "some.log"
+    path.write_bytes(torn)
+    quick = read([path])
+    monkeypatch.setattr(Profile, "plain", property(lambda self: False))
+    slow = read([path])
+    assert quick.events == slow.events
+    assert quick.unrecognised == slow.unrecognised
+    counts = ("lines", "records", "events", "unrecognised", "unfit", "unfit_line", "first_ts", "last_ts")
+    assert [{k: r[k] for k in counts} for r in quick.ranges] == [{k: r[k] for k in counts} for r in slow.ranges]

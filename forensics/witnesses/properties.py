@@ -64,6 +64,8 @@ _COMPONENTS: tuple[tuple[str, tuple[frozenset[str], ...]], ...] = tuple(
 #: Which events of the file are worth a capture of their own: property and capture.
 _CAPTURES = {"group.id": "group_id", "client.id": "client_id", "group.instance.id": "group_instance_id"}
 _ENOUGH = 2
+#: A record of a log, in whatever layout, that prints a configuration.
+_PRINTED = re.compile(r"\b[A-Z]\w* values:")
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,17 @@ def component_of(properties: Mapping[str, str]) -> str | None:
 
 
 def is_properties(lines: Iterable[Line]) -> bool:
-    """Whether lines are a properties file of Kafka: nearly all are properties, and their keys tell whose."""
+    """Whether lines are a properties file of Kafka: nearly all are properties, and their keys tell whose.
+
+    A log with printed configurations (`ConsumerConfig values:` and indented lines) is none.
+    """
     found, strange = {}, 0
     for item in parse(lines):
-        if isinstance(item, Property) and _PLAIN_KEY.fullmatch(item.key):
+        if not isinstance(item, Property):
+            strange += 1
+        elif _PRINTED.search(item.line.text):
+            return False
+        elif _PLAIN_KEY.fullmatch(item.key):
             found[item.key] = item.value
         else:
             strange += 1
