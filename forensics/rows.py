@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from forensics.events import Recogniser
+from forensics.pattern_files import EventPattern
 from forensics.records import Record
+from forensics.releases import releases_of
 from forensics.schema import Field, table_schema
 from forensics.witnesses.told import Told
 
@@ -22,7 +24,7 @@ SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected before they are given on.
 MOST_ROWS = 16_384
 MOST_BYTES = 16 << 20
-_EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "context", "event", "category")
+_EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "releases", "context", "event", "category")
 _EVERY = ("process_id", "line", "byte_offset", "stream_pos", "ts", "level", "logger", "message")
 
 
@@ -73,6 +75,7 @@ class RowBuilder:
         self.file_id, self.head_id, self.path, self.process_id = file_id, head_id, path, process_id
         self._base, self._backwards = base, backwards
         self.events = self.unrecognised = 0
+        self._known_releases: dict[tuple[object, ...], str | None] = {}
         self._told_at = (-1, 0)
         self._clear()
 
@@ -121,13 +124,14 @@ class RowBuilder:
             return
         self.events += 1
         messages.append(found.message[:MOST_TEXT])
-        ids, files, resolutions, collectors, threads, source_lines, contexts, events, categories = self._event
+        ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
         ids.append(hashlib.blake2b(raw.rstrip(b"\r\n"), digest_size=12, salt=self.head_id, person=offset.to_bytes(16, "little")).hexdigest())
         files.append(self.file_id)
         resolutions.append(None if ts is None else resolution)
         collectors.append(collector)
         threads.append(record.thread)
         source_lines.append(record.source_line)
+        releases.append(self._releases(found.pattern, record))
         contexts.append(found.context)
         events.append(found.event)
         categories.append(found.category)
@@ -150,13 +154,23 @@ class RowBuilder:
         raw = told.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
         event_id = hashlib.blake2b(raw, digest_size=12, salt=self.head_id, person=told.offset.to_bytes(16, "little")).hexdigest()
         every = (self.process_id, told.line, told.offset, self._base + told.offset, told.ts, None, None, told.message[:MOST_TEXT])
-        mine = (event_id, self.file_id, None if told.ts is None else 1, None, None, None, None, told.event, SNAPSHOT)
+        mine = (event_id, self.file_id, None if told.ts is None else 1, None, None, None, None, None, told.event, SNAPSHOT)
         for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
             column.append(value)
         for name, value in told.captures.items():
             rows, values = self._captures.setdefault(name, ([], []))
             rows.append(row)
             values.append(value)
+
+    def _releases(self, block: EventPattern, record: Record) -> str | None:
+        """Releases that can have printed a record; there are few different lines of source."""
+        key = (block.where, record.logger, record.source_line, record.level)
+        if key not in self._known_releases:
+            if len(self._known_releases) >= MOST_ROWS:
+                self._known_releases.clear()
+            wording = "" if block.category == "other" else block.kafka
+            self._known_releases[key] = releases_of(record.logger, record.source_line, record.level, wording)
+        return self._known_releases[key]
 
     def take(self) -> Iterator[Rows]:
         """The rows so far; the builder is empty afterwards."""

@@ -88,6 +88,11 @@ ENVELOPE: tuple[Column, ...] = (
     Column("thread", pa.string(), "Thread as printed"),
     Column("logger", pa.string(), "Logger as printed"),
     Column("source_line", pa.int32(), "Line of Kafka's source that printed the record (%L)"),
+    Column(
+        "releases",
+        pa.string(),
+        "Kafka releases that can have printed the record, by the line of its source or by its wording; ranges with blanks between",
+    ),
     Column("context", pa.string(), "Connect's connector.context as printed, for example b|task-1"),
     Column("event", pa.string(), "What happened; NULL never: other records are rows of unrecognised_row"),
     Column("category", pa.string(), "Subject of the event"),

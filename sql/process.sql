@@ -1,12 +1,13 @@
 -- One row per process, that is one log stream made of rotated files.
--- Reads: event, process_life, process_cluster, clock_offset, evidence_file
+-- Reads: event, process_life, process_cluster, process_fingerprint, clock_offset, evidence_file
 -- Grain: process_id
 CREATE OR REPLACE TEMPORARY VIEW process (
   process_id           COMMENT 'Process: path of its log stream; in a merged file with what names it there',
   host                 COMMENT 'Host, as told or as the folders say',
   role                 COMMENT 'broker, connect_worker or client',
-  kafka_version        COMMENT 'Kafka release of the last life',
-  version_how          COMMENT 'How the release is known: `printed`; NULL when it is not',
+  kafka_version        COMMENT 'Kafka release of the last life, as printed, or the only one that its lines allow',
+  version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (by lines of source and wordings); NULL when it is not',
+  version_range        COMMENT 'Releases of Apache Kafka that remain: one, a range, or `3.5.x` for a build of Confluent',
   kafka_cluster        COMMENT 'Kafka cluster id; `unknown` when nothing tells',
   worker_url           COMMENT 'REST URL that a Connect worker advertises',
   group_ids            COMMENT 'Groups that it was a member of',
@@ -37,8 +38,20 @@ SELECT
   l.process_id,
   p.host,
   CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END,
-  f.kafka_version,
-  CASE WHEN f.kafka_version IS NOT NULL THEN 'printed' END,
+  coalesce(f.kafka_version, if(size(v.releases) = 1, v.releases[0], NULL)),
+  CASE
+    WHEN f.kafka_version RLIKE '-c(cs|e)' THEN 'confluent'
+    WHEN f.kafka_version IS NOT NULL THEN 'printed'
+    WHEN v.releases IS NOT NULL THEN 'fingerprint'
+  END,
+  CASE
+    -- 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
+    WHEN f.kafka_version RLIKE '^5[.][0-9]+.*-c(cs|e)' THEN concat('2.', split(f.kafka_version, '[.]')[1], '.x')
+    WHEN f.kafka_version RLIKE '^6[.][0-9]+.*-c(cs|e)' THEN concat('2.', CAST(split(f.kafka_version, '[.]')[1] AS INT) + 6, '.x')
+    WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9]+.*-c(cs|e)' THEN concat(CAST(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.', split(f.kafka_version, '[.]')[1], '.x')
+    WHEN f.kafka_version IS NOT NULL THEN f.kafka_version
+    ELSE v.version_range
+  END,
   c.kafka_cluster,
   f.worker_url,
   f.group_ids,
@@ -51,4 +64,5 @@ FROM life l
 LEFT JOIN fact f USING (process_id)
 LEFT JOIN place p USING (process_id)
 LEFT JOIN process_cluster c USING (process_id)
+LEFT JOIN process_fingerprint v USING (process_id)
 LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
