@@ -1,5 +1,5 @@
 -- One row per pair of log lines of two processes of which one must have happened before the other.
--- Reads: member_round, event_row, process_cluster, process_resolution
+-- Reads: member_round, epoch_edge, event_row, process_cluster, process_resolution
 -- Grain: rule, from_event_id, to_event_id
 -- Every message is sent before it is received, and inside one process lines are in order. So a clock that shows `to` less than another
 -- shows `from` is behind it by at least the difference. Only a member's first join of a generation counts.
@@ -52,6 +52,8 @@ WITH membership_line AS (
   UNION ALL
   SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.ts, b.event_id), m.process_id, struct(m.ts, m.event_id)
   FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed' AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
+  UNION ALL
+  SELECT rule, f, first, t, later FROM epoch_edge
   UNION ALL
   -- Without a coordinator's log: nobody joins a generation before everybody asked. Through the leader, so that the edges of a
   -- generation grow with its members and not with their square.

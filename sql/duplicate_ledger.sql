@@ -52,7 +52,8 @@ WITH automatic AS (
   SELECT *,
     lag(struct(process_id, instance, client, member_id, generation, start_offset, last_committed, asked_offset, asked_id, refused_offset, refused_id, final_offset,
       fenced_by, fenced_id, taken, taken_id, any_refused, event_id)) OVER (
-      PARTITION BY kafka_cluster, group_id, resource, reference_process_id
+      -- Generations order readers of any clock; where they are not known, only readers whose clocks can be compared follow each other.
+      PARTITION BY kafka_cluster, group_id, resource, CASE WHEN generation IS NULL THEN reference_process_id END
       ORDER BY incarnation, generation, start_lo, process_id, stream_pos) AS old
   FROM position_start
 ), known AS (

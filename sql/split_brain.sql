@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
--- Reads: rival, overlap, rival_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round
+-- Reads: rival, overlap, rival_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round, duplicate_ledger
 -- Grain: ownership_a, ownership_b
 -- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that one had
 -- ended before the other began. undecided: the rest.
@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   cause          COMMENT 'Why, in a closed vocabulary; NULL for refuted pairs',
   explanation    COMMENT 'The facts, what follows, and why it contradicts a single owner, or not',
   missing        COMMENT 'For undecided pairs: the evidence that would decide',
-  records_at_risk COMMENT 'Records read twice, where the lines give them',
+  records_at_risk COMMENT 'Records that the second read again, at least; NULL: no line tells (duplicate_ledger has them by partition)',
   clock_how      COMMENT 'What the verdict rests on: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
   ownership_a    COMMENT 'Ownership that began first',
   ownership_b    COMMENT 'The other',
@@ -53,7 +53,7 @@ WITH judged AS (
   SELECT
     j.*,
     a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
-    a.generation AS a_generation, b.generation AS b_generation, a.stop_asked_ts AS a_stop_asked,
+    a.generation AS a_generation, b.generation AS b_generation, b.member_id AS b_member_id, a.stop_asked_ts AS a_stop_asked,
     a.start_hi_ts AS a_start_hi_ts, a.stop_lo_ts AS a_stop_lo_ts, b.start_hi_ts AS b_start_hi_ts, b.stop_lo_ts AS b_stop_lo_ts,
     a.start_lo_ts AS a_start_lo_ts, b.start_lo_ts AS b_start_lo_ts, a.stop_hi_ts AS a_stop_hi_ts, b.stop_hi_ts AS b_stop_hi_ts,
     a.start_sign_id AS a_start_id, a.stop_id AS a_stop_id, a.last_sign_id AS a_last_id, a.stop_asked_id AS a_asked_id, b.start_id AS b_order_id,
@@ -76,6 +76,15 @@ WITH judged AS (
   FROM join_round
   WHERE is_worker AND assigned IS NOT NULL
   GROUP BY process_id, group_id, generation
+), again AS (
+  -- Of a partition by its two members, of a sink's task by the task's own consumers.
+  SELECT p.a_id, p.b_id, sum(d.records_lo) AS records
+  FROM placed p JOIN duplicate_ledger d
+    ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
+    AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b_member_id
+      OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource AND d.restarted_hi >= p.b_lo AND (p.b_end_hi IS NULL OR d.restarted_lo <= p.b_end_hi))
+  WHERE p.verdict <> 'refuted'
+  GROUP BY p.a_id, p.b_id
 ), trouble AS (
   -- What befell the first owner's membership, before and after the second began.
   SELECT p.a_id, p.b_id,
@@ -159,7 +168,7 @@ SELECT
       THEN concat('next time org.apache.kafka.connect.runtime.Worker and WorkerTask at DEBUG in ', p.a_process, ': they print when a task has really stopped') END,
     CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ts IS NOT NULL AND p.hi_ms - p.lo_ms <= 100 THEN 'nothing in these logs: the hand-over took less time than the clocks agree' END
   ), m -> m IS NOT NULL), (m, i) -> concat(i + 1, '. ', m)), '; ') END,
-  CAST(NULL AS BIGINT),
+  d.records,
   CASE WHEN p.first_id IS NOT NULL THEN 'messages' ELSE p.clock_how END,
   p.a_id,
   p.b_id,
@@ -167,6 +176,7 @@ SELECT
     coalesce(p.b_stop_id, p.b_last_id), t.event_id) || coalesce(p.clock_witness, array()) END), e -> e IS NOT NULL)
 FROM placed p
 LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
+LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
 LEFT JOIN assignment g ON p.resource_kind <> 'partition' AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
 -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
 WHERE p.is_next OR p.verdict <> 'refuted'

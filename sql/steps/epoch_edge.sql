@@ -8,13 +8,12 @@ CREATE OR REPLACE TEMPORARY VIEW epoch_edge (
   f             COMMENT 'Process that printed the earlier line',
   first         COMMENT 'Earlier line: time, event',
   t             COMMENT 'Process that printed the later line',
-  later         COMMENT 'Later line: time, event',
-  resolution_ms COMMENT 'How exact the printed times are'
+  later         COMMENT 'Later line: time, event'
 )
 COMMENT 'One row per pair of log lines, of a member and of its coordinator, of which one must have happened before the other (KIP-848).'
 AS
 WITH epoch AS (
-  SELECT m.process_id, m.joining, m.reached, m.settled, m.resolution_ms, m.member_id, g.process_id AS broker, g.cause, g.cause_member,
+  SELECT m.process_id, m.joining, m.reached, m.settled, m.member_id, g.process_id AS broker, g.cause, g.cause_member,
     struct(g.bumped_ts AS ts, g.bumped_id AS event_id) AS bumped
   FROM epoch_member m
   JOIN epoch_generation g ON g.kafka_cluster = m.kafka_cluster AND g.group_id = m.group_id AND g.incarnation = m.incarnation AND g.generation = m.generation
@@ -24,7 +23,7 @@ WITH epoch AS (
   -- were fenced or left once in both are matched.
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL AS is_broker, e.process_id,
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END AS what,
-    min(struct(e.ts, e.event_id)) AS line, count(*) AS times, max(e.resolution_ms) AS resolution_ms
+    min(struct(e.ts, e.event_id)) AS line, count(*) AS times
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
   WHERE e.member_id IS NOT NULL AND (
     e.broker_id IS NOT NULL AND e.event IN ('member_left', 'member_expired', 'member_fenced_by_broker')
@@ -32,17 +31,17 @@ WITH epoch AS (
     OR e.event = 'leaving' AND e.state_to = 'LEAVING')
   GROUP BY ALL
 )
-SELECT 'the epoch rose, then a member had it', broker, bumped, process_id, reached, resolution_ms
+SELECT 'the epoch rose, then a member had it', broker, bumped, process_id, reached
 FROM epoch
 UNION ALL
-SELECT 'a member asked to join, then the epoch rose for it', process_id, joining, broker, bumped, resolution_ms
+SELECT 'a member asked to join, then the epoch rose for it', process_id, joining, broker, bumped
 FROM epoch
 WHERE joining IS NOT NULL AND cause = 'member_joined' AND cause_member = member_id
 UNION ALL
-SELECT 'the member left, then the broker said so', m.process_id, m.line, b.process_id, b.line, b.resolution_ms
+SELECT 'the member left, then the broker said so', m.process_id, m.line, b.process_id, b.line
 FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'left' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1
 UNION ALL
-SELECT 'the broker removed the member, then the member was told', b.process_id, b.line, m.process_id, m.line, m.resolution_ms
+SELECT 'the broker removed the member, then the member was told', b.process_id, b.line, m.process_id, m.line
 FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'fenced' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1

@@ -1,9 +1,10 @@
 -- One row per unbroken time in which one worker had one task (or connector), with the two spans of it, by the worker's own clock.
--- Reads: task_line, process_life
+-- Reads: task_line, process_life, log_hole
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
 -- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked
--- to stop nor failed is there as long as its process prints: no task thread ends without a line.
+-- to stop nor failed is there as long as its process prints: no task thread ends without a line. Across a hole in the log nothing is sure: the
+-- line may be in it.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
   kafka_cluster  COMMENT 'Kafka cluster',
   group_id       COMMENT 'Group of the Connect worker',
@@ -37,6 +38,7 @@ AS
 WITH marked AS (
   SELECT
     *,
+    min(stream_pos) OVER one AS began_pos,
     min(stream_pos) FILTER (WHERE kind = 'stop') OVER one AS stop_pos,
     min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER one AS failed_stop_pos,
     min(stream_pos) FILTER (WHERE kind = 'failed') OVER one AS failed_pos,
@@ -46,9 +48,14 @@ WITH marked AS (
     min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms = 0) OVER one AS forced_pos
   FROM task_line
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
+), hole AS (
+  SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos))) AS holes FROM log_hole GROUP BY process_id, instance
 ), flagged AS (
-  SELECT *, min(stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > forced_pos) OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS forced_closed_pos
-  FROM marked
+  SELECT m.*,
+    -- The first hole that may hide the end, and is not wholly after the order to stop.
+    get(filter(h.holes, x -> x.to_pos > m.began_pos AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos)), 0).from_pos AS hole_pos,
+    min(stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > forced_pos) OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
+  FROM marked m LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
 ), holding AS (
   SELECT
     kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
@@ -59,6 +66,8 @@ WITH marked AS (
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')) AS first_sign,
     max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
     count_if(kind = 'sign') AS sign_count,
+    max(hole_pos) AS hole_pos,
+    max(ts) FILTER (WHERE kind IN ('start', 'sign') AND stream_pos <= hole_pos) AS before_hole_ts,
     min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
     min_by(struct(ts, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
     max_by(herder_stopped, stream_pos) AS herder_stopped,
@@ -89,6 +98,7 @@ WITH marked AS (
     p.first_ts AS process_first_ts,
     p.last_ts AS process_last_ts,
     p.next_start_ts AS process_next_ts,
+    p.stopping_ts,
     -- The earliest of the lines that say that the thread is gone.
     array_min(filter(array(
       CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id', f.stopped.event_id) END,
@@ -115,6 +125,9 @@ SELECT
   last_sign.ts,
   array_min(filter(array(failed.ts, leaving.ts, closing.ts, closed_before, end_line.ts), t -> t IS NOT NULL)),
   CASE
+    WHEN hole_pos IS NOT NULL THEN coalesce(before_hole_ts, start.ts, first_sign.ts)
+    -- Its worker ended in good order, but the order to stop is not there: it is in a hole.
+    WHEN stop.ts IS NULL AND failed.ts IS NULL AND (end_line.how = 'worker_stopped' OR stopping_ts IS NOT NULL) THEN coalesce(last_sign.ts, start.ts)
     WHEN end_line.how = 'orphan_failed' THEN end_line.ts
     WHEN failed.ts IS NOT NULL OR stop.ts IS NOT NULL
       THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts), end_line.ts)

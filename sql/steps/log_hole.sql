@@ -1,0 +1,59 @@
+-- One row per place in a Connect worker's log where lines of it must be missing: rotated away, cut out, not copied.
+-- Reads: join_round, client_event, task_line
+-- Grain: process_id, instance, to_pos
+-- A worker that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole. So is
+-- membership without a request, and a second start of a task whose end was never ordered: a worker refuses to start what it runs.
+CREATE OR REPLACE TEMPORARY VIEW log_hole (
+  process_id COMMENT 'Worker',
+  instance   COMMENT 'Which life of the process',
+  from_pos   COMMENT 'Last position that is surely before it',
+  to_pos     COMMENT 'First position that is surely after it',
+  why        COMMENT 'generation_skipped, joined_unasked or started_twice',
+  event_id   COMMENT 'First line that is surely after it'
+)
+COMMENT 'One row per place in a Connect worker''s log where lines of it must be missing.'
+AS
+WITH round AS (
+  SELECT process_id, instance, group_id, client, generation, from_pos, joining_count,
+    lag(generation) OVER w AS last_generation, lag(from_pos) OVER w AS last_pos,
+    max(joining_count) OVER (PARTITION BY process_id, group_id, client) AS most_asked,
+    coalesce(synced_id, joined_id, worker_assigned_id) AS event_id
+  FROM join_round
+  WHERE is_worker
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY from_pos)
+), skipping AS (
+  -- Up to 2.6.0 a round that failed after the join is not printed, only that it asked again.
+  SELECT * FROM round WHERE generation - last_generation > greatest(joining_count, 1)
+), trouble AS (
+  SELECT process_id, instance, group_id, client, stream_pos
+  FROM client_event
+  WHERE event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout', 'member_fenced', 'leaving', 'worker_revoking', 'join_failed', 'sync_failed')
+), life AS (
+  SELECT process_id, instance, resource_kind, resource, life, max(stream_pos) AS last_pos,
+    min(stream_pos) FILTER (WHERE kind = 'start') AS start_pos, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS start_id,
+    bool_or(kind IN ('stop', 'failed', 'failed_stop', 'stopped', 'orphan_failed', 'closing', 'closed', 'leaving')) AS is_ended
+  FROM task_line
+  WHERE resource_kind = 'task'
+  GROUP BY process_id, instance, resource_kind, resource, life
+), again AS (
+  SELECT process_id, instance, start_pos, start_id,
+    lag(last_pos) OVER w AS last_pos, lag(is_ended) OVER w AS was_ended, lag(life) OVER w AS last_life
+  FROM life
+  WINDOW w AS (PARTITION BY process_id, instance, resource ORDER BY life)
+), hole AS (
+  SELECT s.process_id, s.instance, s.last_pos AS from_pos, s.from_pos AS to_pos, 'generation_skipped' AS why, s.event_id
+  FROM skipping s
+  LEFT ANTI JOIN trouble t ON t.process_id = s.process_id AND t.instance = s.instance AND t.group_id = s.group_id AND t.client = s.client
+    AND t.stream_pos > s.last_pos AND t.stream_pos < s.from_pos
+  UNION ALL
+  SELECT process_id, instance, last_pos, from_pos, 'joined_unasked', event_id
+  FROM round
+  WHERE joining_count = 0 AND most_asked > 0 AND last_pos IS NOT NULL AND generation > last_generation
+  UNION ALL
+  SELECT process_id, instance, last_pos, start_pos, 'started_twice', start_id
+  FROM again
+  WHERE last_life > 0 AND NOT was_ended AND start_pos IS NOT NULL
+)
+SELECT process_id, instance, max(from_pos), to_pos, min(why), min(event_id)
+FROM hole
+GROUP BY process_id, instance, to_pos

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What views derive from few lines: records read twice, lives of a group, ends of tasks. Each log is written for what it shows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow.dataset as ds
+import pytest
+
+pytestmark = pytest.mark.spark
+
+CLIENT = "org.apache.kafka.clients.consumer.internals"
+CONNECT = "org.apache.kafka.connect.runtime"
+
+
+def stamp(seconds: float) -> str:
+    return f"[2026-03-01 10:{int(seconds) // 60:02d}:{int(seconds) % 60:02d},{round(seconds * 1000) % 1000:03d}]"
+
+
+def consumer(client: str, group: str, *lines: tuple[float, str]) -> str:
+    """A consumer's log of release 3.9: seconds and message; the logger follows from the message."""
+    out = []
+    for at, message in lines:
+        if message.startswith("ConsumerConfig"):
+            out.append(f"{stamp(at)} INFO {message} (org.apache.kafka.clients.consumer.ConsumerConfig)")
+            continue
+        logger = f"{CLIENT}.ConsumerCoordinator"
+        if message.startswith(("Adding", "Revoke", "Lost")):
+            logger = f"{CLIENT}.ConsumerRebalanceListenerInvoker"
+        prefix = f"[Consumer clientId={client}, groupId={group}] "
+        if message.startswith("Setting offset"):
+            prefix, logger = "", f"{CLIENT}.ConsumerUtils"
+        out.append(f"{stamp(at)} INFO {prefix}{message} ({logger})")
+    return "\n".join(out) + "\n"
+
+
+def config(client: str, group: str, **more: str) -> str:
+    keys = {"client.id": client, "group.id": group, "partition.assignment.strategy": "[class org.apache.kafka.clients.consumer.RangeAssignor]"}
+    return "ConsumerConfig values: \n" + "".join(f"\t{k} = {v}\n" for k, v in sorted((keys | more).items()))
+
+
+def joined(generation: int, member: str, *partitions: str) -> list[str]:
+    who = f"Generation{{generationId={generation}, memberId='{member}', protocol='range'}}"
+    return [
+        f"Successfully joined group with generation {who}",
+        f"Successfully synced group in generation {who}",
+        f"Adding newly assigned partitions: {', '.join(partitions)}",
+    ]
+
+
+def starts(partition: str, offset: int) -> str:
+    return f"Setting offset for partition {partition} to the committed offset FetchPosition{{offset={offset}, offsetEpoch=Optional[0]}}"
+
+
+def told(*lines: tuple[float, str | list[str]]) -> list[tuple[float, str]]:
+    """Lists of messages at one time, spread by milliseconds."""
+    return [(at + i / 1000, m) for at, messages in lines for i, m in enumerate([messages] if isinstance(messages, str) else messages)]
+
+
+def auto_commit() -> dict[str, str]:
+    """a1 gives orders-0 to a2 in good order at 20 s; a2 is thrown out and says at 50 s how far it had read; a1 goes on from the committed offset."""
+    auto = {"enable.auto.commit": "true"}
+    lost = [
+        "Synchronous auto-commit of offsets {orders-0=OffsetAndMetadata{offset=60, leaderEpoch=0, metadata=''}} failed: Commit cannot be completed since "
+        "the group has already rebalanced and assigned the partitions to another member.",
+        "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that consumer is in old state or no longer part of the group",
+        "Lost previously assigned partitions orders-0",
+        "(Re-)joining group",
+    ]
+    a1 = told(
+        (0, config("a1", "auto", **auto)),
+        (1, "(Re-)joining group"),
+        (2, [*joined(1, "a1-id", "orders-0"), starts("orders-0", 10)]),
+        (20, ["Revoke previously assigned partitions orders-0", "(Re-)joining group"]),
+        (21, joined(2, "a1-id")),
+        (40, "(Re-)joining group"),
+        (41, [*joined(3, "a1-id", "orders-0"), starts("orders-0", 40)]),
+    )
+    a2 = told(
+        (18, config("a2", "auto", **auto)),
+        (19, "(Re-)joining group"),
+        (21, [*joined(2, "a2-id", "orders-0"), starts("orders-0", 25)]),
+        (50, lost),
+        (51, joined(4, "a2-id2")),
+    )
+    return {"a1/app.log": consumer("a1", "auto", *a1), "a2/app.log": consumer("a2", "auto", *a2)}
+
+
+def by_hand() -> dict[str, str]:
+    """h1 commits by hand and is refused at 45; h2 had begun at 40. h3 takes over from h2, of which nothing tells how far it read."""
+    refused = "Offset commit failed on partition orders-0 at offset 45: The coordinator is not aware of this member."
+    h1 = told(
+        (1, "(Re-)joining group"),
+        (2, [*joined(1, "h1-id", "orders-0"), starts("orders-0", 10)]),
+        (30, [refused, "Lost previously assigned partitions orders-0"]),
+    )
+    h2 = told(
+        (19, "(Re-)joining group"),
+        (20, [*joined(2, "h2-id", "orders-0"), starts("orders-0", 40)]),
+        (40, "Revoke previously assigned partitions orders-0"),
+    )
+    h3 = told((39, "(Re-)joining group"), (40.1, [*joined(3, "h3-id", "orders-0"), starts("orders-0", 70)]))
+    return {f"{name}/app.log": consumer(name, "hand", *lines) for name, lines in (("h1", h1), ("h2", h2), ("h3", h3))}
+
+
+def two_lives() -> dict[str, str]:
+    """Group `reset` loses its metadata at 30 s: a process whose new consumer asks after an old one had generation 1 cannot get 1 again in one life."""
+    l1 = told(
+        (1, "(Re-)joining group"),
+        (2, joined(1, "l1-id", "orders-0")),
+        (40, "(Re-)joining group"),
+        (41, joined(1, "l1-id2", "orders-0")),
+        (50, "(Re-)joining group"),
+        (51, joined(2, "l1-id2", "orders-0")),
+    )
+    return {"l1/app.log": consumer("l1", "reset", *l1)}
+
+
+def worker() -> dict[str, str]:
+    """w runs task c-0, is killed after 20 s, and prints one line before the one by which its restart is known; s-0 does not stop in time."""
+    coordinator = f"{CONNECT}.distributed.WorkerCoordinator"
+    lines = [
+        (1, "WorkerInfo values: ", f"{CONNECT}.WorkerInfo"),
+        (2, "[Worker clientId=connect-1, groupId=cc] (Re-)joining group", coordinator),
+        (3, "[c|task-0] Creating task c-0", f"{CONNECT}.Worker"),
+        (3.1, "[s|task-0] Creating task s-0", f"{CONNECT}.Worker"),
+        (4, "[c|task-0] WorkerSinkTask{id=c-0} Executing sink task", f"{CONNECT}.WorkerSinkTask"),
+        (4.1, "[s|task-0] AbstractWorkerSourceTask{id=s-0} Executing source task", f"{CONNECT}.AbstractWorkerSourceTask"),
+        (10, "[s|task-0] Stopping task s-0", f"{CONNECT}.Worker"),
+        (
+            11,
+            "[s|task-0] [Producer clientId=connector-producer-s-0] Closing the Kafka producer with timeoutMillis = 30000 ms.",
+            "org.apache.kafka.clients.producer.KafkaProducer",
+        ),
+        (15, "[s|task-0] Graceful stop of task s-0 failed.", f"{CONNECT}.Worker"),
+        (
+            15.001,
+            "[Producer clientId=connector-producer-s-0] Closing the Kafka producer with timeoutMillis = 0 ms.",
+            "org.apache.kafka.clients.producer.KafkaProducer",
+        ),
+        (15.002, "App info kafka.producer for connector-producer-s-0 unregistered", "org.apache.kafka.common.utils.AppInfoParser"),
+        (20, "[Worker clientId=connect-1, groupId=cc] Rebalance started", coordinator),
+        (60, "Kafka Connect worker initializing ...", "org.apache.kafka.connect.cli.AbstractConnectCli"),
+        (60.1, "WorkerInfo values: ", f"{CONNECT}.WorkerInfo"),
+        (61, "[Worker clientId=connect-1, groupId=cc] (Re-)joining group", coordinator),
+    ]
+    return {"w/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+
+
+@pytest.fixture(scope="module")
+def rows(spark_session, tmp_path_factory):
+    from forensics.ingest import ingest
+    from forensics.session import session
+    from forensics.views import build
+
+    del spark_session
+    root = tmp_path_factory.mktemp("derived")
+    for path, text in (auto_commit() | by_hand() | two_lives() | worker()).items():
+        file = root / "logs" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    case = build(ingest([root / "logs"], root / "case").case, session())
+    return lambda view: ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
+
+
+def ledger(rows, group):
+    found = [r for r in rows("duplicate_ledger") if r["group_id"] == group]
+    return sorted((r["old_client"], r["new_client"], r["restarted_at"], r["records_lo"], r["records_hi"], r["how"]) for r in found)
+
+
+def test_automatic_commits_give_exact_numbers(rows):
+    assert ledger(rows, "auto") == [("a1", "a2", 25, 0, 0, "automatic_commit"), ("a2", "a1", 40, 20, 20, "automatic_commit")]
+
+
+def test_a_refused_commit_is_a_lower_bound_and_nothing_is_made_up(rows):
+    assert ledger(rows, "hand") == [("h1", "h2", 40, 5, None, "refused_commit"), ("h2", "h3", 70, 0, None, "unknown")]
+    fenced = {r["old_client"]: r["fenced_by"] for r in rows("duplicate_ledger") if r["group_id"] == "hand"}
+    assert fenced == {"h1": "group", "h2": None}
+
+
+def test_the_same_generation_given_anew_begins_another_life(rows):
+    found = sorted((r["incarnation"], r["generation"]) for r in rows("generation") if r["group_id"] == "reset")
+    assert found == [(1, 1), (2, 1), (2, 2)]
+
+
+def test_first_lines_of_a_restart_are_no_life_signs_of_the_old_process(rows):
+    (held,) = [r for r in rows("task_holding") if r["resource"] == "c-0"]
+    assert held["stop_lo_ts"].replace(tzinfo=UTC) == datetime(2026, 3, 1, 10, 0, 20, tzinfo=UTC)
+    assert held["stop_hi_ts"].replace(tzinfo=UTC) >= datetime(2026, 3, 1, 10, 1, 0, tzinfo=UTC)
+
+
+def test_a_producer_closed_over_the_head_of_its_thread_ends_no_thread(rows):
+    (held,) = [r for r in rows("task_holding") if r["resource"] == "s-0"]
+    assert held["stop_how"] == "process_restarted"
+
+
+def test_a_pause_lasts_until_the_next_assignment(rows):
+    paused = {(r["client_id"], r["generation"]): r["paused_ms"] for r in rows("member_generation") if r["group_id"] == "auto"}
+    assert paused == {("a1", 1): None, ("a1", 2): 1002, ("a1", 3): 0, ("a2", 2): None, ("a2", 4): 1000}
+
+
+def test_time_without_an_owner_has_its_reason(rows):
+    found = [(r["resource"], r["why"], r["next_process_id"]) for r in rows("unowned") if r["group_id"] == "hand"]
+    assert all(why in ("rebalance", "left_group", "unknown") for _, why, _ in found)
