@@ -61,9 +61,9 @@ def hide(key: str, value: str) -> str:
 def hide_line(text: str) -> str:
     """A line of a properties file (commented out or not) or of JSON without its secrets."""
     if '":' in text or '" :' in text:
-        return _JSON_PAIR.sub(lambda m: f'"{m["key"]}"{m["colon"]}"{hide(m["key"], m["value"])}"', text)
+        return str(_JSON_PAIR.sub(lambda m: f'"{m["key"]}"{m["colon"]}"{hide(m["key"], m["value"])}"', text))
     m = _PROPERTY.fullmatch(text)
-    return m["before"] + m["key"] + m["equals"] + hide(m["key"], m["value"]) if m else hide("", text)
+    return f"{m['before']}{m['key']}{m['equals']}{hide(m['key'], m['value'])}" if m else hide("", text)
 
 
 @lru_cache(maxsize=4096)

@@ -21,3 +21,11 @@ DECLARE OR REPLACE VARIABLE storm_returns INT DEFAULT 3;
 DECLARE OR REPLACE VARIABLE storm_gap_ms BIGINT DEFAULT 600000;
 -- Generations that end as they began, one after the other, are a storm from this many on.
 DECLARE OR REPLACE VARIABLE storm_idle_rounds INT DEFAULT 5;
+-- Clocks that are apart by more than this are worth a finding, milliseconds.
+DECLARE OR REPLACE VARIABLE clock_skew_ms BIGINT DEFAULT 1000;
+-- A rebalance that stood still for a member that was gone for longer than this is worth a finding, milliseconds.
+DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
+-- A task that was assigned and did not start within this is worth a finding, milliseconds.
+DECLARE OR REPLACE VARIABLE not_started_ms BIGINT DEFAULT 30000;
+-- A worker that finds its configuration behind the group's this often, each time within storm_gap_ms, lags.
+DECLARE OR REPLACE VARIABLE config_lag_times INT DEFAULT 5;
