@@ -2,13 +2,14 @@
 -- Reads: join_round, client_event, task_line
 -- Grain: process_id, instance, to_pos
 -- A worker that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole. So is
--- membership without a request, and a second start of a task whose end was never ordered: a worker refuses to start what it runs.
+-- membership without a request, a second start of a task whose end was never ordered (a worker refuses to start what it runs), a second order to
+-- stop one (a worker forgets a task once it has waited for its end), and commits of a task whose producer was closed in good order.
 CREATE OR REPLACE TEMPORARY VIEW log_hole (
   process_id COMMENT 'Worker',
   instance   COMMENT 'Which life of the process',
   from_pos   COMMENT 'Last position that is surely before it',
   to_pos     COMMENT 'First position that is surely after it',
-  why        COMMENT 'generation_skipped, joined_unasked or started_twice',
+  why        COMMENT 'generation_skipped, joined_unasked, started_twice, stopped_twice or worked_after_closing',
   event_id   COMMENT 'First line that is surely after it'
 )
 COMMENT 'One row per place in a Connect worker''s log where lines of it must be missing.'
@@ -40,6 +41,13 @@ WITH round AS (
     lag(last_pos) OVER w AS last_pos, lag(is_ended) OVER w AS was_ended, lag(life) OVER w AS last_life
   FROM life
   WINDOW w AS (PARTITION BY process_id, instance, resource ORDER BY life)
+), returned AS (
+  SELECT process_id, instance, kind, event, stream_pos, event_id,
+    max(CASE WHEN kind = 'stop' THEN stream_pos END) OVER before AS stop_pos,
+    max(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER before AS closing_pos
+  FROM task_line
+  WHERE resource_kind = 'task'
+  WINDOW before AS (PARTITION BY process_id, instance, resource, life ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), hole AS (
   SELECT s.process_id, s.instance, s.last_pos AS from_pos, s.from_pos AS to_pos, 'generation_skipped' AS why, s.event_id
   FROM skipping s
@@ -53,6 +61,14 @@ WITH round AS (
   SELECT process_id, instance, last_pos, start_pos, 'started_twice', start_id
   FROM again
   WHERE last_life > 0 AND NOT was_ended AND start_pos IS NOT NULL
+  UNION ALL
+  SELECT process_id, instance, stop_pos, stream_pos, 'stopped_twice', event_id
+  FROM returned
+  WHERE kind = 'stop' AND stop_pos IS NOT NULL
+  UNION ALL
+  SELECT process_id, instance, closing_pos, stream_pos, 'worked_after_closing', event_id
+  FROM returned
+  WHERE event = 'task_committing' AND closing_pos IS NOT NULL
 )
 SELECT process_id, instance, max(from_pos), to_pos, min(why), min(event_id)
 FROM hole

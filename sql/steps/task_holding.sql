@@ -40,6 +40,7 @@ WITH marked AS (
     *,
     min(stream_pos) OVER one AS began_pos,
     min(stream_pos) FILTER (WHERE kind = 'stop') OVER one AS stop_pos,
+    max(stream_pos) FILTER (WHERE kind IN ('start', 'sign', 'stop')) OVER one AS last_pos,
     min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER one AS failed_stop_pos,
     min(stream_pos) FILTER (WHERE kind = 'failed') OVER one AS failed_pos,
     min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_pos,
@@ -52,8 +53,8 @@ WITH marked AS (
   SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos))) AS holes FROM log_hole GROUP BY process_id, instance
 ), flagged AS (
   SELECT m.*,
-    -- The first hole that may hide the end, and is not wholly after the order to stop.
-    get(filter(h.holes, x -> x.to_pos > m.began_pos AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos)), 0).from_pos AS hole_pos,
+    -- The first hole that may hide the end: one that is not wholly after the order to stop, or one with lines of the same task behind it.
+    get(filter(h.holes, x -> x.to_pos > m.began_pos AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)), 0).from_pos AS hole_pos,
     min(stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > forced_pos) OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
   FROM marked m LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
 ), holding AS (
