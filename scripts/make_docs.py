@@ -5,6 +5,7 @@ python scripts/make_docs.py          # or: make docs
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -13,15 +14,18 @@ from pathlib import Path
 from forensics import layouts, patterns, queries, schema
 from forensics.report.explain import releases
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 _COLUMN = re.compile(r"^\s+`?(\w+)`?\s+COMMENT\s+'((?:[^']|'')*)'", re.MULTILINE)
 _KNOB = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
+_TOLD = re.compile(r"^-- (Answers|Needs|Silent when|Shown by): ((?:[^\n]*)(?:\n-- (?!\w[\w ]*:)[^\n]*)*)", re.MULTILINE)
+_ASKED = {"Answers": "answers", "Needs": "needs", "Silent when": "is silent when"}
 _MADE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 
 def pages() -> dict[str, str]:
     """File name to content of every page that is made."""
-    return {"views.md": views(), "events.md": events()}
+    return {"views.md": views(), "rules.md": rules(), "events.md": events()}
 
 
 def _cell(text: str) -> str:
@@ -40,7 +44,7 @@ def _columns(view: queries.View) -> list[tuple[str, str]]:
 
 
 def views() -> str:
-    """Every view with its columns; the public ones first, then rules, then steps."""
+    """Every view with its columns; the public ones first, then steps."""
     found = sorted(queries.views().values(), key=lambda v: v.name)
     parts = [
         _MADE,
@@ -51,10 +55,6 @@ def views() -> str:
     ]
     for view in (v for v in found if v.folder == ""):
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
-    rules = [v for v in found if v.folder == "rules"]
-    if rules:
-        parts += ["## Rules\n", "Each is a view with the columns of `finding`.\n"]
-        parts.append(_table(("rule", "says"), iter((f"`{v.name.removeprefix('rule_').replace('_', '-')}`", v.about) for v in rules)))
     parts += ["## Steps\n", "Views that other views are made of; their columns may change.\n"]
     parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder == "steps")))
     parts += [
@@ -68,6 +68,35 @@ def views() -> str:
 
 def _grain(view: queries.View) -> str:
     return f"Rows are told apart by: {', '.join(f'`{g}`' for g in view.grain)}.\n" if view.grain else ""
+
+
+def rules() -> str:
+    """Every rule: what it answers, what it needs, when it is silent, and what shows it."""
+    found = sorted((v for v in queries.views().values() if v.folder == "rules"), key=lambda v: v.name)
+    samples = _samples()
+    parts = [
+        _MADE,
+        "# Rules\n",
+        "Each is one file under `sql/rules/` and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` tells them in full. "
+        "Names like `3.9.1-worker_frozen` are recordings of real clusters, by release and by what was done to them.\n",
+    ]
+    for view in found:
+        rule = queries.rule_id(view.name)
+        told = dict(_TOLD.findall(view.sql))
+        shown = [f"the sample [{name}](../sample_logs/{name}/README.md)" for name in samples.get(rule, ())]
+        rows = [(what, " ".join(told[key].replace("\n--", " ").split())) for key, what in _ASKED.items()]
+        rows.append(("shown by", "; ".join([*shown, " ".join(told["Shown by"].replace("\n--", " ").split())])))
+        parts += [f"## {rule}\n", f"{view.about}\n", _table(("", ""), iter(rows))]
+    return "\n".join(parts)
+
+
+def _samples() -> dict[str, list[str]]:
+    """Samples that show a rule, by rule."""
+    found: dict[str, list[str]] = {}
+    for file in sorted((ROOT / "sample_logs").glob("*/expected/finding.json")):
+        for rule in sorted({row["rule"] for row in json.loads(file.read_text(encoding="utf-8"))}):
+            found.setdefault(rule, []).append(file.parent.parent.name)
+    return found
 
 
 def events() -> str:

@@ -3,7 +3,7 @@
 -- Answers: why do REST requests fail or loop between workers?
 -- Needs: the workers' lines "Advertised URI", or their configuration.
 -- Silent when: the group has a single worker, and each worker advertises an address of its own.
--- Shown by: tests (synthetic); silent on all recordings.
+-- Shown by: a written log in tests/test_rules.py; silent on all recordings.
 CREATE OR REPLACE TEMPORARY VIEW rule_advertised_url (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

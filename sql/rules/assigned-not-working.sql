@@ -3,7 +3,7 @@
 -- Answers: why does a task do nothing though the group is stable?
 -- Needs: the worker's log.
 -- Silent when: the task was given to another worker, started in time, or its worker was stopping.
--- Shown by: tests (synthetic); silent on all recordings but where a worker fought over its group.
+-- Shown by: a written log in tests/test_rules.py; silent on all recordings but where a worker fought over its group.
 CREATE OR REPLACE TEMPORARY VIEW rule_assigned_not_working (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

@@ -1,6 +1,9 @@
 -- One row per time that a member did not poll in time and left.
 -- Reads: client_event, clock_offset, config_value
+-- Answers: which member left because its work took longer than max.poll.interval.ms, when, and after doing what?
+-- Needs: the member's log.
 -- Silent when: nobody exceeded max.poll.interval.ms.
+-- Shown by: 3.9.1-consumers_eager, the sample session-timeouts-consumers-3.9.1; silent on 3.9.1-clean_skewed.
 CREATE OR REPLACE TEMPORARY VIEW rule_poll_timeout (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

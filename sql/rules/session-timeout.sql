@@ -1,6 +1,9 @@
 -- One row per member that the broker removed for silence.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset
+-- Answers: which member was thrown out for silence, when, and what had it done last?
+-- Needs: the coordinator's log; the member's own tells what it did.
 -- Silent when: the member's process had said that it was stopping.
+-- Shown by: 3.9.1-worker_frozen; silent on 3.3.2-rolling_bounce.
 CREATE OR REPLACE TEMPORARY VIEW rule_session_timeout (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

@@ -1,6 +1,9 @@
 -- One row per pair of consumers that held one partition at once.
 -- Reads: split_brain, process_life
+-- Answers: did two consumers read one partition at once?
+-- Needs: the logs of both consumers.
 -- Silent when: every hand-over is refuted; sink tasks' consumers are judged as tasks.
+-- Shown by: 3.9.1-consumers_eager; silent on 3.3.2-rolling_bounce.
 CREATE OR REPLACE TEMPORARY VIEW rule_split_brain_partition (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

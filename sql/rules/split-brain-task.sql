@@ -1,6 +1,9 @@
 -- One row per task or connector that had two owners at once, or may have had.
 -- Reads: split_brain
+-- Answers: did two workers run one task at once, since when, and why?
+-- Needs: the logs of both workers; lines that join their clocks.
 -- Silent when: every hand-over is refuted.
+-- Shown by: 3.9.1-worker_frozen, 2.3.0-worker_partitioned; silent on 3.9.1-clean_skewed.
 CREATE OR REPLACE TEMPORARY VIEW rule_split_brain_task (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

@@ -1,7 +1,10 @@
 -- One row per task whose status, as Connect's REST interface or its status topic reports it, contradicts the logs.
 -- Reads: task_status, ownership, process, clock_offset
+-- Answers: does Connect's REST interface tell the truth about a task?
+-- Needs: REST answers or a dump of the status topic that tell their time, and the logs.
 -- Silent when: the file does not tell when the status was so, the task has no or several Connect groups in the case, the worker that the status names has
 -- no log here, or the logs do not say the contrary for long enough before and after.
+-- Shown by: the sample split-brain-frozen-worker-3.9.1.
 CREATE OR REPLACE TEMPORARY VIEW rule_stale_status (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

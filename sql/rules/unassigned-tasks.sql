@@ -1,6 +1,9 @@
 -- One row per stretch of time in which a task that had run had no owner.
 -- Reads: ownership, clock_offset, join_round
+-- Answers: which tasks had no owner, how long, and was that the scheduled delay?
+-- Needs: the workers' logs.
 -- Silent when: the gap is short, or no log of a worker of the group goes on behind it.
+-- Shown by: 2.6.2-worker_killed; silent on 3.9.1-coordinator_moved.
 CREATE OR REPLACE TEMPORARY VIEW rule_unassigned_tasks (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',

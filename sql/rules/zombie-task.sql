@@ -1,6 +1,9 @@
 -- One row per task that was told to stop and did not.
 -- Reads: task_line, clock_offset, split_brain, process_life, holding
+-- Answers: which task went on after it was told to stop?
+-- Needs: the worker's log.
 -- Silent when: the process was shutting down.
+-- Shown by: a written log in tests/test_rules.py.
 CREATE OR REPLACE TEMPORARY VIEW rule_zombie_task (
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
