@@ -78,7 +78,7 @@ def broker(release: str, **settings: str) -> str:
 
 
 LOGS = {
-    "url1/connect.log": worker("3.9.1", "urls", url="http://localhost:8083/"),
+    "url1/connect.log": worker("3.9.1", "urls", idle(40), url="http://localhost:8083/"),
     "url2/connect.log": worker("3.9.1", "urls", idle(50), url="http://localhost:8083/"),
     "single/connect.log": worker("3.9.1", "single", url="http://localhost:8083/"),
     "failed/connect.log": worker(

@@ -52,7 +52,7 @@ WITH failed AS (
 SELECT
   'warning', 'proved', o.kafka_cluster, o.group_id, coalesce(o.task, o.process_id), timestamp_millis(unix_millis(o.from_ts) - o.hi_ms), CASE WHEN o.to_ts > o.from_ts THEN timestamp_millis(unix_millis(o.to_ts) - o.lo_ms) END,
   concat(CASE WHEN o.task IS NOT NULL THEN concat('task ', o.task, ' in ', o.process_id) ELSE o.process_id END, ' could not commit in ', o.group_id, ': it was no member any more',
-    CASE WHEN t.records > 0 THEN concat('; ', t.records, ' records were read again') ELSE '' END),
+    CASE WHEN t.records > 0 THEN concat('; ', t.records, CASE WHEN t.records = 1 THEN ' record was' ELSE ' records were' END, ' read again') ELSE '' END),
   concat('Printed ', o.times, CASE WHEN o.times = 1 THEN ' time' ELSE ' times' END, CASE WHEN o.partitions > 0 THEN concat(' for ', o.partitions, CASE WHEN o.partitions = 1 THEN ' partition' ELSE ' partitions' END) ELSE '' END, ': ', left(coalesce(o.said, 'no cause'), 200),
     '. What it had processed since its last commit was given to a successor that starts at that commit',
     CASE WHEN t.records > 0 THEN concat(': by the offsets that both print, ', t.records, ' records of ', t.partitions, CASE WHEN t.partitions = 1 THEN ' partition' ELSE ' partitions' END, ' were processed twice.')
