@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,8 @@ import pyarrow.dataset as ds
 from forensics import __version__
 from forensics.errors import UsageError
 from forensics.evidence import READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, find_evidence
+from forensics.layouts import packaged
+from forensics.nearest import Nearest, nearest
 from forensics.patterns import load
 from forensics.pieces import RANGE_BYTES, plan
 from forensics.session import session
@@ -31,6 +34,23 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass
+class FileRead:
+    """What an ingest found in one file.
+
+    Attributes:
+        records: its records by layout.
+        unfit: lines that belong to no record.
+        first_unfit: number and text of the first of them.
+        nearest: the layout that comes closest to it, and how many of its characters it goes along with.
+    """
+
+    records: Counter[str] = field(default_factory=Counter)
+    unfit: int = 0
+    first_unfit: tuple[int, str] | None = None
+    nearest: Nearest | None = None
+
+
+@dataclass
 class Summary:
     """What an ingest did.
 
@@ -40,7 +60,7 @@ class Summary:
         added: those that were read now.
         counts: records, events, unrecognised, unfit and lines of the whole case.
         faults: path and reason of what could not be read, or not to its end.
-        unfit: path, line and text of the first line of each file that no layout fits.
+        read: what was found in each file that was read, by its path.
         assumed_zones: paths whose times were read as UTC though nothing says so.
     """
 
@@ -49,7 +69,7 @@ class Summary:
     added: list[Evidence] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     faults: list[tuple[str, str]] = field(default_factory=list)
-    unfit: list[tuple[str, int, str]] = field(default_factory=list)
+    read: dict[str, FileRead] = field(default_factory=dict)
     assumed_zones: list[str] = field(default_factory=list)
 
     def files(self, status: str) -> list[Evidence]:
@@ -172,13 +192,19 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence], faults
     ranges = ds.dataset(case.table_paths("range_row")[0], format="parquet") if len(case.table_paths("range_row")) == 1 else ds.dataset(
         [ds.dataset(p, format="parquet") for p in case.table_paths("range_row")]
     )  # fmt: skip
-    table = ranges.to_table(columns=["path", "lines", "records", "events", "unrecognised", "unfit", "unfit_line", "unfit_text"])
+    columns = ["path", "range_start", "lines", "records", "events", "unrecognised", "unfit", "unfit_line", "unfit_text", "layouts"]
+    table = ranges.to_table(columns=columns).sort_by([("path", "ascending"), ("range_start", "ascending")])
     counts = {name: pc.sum(table.column(name)).as_py() or 0 for name in ("lines", "records", "events", "unrecognised", "unfit")}
-    unfit: dict[str, tuple[str, int, str]] = {}
-    for row in table.filter(pc.field("unfit") > 0).sort_by([("path", "ascending"), ("unfit_line", "ascending")]).to_pylist():
-        unfit.setdefault(row["path"], (row["path"], row["unfit_line"], row["unfit_text"]))
+    read: dict[str, FileRead] = {}
+    for row in table.to_pylist():
+        file = read.setdefault(row["path"], FileRead())
+        file.records.update(dict(row["layouts"]))
+        file.unfit += row["unfit"]
+        if row["unfit"] and file.first_unfit is None:
+            file.first_unfit = row["unfit_line"], row["unfit_text"]
+            file.nearest = nearest(row["unfit_text"], packaged().layouts)
     broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.note or "").startswith("read up to a fault")]
     return Summary(
-        case, evidence, fresh, counts, sorted({*broken, *faults}), list(unfit.values()),
+        case, evidence, fresh, counts, sorted({*broken, *faults}), read,
         [e.path for e in evidence if e.status == READ and e.time_zone_how == "assumed" and e.first is not None],
     )  # fmt: skip

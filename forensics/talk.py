@@ -57,9 +57,29 @@ def say_ingested(summary: Summary, case: Path) -> None:
         say(f"skipped {printable(e.path)}: {e.note}")
     if len(skipped) > _SHOWN:
         say(f"skipped {len(skipped) - _SHOWN} more files")
-    for path, line, text in summary.unfit[:_SHOWN]:
-        say(f"no layout fits {printable(path)}:{line}: {printable(text[:120])}")
+    _say_layouts(summary)
     for path, reason in summary.faults:
         say(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}")
     if summary.assumed_zones:
         say(f"times of {len(summary.assumed_zones)} files have no zone and were read as UTC; --time-zone says otherwise.")
+
+
+def _say_layouts(summary: Summary) -> None:
+    """Layouts of each file that was read now, the lines that none fits, and how far the closest layout gets on the first of them."""
+    now = {e.path for e in summary.added}
+    files = {path: file for path, file in summary.read.items() if path in now}
+    alike: dict[str, list[str]] = {}
+    for path, file in files.items():
+        alike.setdefault(" and ".join(name for name, _ in file.records.most_common()) or "no layout", []).append(path)
+    for layouts, paths in list(alike.items())[:_SHOWN]:
+        names = ", ".join(map(printable, paths[:_SHOWN])) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
+        say(f"read as {layouts}: {names}")
+    strange = [(path, file) for path, file in files.items() if file.first_unfit is not None]
+    for path, file in strange[:_SHOWN]:
+        line, text = file.first_unfit or (0, "")
+        say(f"{file.unfit:,} lines of {printable(path)} fit no layout; the first is line {line}:\n  {printable(text[:120])}")
+        if file.nearest is not None:
+            caret = " " * min(file.nearest.reached, 120) + "^"
+            say(f"  {caret} up to here it could be {file.nearest.layout}; --layout tells another")
+    if len(strange) > _SHOWN:
+        say(f"{len(strange) - _SHOWN} more files have such lines: forensics sql source_file")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from scoring import Score
 from truth import Recording
@@ -22,6 +23,7 @@ class Result:
     widest_ms: float | None = None
     missing: list[str] = field(default_factory=list)
     withheld: list[str] = field(default_factory=list)
+    case: Path | None = None
 
     @property
     def false_verdicts(self) -> list[str]:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from expected_findings import expected, found
 from truth import Recording, recordings
 
 ROOT = os.environ.get("FORENSICS_RECORDINGS")
@@ -29,7 +31,8 @@ def result(request, withhold, spark_session, tmp_path_factory):
     from score import score
 
     recording: Recording = request.param
-    return score(recording, tmp_path_factory.mktemp("case") / "case", withhold)
+    case = tmp_path_factory.mktemp("case") / "case"
+    return replace(score(recording, case, withhold), case=case)
 
 
 def test_no_false_verdict(result):
@@ -60,3 +63,13 @@ def test_ownership(result):
 
 def test_clock_bounds_hold_the_true_skew(result):
     assert result.clocks.wrong == []
+
+
+def test_findings_are_those_that_the_truth_bears_out(result):
+    """`tests/expected_findings.toml` was judged by a person; a recording that it does not name has not been judged."""
+    wanted = expected().get(result.recording.name)
+    if result.withheld or wanted is None:
+        pytest.skip("not judged")
+    got = found(result.case)
+    for severity, findings in got.items():
+        assert findings == wanted.get(severity, []), severity
