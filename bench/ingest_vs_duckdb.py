@@ -1,0 +1,61 @@
+"""Ingest of a log in which every line is relevant, against DuckDB taking the header and one message's fields out of the same file.
+
+    pip install duckdb
+    python bench/make_log.py LOGS OUT --gigabytes 0.3 --relevant 1.0
+    python bench/ingest_vs_duckdb.py OUT [--jobs 2] [--rounds 1]
+
+DuckDB's side reads lines, takes time, level, logger and source line of each and the generation and member id of one message with
+`regexp_extract`, and writes Parquet: a small part of what ingest finds in them. Both run as processes of their own, in turn, on as many cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from ingest_vs_spark import INGEST, measure
+
+DUCKDB = r"""
+import sys, duckdb
+db = duckdb.connect(config={"threads": int(sys.argv[3])})
+head, tail = r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) ", r" \(([\w.$]+)(?::(\d+))?\)$"
+joined = r"Successfully joined group with generation Generation\{generationId=(\d+), memberId='([^']*)'"
+rows = db.execute(f'''COPY (
+  SELECT try_strptime(h.ts, '%Y-%m-%d %H:%M:%S,%g') AS ts, h.level, t.logger, t.source_line, j.generation, j.member_id, line AS message
+  FROM (SELECT line, regexp_extract(line, '{head}', ['ts', 'level']) AS h, regexp_extract(line, '{tail}', ['logger', 'source_line']) AS t,
+      regexp_extract(line, '{joined.replace(chr(39), chr(39) * 2)}', ['generation', 'member_id']) AS j
+    FROM read_csv(?, columns={{'line': 'VARCHAR'}}, delim=chr(1), quote='', escape='', header=false, auto_detect=false, strict_mode=false, max_line_size=10000000)))
+  TO '{sys.argv[2]}' (FORMAT parquet)''', [sys.argv[1]]).fetchone()[0]
+print(rows, "rows")
+"""
+
+
+def main() -> None:
+    """Runs both in turn and prints the ratio."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("log", type=Path, help="one file")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
+    args = parser.parse_args()
+    size = args.log.stat().st_size
+    best: dict[str, float] = {}
+    for _ in range(args.rounds):
+        for name, program in (("ingest", INGEST), ("duckdb", DUCKDB)):
+            folder = Path(tempfile.mkdtemp(prefix="forensics-bench-"))
+            try:
+                cost = measure(program, [str(args.log), str(folder / "out"), str(args.jobs)])
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            print(
+                f"{name:7} {cost.wall:7.1f} s  {cost.cpu:7.1f} s CPU  {size / 1e6 / cost.wall:6.0f} MB/s  peak {cost.peak / 1e6:6.0f} MB  "
+                f"load {os.getloadavg()[0]:.1f}  {cost.said}"
+            )
+            best[name] = min(cost.wall, best.get(name, cost.wall))
+    print(f"ratio of wall times {best['duckdb'] / best['ingest']:.2f} (above 1: ingest is quicker)")
+
+
+if __name__ == "__main__":
+    main()
