@@ -164,7 +164,7 @@ class RowBuilder:
 
     def _releases(self, block: EventPattern, record: Record) -> str | None:
         """Releases that can have printed a record; there are few different lines of source."""
-        key = (block.where, record.logger, record.source_line, record.level)
+        key = (id(block), record.logger, record.source_line, record.level)
         if key not in self._known_releases:
             if len(self._known_releases) >= MOST_ROWS:
                 self._known_releases.clear()
