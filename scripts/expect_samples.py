@@ -64,7 +64,7 @@ def excerpt(case: Case) -> str:
     proof = next(i for i, line in enumerate(lines) if line.strip() == "Proof:")
     group = next(i for i, line in enumerate(lines) if line.startswith("━━ Group"))
     table = next(i for i, line in enumerate(lines) if i > group and line.lstrip().startswith("gen."))
-    end = next(i for i, line in enumerate(lines) if i > table and not line.strip())
+    end = next(i for i, line in enumerate(lines) if i > table and (not line.strip() or line[:2].isspace() and line[2:3].isalpha()))
     rows = [i for i in range(table + 2, end) if lines[i].split()[0].isdigit()]
     return "\n".join([*lines[verdict : proof + 5], "  …", "", *lines[group : table + 2], "  …", *lines[rows[-4] : end]])
 
