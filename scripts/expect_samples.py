@@ -53,7 +53,11 @@ def case_of(name: str, folder: Path) -> Case:
 def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
     """What is expected, from a case: rows of each view of `COLUMNS`, in a stable order."""
     report = model.read(case, model.Filters())
-    found = {"generation": [g for group in report.groups for g in group["generations"]], "split_brain": report.split_brain, "finding": report.findings}
+    found = {
+        "generation": [g for group in report.groups for g in group["generations"]],
+        "split_brain": report.split_brain,
+        "finding": report.findings,
+    }
     return {view: sorted(({c: _plain(r[c]) for c in columns} for r in found[view]), key=json.dumps) for view, columns in COLUMNS.items()}
 
 
