@@ -52,7 +52,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_commands_that_pages_name_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     known = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-    assert set(re.findall(r"`forensics ([a-z-]+)", text)) <= known
+    assert set(re.findall(r"`forensics ([a-z][a-z-]*)", text)) <= known
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert set(re.findall(r"`make ([a-z]+)", text)) <= targets
 
@@ -84,7 +84,7 @@ def test_the_commands_of_the_questions_page_answer(sample_case, tmp_path, monkey
         told = [cases.get(word, str(ROOT / word) if word.startswith("sample_logs/") else word) for word in command]
         result = CliRunner().invoke(app, told)
         assert result.exit_code == 0, (command, result.output)
-        assert len(result.output.splitlines()) >= 3, (command, result.output)
+        assert len(result.output.splitlines()) >= 2, (command, result.output)
 
 
 @pytest.mark.spark

@@ -13,8 +13,21 @@ AS
 WITH mark AS (
   SELECT process_id, stream_pos, ts, event_id, event, coalesce(group_id, '-') AS group_id,
     count_if(event = 'process_started') OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life
-  FROM event_row
-  WHERE event IN ('process_started', 'herder_starting')
+  FROM (
+    SELECT process_id, event, group_id,
+      -- "Kafka Connect worker initializing" comes a moment before the line that every release prints: the life begins there.
+      CASE WHEN begins THEN coalesce(before.stream_pos, stream_pos) ELSE stream_pos END AS stream_pos,
+      CASE WHEN begins THEN coalesce(before.ts, ts) ELSE ts END AS ts,
+      CASE WHEN begins THEN coalesce(before.event_id, event_id) ELSE event_id END AS event_id
+    FROM (
+      SELECT process_id, event, group_id, stream_pos, ts, event_id, event = 'process_started' AS begins,
+        CASE WHEN lag(event) OVER w = 'process_initializing' THEN lag(struct(stream_pos, ts, event_id)) OVER w END AS before
+      FROM event_row
+      WHERE event IN ('process_started', 'herder_starting', 'process_initializing')
+      WINDOW w AS (PARTITION BY process_id ORDER BY stream_pos)
+    )
+    WHERE event <> 'process_initializing'
+  )
 ), numbered AS (
   -- MirrorMaker 2 starts several herders in one JVM, one a group.
   SELECT *, row_number() OVER (PARTITION BY process_id, life, event, group_id ORDER BY stream_pos) AS nth FROM mark
