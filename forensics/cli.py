@@ -378,7 +378,10 @@ def check(
 def main() -> None:
     """Runs the command line; turns errors into words and exit codes."""
     try:
-        app(prog_name="forensics")
+        try:
+            app(prog_name="forensics")
+        finally:
+            sys.stdout.flush()  # here, where a reader that has gone can be dealt with, not while Python shuts down
     except ForensicsError as e:
         typer.echo(f"error: {e}", err=True)
         sys.exit(e.exit_code)

@@ -55,10 +55,8 @@ def test_nothing_is_shared_when_nothing_goes_wrong(release):
 
 def test_a_frozen_worker_wakes_beside_its_successor():
     # 2.3 never takes a task away from a worker that comes back with it.
-    assert shared(f"2.3 {FROZEN}", "possible") > 8
-    assert 0 < shared(f"3.9 {FROZEN}", "possible") < 5
-    assert shared(f"3.9 {FROZEN}") > 8
-    assert 0 < shared(f"2.6 eager {FROZEN}", "possible") < 5
+    for release in ("3.9", "2.6 eager"):
+        assert 0 < shared(f"{release} {FROZEN}", "possible") <= shared(f"{release} {FROZEN}") < shared(f"2.3 {FROZEN}") - 5
 
 
 def test_a_worker_without_a_network_keeps_its_tasks_only_in_old_releases():
@@ -72,8 +70,8 @@ def test_a_killed_worker_shares_nothing():
 
 
 def test_a_task_that_does_not_hear_outlives_its_herders_patience():
-    # What the worker gives away it still has: seed 2 lets one task hang.
-    assert any(shared(f"3.9 tasks=b:4 slow=0.7 seed={seed} | w1+ 8s w2+ 40s", "certain") > 1 for seed in range(6))
+    # What the worker gives away it still has: some seeds let a task hang for longer than task.shutdown.graceful.timeout.ms.
+    assert any(shared(f"3.9 tasks=b:4 slow=0.7 seed={seed} | w1+ 8s w2+ 40s", "possible") > 10 for seed in range(6))
 
 
 @settings(max_examples=30, deadline=None)
