@@ -11,12 +11,9 @@ DuckDB's side reads lines, takes time, level, logger and source line of each and
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import tempfile
 from pathlib import Path
 
-from ingest_vs_spark import INGEST, measure
+from ingest_vs_spark import INGEST, compare
 
 DUCKDB = r"""
 import sys, duckdb
@@ -40,21 +37,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
-    size = args.log.stat().st_size
-    best: dict[str, float] = {}
-    for _ in range(args.rounds):
-        for name, program in (("ingest", INGEST), ("duckdb", DUCKDB)):
-            folder = Path(tempfile.mkdtemp(prefix="forensics-bench-"))
-            try:
-                cost = measure(program, [str(args.log), str(folder / "out"), str(args.jobs)])
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-            print(
-                f"{name:7} {cost.wall:7.1f} s  {cost.cpu:7.1f} s CPU  {size / 1e6 / cost.wall:6.0f} MB/s  peak {cost.peak / 1e6:6.0f} MB  "
-                f"load {os.getloadavg()[0]:.1f}  {cost.said}"
-            )
-            best[name] = min(cost.wall, best.get(name, cost.wall))
-    print(f"ratio of wall times {best['duckdb'] / best['ingest']:.2f} (above 1: ingest is quicker)")
+    best = compare(args.log, args.jobs, args.rounds, {"ingest": INGEST, "duckdb": DUCKDB})
+    print(f"ratio of wall times {best['duckdb'].wall / best['ingest'].wall:.2f} (above 1: ingest is quicker)")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +99,26 @@ def _tree(root: int) -> list[int]:
     return found
 
 
+def compare(log: Path, jobs: int, rounds: int, programs: Mapping[str, str]) -> dict[str, Cost]:
+    """Runs programs in turn, prints what each run needed, and gives the quickest run of each."""
+    size = sum(p.stat().st_size for p in ([log] if log.is_file() else log.rglob("*")) if p.is_file())
+    best: dict[str, Cost] = {}
+    for _ in range(rounds):
+        for name, program in programs.items():
+            folder = Path(tempfile.mkdtemp(prefix="forensics-bench-"))
+            try:
+                cost = measure(program, [str(log), str(folder / "out"), str(jobs)])
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            print(
+                f"{name:7} {cost.wall:7.1f} s  {cost.cpu:7.1f} s CPU  {size / 1e6 / cost.wall:6.0f} MB/s  peak {cost.peak / 1e6:6.0f} MB  "
+                f"load {os.getloadavg()[0]:.1f}  {cost.said}"
+            )
+            if name not in best or cost.wall < best[name].wall:
+                best[name] = cost
+    return best
+
+
 def main() -> None:
     """Runs both in turn and prints the ratio."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -107,23 +127,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", choices=("ingest", "spark"))
     args = parser.parse_args()
-    size = sum(p.stat().st_size for p in ([args.log] if args.log.is_file() else args.log.rglob("*")) if p.is_file())
-    best: dict[str, Cost] = {}
-    for _ in range(args.rounds):
-        for name, program in (("ingest", INGEST), ("spark", SPARK)):
-            if args.only not in (None, name):
-                continue
-            folder = Path(tempfile.mkdtemp(prefix="forensics-bench-"))
-            try:
-                cost = measure(program, [str(args.log), str(folder / "out"), str(args.jobs)])
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-            load = os.getloadavg()[0]
-            print(
-                f"{name:7} {cost.wall:7.1f} s  {cost.cpu:7.1f} s CPU  {size / 1e6 / cost.wall:6.0f} MB/s  peak {cost.peak / 1e6:6.0f} MB  load {load:.1f}  {cost.said}"
-            )
-            if name not in best or cost.wall < best[name].wall:
-                best[name] = cost
+    best = compare(args.log, args.jobs, args.rounds, {n: p for n, p in (("ingest", INGEST), ("spark", SPARK)) if args.only in (None, n)})
     if len(best) == 2:
         ours, theirs = best["ingest"], best["spark"]
         print(f"ratio of wall times {theirs.wall / ours.wall:.1f}, of CPU times {theirs.cpu / ours.cpu:.1f}")
