@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pyarrow.dataset as ds
 import pytest
-from written_logs import CONNECT, config, consumer, joined, stamp, starts, told
+from written_logs import CONNECT, case_of, config, consumer, joined, stamp, starts, told
 
 pytestmark = pytest.mark.spark
 
@@ -104,17 +104,8 @@ def worker() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def rows(spark_session, tmp_path_factory):
-    from forensics.ingest import ingest
-    from forensics.session import session
-    from forensics.views import build
-
     del spark_session
-    root = tmp_path_factory.mktemp("derived")
-    for path, text in (auto_commit() | by_hand() | two_lives() | worker()).items():
-        file = root / "logs" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    case = build(ingest([root / "logs"], root / "case").case, session())
+    case = case_of(auto_commit() | by_hand() | two_lives() | worker(), tmp_path_factory.mktemp("derived"))
     return lambda view: ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
 
 

@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from facts import version_key
+from written_logs import case_of
 
-from forensics.ingest import ingest
-from forensics.releases import known_releases, release_number, releases_of
+from forensics.releases import known_releases, releases_of
 from forensics.resources import sql_dir
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 
 
 def test_numbers_compare_in_order():
-    numbers = [release_number(r) for r in known_releases()]
+    numbers = [version_key(r) for r in known_releases()]
     assert numbers == sorted(set(numbers))
-    assert release_number("0.11.0.3") < release_number("1.0.0") < release_number("2.6.1") < release_number("2.10.0") < release_number("4.0.0")
+    assert version_key("0.11.0.3") < version_key("1.0.0") < version_key("2.6.1") < version_key("2.10.0") < version_key("4.0.0")
 
 
 def test_a_line_of_source_tells_more_than_a_wording():
@@ -44,17 +45,14 @@ def test_the_view_knows_the_same_releases():
     [pytest.param("split-brain-partitioned-worker-2.3.0", "2.3.0", marks=pytest.mark.slow), ("split-brain-frozen-worker-3.9.1", "3.9.1")],
 )
 def test_a_release_that_nothing_prints_is_found(sample, release, spark_session, tmp_path):
-    from forensics.session import session
-    from forensics.views import build
-
     del spark_session
-    for log in (SAMPLES / sample / "logs").glob("*/*.log"):
-        copy = tmp_path / "logs" / log.parent.name / log.name
-        copy.parent.mkdir(parents=True)
-        copy.write_text("".join(t for t in log.open(encoding="utf-8") if "AppInfoParser" not in t), encoding="utf-8")
-    case = build(ingest([tmp_path / "logs"], tmp_path / "case").case, session())
+    logs = {
+        f"{log.parent.name}/{log.name}": "".join(t for t in log.open(encoding="utf-8") if "AppInfoParser" not in t)
+        for log in (SAMPLES / sample / "logs").glob("*/*.log")
+    }
+    case = case_of(logs, tmp_path)
     found = {r["process_id"]: r for r in pq.read_table(case.view_path("process")).to_pylist()}
     for worker in ("w1/connect.log", "w2/connect.log", "w3/connect.log"):
         assert (found[worker]["kafka_version"], found[worker]["version_how"], found[worker]["version_range"]) == (release, "fingerprint", release)
     first, _, last = found["broker-1/server.log"]["version_range"].partition("..")
-    assert release_number(first) <= release_number(release) <= release_number(last or first)
+    assert version_key(first) <= version_key(release) <= version_key(last or first)

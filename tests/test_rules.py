@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyarrow.dataset as ds
 import pytest
-from written_logs import CONNECT, config, consumer, joined, stamp, told
+from written_logs import CONNECT, case_of, config, consumer, joined, stamp, told
 
 pytestmark = pytest.mark.spark
 
@@ -113,17 +113,8 @@ LOGS = {
 @pytest.fixture(scope="module")
 def findings(spark_session, tmp_path_factory):
     """Findings of a rule as (group, subject, severity, headline)."""
-    from forensics.ingest import ingest
-    from forensics.session import session
-    from forensics.views import build
-
     del spark_session
-    root = tmp_path_factory.mktemp("rules")
-    for path, text in LOGS.items():
-        file = root / "logs" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    case = build(ingest([root / "logs"], root / "case").case, session())
+    case = case_of(LOGS, tmp_path_factory.mktemp("rules"))
     rows = ds.dataset(case.view_path("finding"), format="parquet").to_table().to_pylist()
     assert all(r["witness"] for r in rows), [r["headline"] for r in rows if not r["witness"]]
     assert all(r["advice"] and r["explanation"] for r in rows), [r["headline"] for r in rows if not (r["advice"] and r["explanation"])]

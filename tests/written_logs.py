@@ -3,6 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forensics.tables import Case
+
 CLIENT = "org.apache.kafka.clients.consumer.internals"
 CONNECT = "org.apache.kafka.connect.runtime"
 
@@ -49,3 +56,16 @@ def starts(partition: str, offset: int) -> str:
 def told(*lines: tuple[float, str | list[str]]) -> list[tuple[float, str]]:
     """Lists of messages at one time, spread by milliseconds."""
     return [(at + i / 1000, m) for at, messages in lines for i, m in enumerate([messages] if isinstance(messages, str) else messages)]
+
+
+def case_of(logs: Mapping[str, str], root: Path) -> Case:
+    """Writes logs below a folder, reads them, and builds their views."""
+    from forensics.ingest import ingest
+    from forensics.session import session
+    from forensics.views import build
+
+    for path, text in logs.items():
+        file = root / "logs" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return build(ingest([root / "logs"], root / "case").case, session())
