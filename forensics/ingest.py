@@ -16,8 +16,6 @@ import pyarrow.dataset as ds
 from forensics import __version__
 from forensics.errors import UsageError
 from forensics.evidence import READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, find_evidence
-from forensics.layouts import packaged
-from forensics.nearest import Nearest, nearest
 from forensics.patterns import load
 from forensics.pieces import RANGE_BYTES, plan
 from forensics.session import session
@@ -41,13 +39,11 @@ class FileRead:
         records: its records by layout.
         unfit: lines that belong to no record.
         first_unfit: number and text of the first of them.
-        nearest: the layout that comes closest to it, and how many of its characters it goes along with.
     """
 
     records: Counter[str] = field(default_factory=Counter)
     unfit: int = 0
     first_unfit: tuple[int, str] | None = None
-    nearest: Nearest | None = None
 
 
 @dataclass
@@ -202,7 +198,6 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence], faults
         file.unfit += row["unfit"]
         if row["unfit"] and file.first_unfit is None:
             file.first_unfit = row["unfit_line"], row["unfit_text"]
-            file.nearest = nearest(row["unfit_text"], packaged().layouts)
     broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.note or "").startswith("read up to a fault")]
     return Summary(
         case, evidence, fresh, counts, sorted({*broken, *faults}), read,

@@ -11,15 +11,6 @@ from forensics.resources import parsers_dir
 _EVER = re.compile(r"\s*(?:0\.9\.0\.0\.\.)?\s*")
 
 
-def release_number(release: str) -> int:
-    """A release as a number that compares in order; 0.10.2.1 has four parts, 2.6.1 three."""
-    parts = [int(p) for p in re.findall(r"\d+", release)[:4]]
-    parts += [0] * (4 - len(parts))
-    if release.startswith("0."):
-        return parts[1] * 1_000_000 + parts[2] * 1_000 + parts[3]
-    return parts[0] * 1_000_000_000 + parts[1] * 1_000_000 + parts[2] * 1_000
-
-
 @cache
 def source_lines() -> dict[tuple[str, int], str]:
     """Releases by simple class name and line, as ranges (`2.3.0..2.3.1 2.5.0`)."""

@@ -125,7 +125,7 @@ class RowBuilder:
         self.events += 1
         messages.append(found.message[:MOST_TEXT])
         ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
-        ids.append(hashlib.blake2b(raw.rstrip(b"\r\n"), digest_size=12, salt=self.head_id, person=offset.to_bytes(16, "little")).hexdigest())
+        ids.append(self._event_id(raw.rstrip(b"\r\n"), offset))
         files.append(self.file_id)
         resolutions.append(None if ts is None else resolution)
         collectors.append(collector)
@@ -152,7 +152,7 @@ class RowBuilder:
         self.events += 1
         row = len(self._every[0])
         raw = told.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
-        event_id = hashlib.blake2b(raw, digest_size=12, salt=self.head_id, person=told.offset.to_bytes(16, "little")).hexdigest()
+        event_id = self._event_id(raw, told.offset)
         every = (self.process_id, told.line, told.offset, self._base + told.offset, told.ts, None, None, told.message[:MOST_TEXT])
         mine = (event_id, self.file_id, None if told.ts is None else 1, None, None, None, None, None, told.event, SNAPSHOT)
         for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
@@ -161,6 +161,10 @@ class RowBuilder:
             rows, values = self._captures.setdefault(name, ([], []))
             rows.append(row)
             values.append(value)
+
+    def _event_id(self, raw: bytes, offset: int) -> str:
+        """An id that a file keeps when it grows or moves: of its beginning, of what stands there, and of the place."""
+        return hashlib.blake2b(raw, digest_size=12, salt=self.head_id, person=offset.to_bytes(16, "little")).hexdigest()
 
     def _releases(self, block: EventPattern, record: Record) -> str | None:
         """Releases that can have printed a record; there are few different lines of source."""

@@ -66,6 +66,9 @@ def say_ingested(summary: Summary, case: Path) -> None:
 
 def _say_layouts(summary: Summary) -> None:
     """Layouts of each file that was read now, the lines that none fits, and how far the closest layout gets on the first of them."""
+    from forensics.layouts import packaged
+    from forensics.nearest import nearest
+
     now = {e.path for e in summary.added}
     files = {path: file for path, file in summary.read.items() if path in now}
     alike: dict[str, list[str]] = {}
@@ -74,12 +77,11 @@ def _say_layouts(summary: Summary) -> None:
     for layouts, paths in list(alike.items())[:_SHOWN]:
         names = ", ".join(map(printable, paths[:_SHOWN])) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
         say(f"read as {layouts}: {names}")
-    strange = [(path, file) for path, file in files.items() if file.first_unfit is not None]
-    for path, file in strange[:_SHOWN]:
-        line, text = file.first_unfit or (0, "")
-        say(f"{file.unfit:,} lines of {printable(path)} fit no layout; the first is line {line}:\n  {printable(text[:120])}")
-        if file.nearest is not None:
-            caret = " " * min(file.nearest.reached, 120) + "^"
-            say(f"  {caret} up to here it could be {file.nearest.layout}; --layout tells another")
+    strange = [(path, file.unfit, *file.first_unfit) for path, file in files.items() if file.first_unfit is not None]
+    for path, unfit, line, text in strange[:_SHOWN]:
+        say(f"{unfit:,} lines of {printable(path)} fit no layout; the first is line {line}:\n  {printable(text[:120])}")
+        closest = nearest(text, packaged().layouts)
+        if closest is not None:
+            say(f"  {' ' * min(closest.reached, 120)}^ up to here it could be {closest.layout}; --layout tells another")
     if len(strange) > _SHOWN:
         say(f"{len(strange) - _SHOWN} more files have such lines: forensics sql source_file")

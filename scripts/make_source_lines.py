@@ -16,11 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from facts import PRINTED_BY  # noqa: E402
+from facts import PRINTED_BY, version_key  # noqa: E402
 
 from forensics.events import Recogniser  # noqa: E402
 from forensics.patterns import load, simple_name  # noqa: E402
-from forensics.releases import release_number  # noqa: E402
 
 #: The line that all clients of these releases print is one of their logging wrapper's, not the statement's.
 WRONG_LINES = ("1.0.0", "1.0.1", "1.0.2")
@@ -65,7 +64,7 @@ def main() -> None:
         for name in {outer, *map(simple_name, PRINTED_BY.get(outer, ()))}:
             if name in loggers:
                 lines.setdefault(name, {}).setdefault(line, set()).add(release)
-    known = sorted(releases, key=release_number)
+    known = sorted(releases, key=version_key)
     with (ROOT / "parsers" / "source_lines.csv").open("w", encoding="utf-8", newline="") as file:
         file.write("# Releases: " + " ".join(known) + "\n")
         for name in sorted(lines):

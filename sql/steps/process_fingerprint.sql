@@ -13,16 +13,16 @@ CREATE OR REPLACE TEMPORARY VIEW process_fingerprint (
 COMMENT 'One row per process whose release its lines tell.'
 AS
 WITH known AS (
-  SELECT release, p[0] * 1000000000L + p[1] * 1000000L + p[2] * 1000L + p[3] AS number
+  -- Releases as arrays of four numbers, which compare in order.
+  SELECT release, slice(transform(concat(split(release, '[.]'), array('0', '0')), x -> CAST(x AS BIGINT)), 1, 4) AS number
   FROM (
-    SELECT release, transform(concat(split(release, '[.]'), array('0', '0')), x -> CAST(x AS BIGINT)) AS p
-    FROM (SELECT explode(split('
+    SELECT explode(split('
     0.9.0.0 0.9.0.1 0.10.0.0 0.10.0.1 0.10.1.0 0.10.1.1 0.10.2.0 0.10.2.1 0.10.2.2 0.11.0.0 0.11.0.1 0.11.0.2 0.11.0.3 1.0.0 1.0.1 1.0.2 1.1.0
     1.1.1 2.0.0 2.0.1 2.1.0 2.1.1 2.2.0 2.2.1 2.2.2 2.3.0 2.3.1 2.4.0 2.4.1 2.5.0 2.5.1 2.6.0 2.6.1 2.6.2 2.6.3 2.7.0 2.7.1 2.7.2 2.8.0 2.8.1
     2.8.2 3.0.0 3.0.1 3.0.2 3.1.0 3.1.1 3.1.2 3.2.0 3.2.1 3.2.2 3.2.3 3.3.0 3.3.1 3.3.2 3.4.0 3.4.1 3.5.0 3.5.1 3.5.2 3.6.0 3.6.1 3.6.2 3.7.0
     3.7.1 3.8.0 3.8.1 3.9.0 3.9.1 4.0.0 4.1.1 4.2.0 4.3.1
-    ', '\\s+')) AS release) WHERE release <> ''
-  )
+    ', '\\s+')) AS release
+  ) WHERE release <> ''
 ), life AS (
   SELECT process_id, max(instance) AS instance FROM event GROUP BY process_id
 ), hint AS (
@@ -31,14 +31,13 @@ WITH known AS (
   WHERE e.releases IS NOT NULL AND e.event NOT IN ('kafka_version', 'kafka_commit_id')
 ), bound AS (
   SELECT process_id, releases,
-    transform(concat(split(get(ends, 0), '[.]'), array('0', '0', '0')), x -> CAST(nullif(x, '') AS BIGINT)) AS f,
-    transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')), x -> CAST(nullif(x, '') AS BIGINT)) AS t
+    slice(transform(concat(split(get(ends, 0), '[.]'), array('0', '0', '0')), x -> CAST(nullif(x, '') AS BIGINT)), 1, 4) AS f,
+    slice(transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')), x -> CAST(nullif(x, '') AS BIGINT)), 1, 4) AS t
   FROM (SELECT process_id, releases, split(part, '[.][.]') AS ends FROM hint LATERAL VIEW explode(split(trim(releases), ' +')) p AS part)
 ), vote AS (
   SELECT b.process_id, k.release, k.number, count(DISTINCT b.releases) AS votes
   FROM bound b JOIN known k
-    ON k.number >= coalesce(b.f[0] * 1000000000L + b.f[1] * 1000000L + b.f[2] * 1000L + b.f[3], 0)
-    AND (b.t[0] IS NULL OR k.number <= b.t[0] * 1000000000L + b.t[1] * 1000000L + b.t[2] * 1000L + b.t[3])
+    ON (b.f[0] IS NULL OR k.number >= b.f) AND (b.t[0] IS NULL OR k.number <= b.t)
   GROUP BY b.process_id, k.release, k.number
 ), best AS (
   SELECT *, max(votes) OVER (PARTITION BY process_id) AS most FROM vote
