@@ -42,7 +42,7 @@ WITH membership_line AS (
     CASE WHEN is_entry THEN
       named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
         't', made.process_id, 'then', struct(made.ts AS ts, made.event_id AS event_id)) END,
-    CASE WHEN is_entry AND made.must_rejoin THEN
+    CASE WHEN is_entry AND joining_count >= 2 AND made.must_rejoin THEN
       named_struct('rule', 'the broker made an id, then the member asked with it', 'f', made.process_id,
         'first', struct(made.ts AS ts, made.event_id AS event_id), 't', process_id, 'then', joining_last) END
   )) e AS rule, f, first, t, then

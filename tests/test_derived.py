@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 import pyarrow.dataset as ds
 import pytest
-from written_logs import CONNECT, case_of, config, consumer, joined, stamp, starts, told
+from written_logs import CLIENT, CONNECT, case_of, config, consumer, joined, stamp, starts, told
 
 pytestmark = pytest.mark.spark
+COORDINATOR = f"{CLIENT}.AbstractCoordinator"
 
 
 def auto_commit() -> dict[str, str]:
@@ -102,10 +103,72 @@ def worker() -> dict[str, str]:
     return {"w/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
 
 
+def in_vain() -> dict[str, str]:
+    """v hears of the rebalance to generation 2, asks, and is closed before it ends; a new consumer of its name gets generation 3. All clocks are equal."""
+    coordinator = "kafka.coordinator.group.GroupCoordinator"
+    preparing = "Preparing to rebalance group vain in state PreparingRebalance with old generation {} (__consumer_offsets-0) (reason: {})"
+    broker = [
+        (
+            1.005,
+            "Dynamic member with unknown member id joins group vain in Empty state. Created a new member id v-id and request the member to rejoin with this id.",
+        ),
+        (1.010, preparing.format(0, "Adding new member v-id with group instance id None; client reason: not provided")),
+        (2, "Stabilized group vain generation 1 (__consumer_offsets-0) with 1 members"),
+        (30, preparing.format(1, "Adding new member u-id with group instance id None; client reason: not provided")),
+        (32, "Stabilized group vain generation 2 (__consumer_offsets-0) with 2 members"),
+        (33, preparing.format(2, "Removing member v-id on LeaveGroup; client reason: the consumer is being closed")),
+        (
+            34,
+            "Dynamic member with unknown member id joins group vain in PreparingRebalance state. Created a new member id v-id2 and request the member to rejoin with this id.",
+        ),
+        (36, "Stabilized group vain generation 3 (__consumer_offsets-0) with 2 members"),
+    ]
+    v = told(
+        (1, "(Re-)joining group"),
+        (1.008, "(Re-)joining group"),
+        (2.002, joined(1, "v-id", "orders-0")),
+        (
+            30.5,
+            ["Request joining group due to: group is already rebalancing", "Revoke previously assigned partitions orders-0", "(Re-)joining group"],
+        ),
+        (31.9, "Member v-id sending LeaveGroup request to coordinator h:9092 (id: 2147483646 rack: null) due to the consumer is being closed"),
+        (33.999, "(Re-)joining group"),
+        (34.002, "(Re-)joining group"),
+        (36.002, joined(3, "v-id2", "orders-0")),
+    )
+    lines = "".join(f"{stamp(at)} INFO [GroupCoordinator 1]: {message} ({coordinator})\n" for at, message in broker)
+    return {"broker-1/server.log": lines, "v/app.log": consumer("v", "vain", *v)}
+
+
+def sink_closed() -> dict[str, str]:
+    """k's task d-0 stops in time after its consumer lost the coordinator: nobody is left that looks for it, and k works on for a minute."""
+    client = "[Consumer clientId=connector-consumer-d-0, groupId=connect-d] "
+    lines = [
+        (1, "[Worker clientId=connect-1, groupId=kk] (Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator"),
+        (3, "[d|task-0] Creating task d-0", f"{CONNECT}.Worker"),
+        (3.5, f"[d|task-0] {client}Discovered group coordinator h:9092 (id: 2147483646 rack: null)", COORDINATOR),
+        (4, f"[d|task-0] {client}(Re-)joining group", COORDINATOR),
+        (5, f"[d|task-0] {client}Successfully joined group with generation 4", COORDINATOR),
+        (
+            20,
+            f"[d|task-0] {client}Group coordinator h:9092 (id: 2147483646 rack: null) is unavailable or invalid, will attempt rediscovery",
+            COORDINATOR,
+        ),
+        (22, "[d|task-0] Stopping task d-0", f"{CONNECT}.Worker"),
+        (
+            22.1,
+            "[Worker clientId=connect-1, groupId=kk] Finished stopping tasks in preparation for rebalance",
+            f"{CONNECT}.distributed.DistributedHerder",
+        ),
+        (90, "[Worker clientId=connect-1, groupId=kk] (Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator"),
+    ]
+    return {"k/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+
+
 @pytest.fixture(scope="module")
 def rows(spark_session, tmp_path_factory):
     del spark_session
-    case = case_of(auto_commit() | by_hand() | two_lives() | worker(), tmp_path_factory.mktemp("derived"))
+    case = case_of(auto_commit() | by_hand() | two_lives() | worker() | in_vain() | sink_closed(), tmp_path_factory.mktemp("derived"))
     return lambda view: ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
 
 
@@ -148,3 +211,16 @@ def test_a_pause_lasts_until_the_next_assignment(rows):
 def test_time_without_an_owner_has_its_reason(rows):
     found = [(r["resource"], r["why"], r["next_process_id"]) for r in rows("unowned") if r["group_id"] == "hand"]
     assert all(why in ("rebalance", "left_group", "unknown") for _, why, _ in found)
+
+
+def test_who_asked_in_vain_ties_no_clocks(rows) -> None:
+    """The rebalance that a member heard of is not the one that its successor of the same name got into."""
+    (v,) = [r for r in rows("clock_offset") if r["process_id"] == "v/app.log" and r["is_island_reference"]]
+    assert v["reference_process_id"] == "broker-1/server.log"
+    assert not v["stepped"]
+    assert v["lo_ms"] <= 0 <= v["hi_ms"] <= v["lo_ms"] + 20
+
+
+def test_a_consumer_that_stopped_with_its_task_has_no_outage_any_more(rows) -> None:
+    assert [r for r in rows("coordinator_episode") if r["group_id"] == "connect-d"]
+    assert not [f for f in rows("finding") if f["rule"] == "coordinator-unavailable" and f["group_id"] == "connect-d"]

@@ -23,9 +23,9 @@ SELECT
   CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'critical' WHEN verdict = 'proved' AND resource_kind = 'task' THEN 'warning' ELSE 'note' END,
   verdict, kafka_cluster, group_id, resource, from_lo, to_hi,
   CASE
-    WHEN verdict = 'undecided' THEN concat(resource_kind, ' ', resource, ' may have run in ', process_a, ' and in ', process_b, ' at once')
-    WHEN kind = 'work' THEN concat(resource_kind, ' ', resource, ' ran twice: in ', process_a, ' and in ', process_b)
-    ELSE concat(resource_kind, ' ', resource, ' was there twice, in ', process_a, ' and in ', process_b, ', for at least ', certain_ms, ' ms; no line shows both at work')
+    WHEN verdict = 'undecided' THEN concat(resource_kind, ' ', resource, ' may have run ', CASE WHEN process_a = process_b THEN concat('twice at once in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b, ' at once') END)
+    WHEN kind = 'work' THEN concat(resource_kind, ' ', resource, ' ran twice: ', CASE WHEN process_a = process_b THEN concat('both times in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b) END)
+    ELSE concat(resource_kind, ' ', resource, ' was there twice, ', CASE WHEN process_a = process_b THEN concat('both times in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b) END, ', for at least ', certain_ms, ' ms; no line shows both at work')
   END,
   concat_ws(' ', explanation, CASE WHEN missing IS NOT NULL THEN concat('What would decide: ', missing, '.') END),
   CASE cause

@@ -60,7 +60,7 @@ WITH line AS (
     END AS got
   FROM client_event
   WHERE event IN ('coordinator_discovered', 'joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned', 'rejoin_requested', 'heartbeat_failed',
-    'partitions_assigned', 'partitions_revoked', 'partitions_lost')
+    'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'leaving')
   WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
 ), change AS (
   SELECT
@@ -95,6 +95,16 @@ WITH line AS (
         OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
     END AS round
   FROM numbered
+), asked AS (
+  SELECT
+    *,
+    max(got) OVER one AS generation_of_round,
+    max(CASE WHEN got IS NOT NULL THEN member_id END) OVER one AS member_of_round,
+    -- Who left while it waited, or was closed and made anew under its name, asked in vain: what it asked before is of no generation.
+    event IN ('joining', 'rejoin_requested', 'heartbeat_failed') AND stream_pos < max(CASE WHEN event = 'leaving' THEN stream_pos END) OVER one AS in_vain
+  FROM placed
+  WHERE round IS NOT NULL AND round > 0
+  WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
 )
 SELECT
   kafka_cluster,
@@ -147,9 +157,11 @@ SELECT
 FROM (
   SELECT
     *,
-    event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
-      OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc' AS is_told
-  FROM placed
-  WHERE round IS NOT NULL AND round > 0
+    -- A member that hears of a rebalance hears of the one that ends its own generation, and may miss it: the next that it gets need not be that.
+    (event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
+      OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc')
+      AND last_got + 1 = generation_of_round AND last_instance = instance AND coalesce(last_member = member_of_round, true) AS is_told
+  FROM asked
+  WHERE NOT coalesce(in_vain, false)
 )
 GROUP BY kafka_cluster, group_id, process_id, instance, client, round
