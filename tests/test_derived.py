@@ -165,10 +165,31 @@ def sink_closed() -> dict[str, str]:
     return {"k/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
 
 
+def given_up() -> dict[str, str]:
+    """g's task e-0 is given up on twice and started a third time; the two old threads close their consumers at 40 and 50 s, while the third works."""
+    client = "[Consumer clientId=connector-consumer-e-0, groupId=connect-e] "
+    lines = [(1, "[Worker clientId=connect-1, groupId=gg] (Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator")]
+    for start in (3, 14, 25):
+        lines += [
+            (start, "[e|task-0] Creating task e-0", f"{CONNECT}.Worker"),
+            (start + 0.5, f"[e|task-0] {client}(Re-)joining group", COORDINATOR),
+            (start + 1, f"[e|task-0] {client}Successfully joined group with generation 4", COORDINATOR),
+        ]
+        if start < 25:
+            lines += [
+                (start + 5, "[e|task-0] Stopping task e-0", f"{CONNECT}.Worker"),
+                (start + 10, "[e|task-0] Graceful stop of task e-0 failed.", f"{CONNECT}.Worker"),
+            ]
+    closed = "[e|task-0] App info kafka.consumer for connector-consumer-e-0 unregistered"
+    lines += [(at, closed, "org.apache.kafka.common.utils.AppInfoParser") for at in (40, 50)]
+    lines += [(60, "[Worker clientId=connect-1, groupId=gg] (Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator")]
+    return {"g/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+
+
 @pytest.fixture(scope="module")
 def rows(spark_session, tmp_path_factory):
     del spark_session
-    case = case_of(auto_commit() | by_hand() | two_lives() | worker() | in_vain() | sink_closed(), tmp_path_factory.mktemp("derived"))
+    case = case_of(auto_commit() | by_hand() | two_lives() | worker() | in_vain() | sink_closed() | given_up(), tmp_path_factory.mktemp("derived"))
     return lambda view: ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
 
 
@@ -224,3 +245,12 @@ def test_who_asked_in_vain_ties_no_clocks(rows) -> None:
 def test_a_consumer_that_stopped_with_its_task_has_no_outage_any_more(rows) -> None:
     assert [r for r in rows("coordinator_episode") if r["group_id"] == "connect-d"]
     assert not [f for f in rows("finding") if f["rule"] == "coordinator-unavailable" and f["group_id"] == "connect-d"]
+
+
+def test_threads_that_were_given_up_on_end_when_all_their_consumers_are_closed(rows) -> None:
+    """Two lines of one name close two consumers; which is whose is not said, but both were there at the first and gone at the second."""
+    lives = sorted((h for h in rows("holding") if h["resource"] == "e-0"), key=lambda h: h["start_hi_ts"])
+    seconds = [tuple(ts and ts.minute * 60 + ts.second for ts in (h["stop_lo_ts"], h["stop_hi_ts"])) for h in lives]
+    assert seconds == [(40, 50), (40, 50), (60, None)]
+    pairs = [p for p in rows("split_brain") if p["resource"] == "e-0"]
+    assert [(p["kind"], p["verdict"], p["cause"]) for p in pairs] == [("thread", "proved", "graceful_stop_failed")] * 3

@@ -46,9 +46,27 @@ WITH marked AS (
     min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_pos,
     max(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_last_pos,
     -- The herder closes the producer of a thread that it gave up on without giving it time.
-    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms = 0) OVER one AS forced_pos
+    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms = 0) OVER one AS forced_pos,
+    min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource) AS account_pos
   FROM task_line
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
+), counted AS (
+  -- A thread that was given up on closes its consumer when it likes, maybe in a later life of its task, and all print the same name. So consumers
+  -- are counted from the first such thread on: it, and one more with each start, less one with each that was closed.
+  SELECT *, CASE WHEN stream_pos > account_pos THEN
+      1 - max(CASE WHEN kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos < account_pos AND failed_stop_pos = account_pos THEN 1 ELSE 0 END) OVER whole
+      + count_if(kind = 'start' AND stream_pos > account_pos) OVER so_far
+      - count_if(kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos > account_pos) OVER so_far END AS open_consumers
+  FROM marked
+  WINDOW whole AS (PARTITION BY process_id, instance, resource_kind, resource),
+    so_far AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+), closing AS (
+  -- `settled`: nobody's consumer is open any more but that of the present life, and not that either when it was asked to stop.
+  SELECT process_id, instance, resource_kind, resource,
+    array_sort(collect_list(struct(stream_pos, ts, event_id, open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0 ELSE 1 END AS settled))) AS closings
+  FROM counted
+  WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
+  GROUP BY process_id, instance, resource_kind, resource
 ), hole AS (
   SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos))) AS holes FROM log_hole GROUP BY process_id, instance
 ), flagged AS (
@@ -56,7 +74,7 @@ WITH marked AS (
     -- The first hole that may hide the end: one that is not wholly after the order to stop, or one with lines of the same task behind it.
     get(filter(h.holes, x -> x.to_pos > m.began_pos AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)), 0).from_pos AS hole_pos,
     min(stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > forced_pos) OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
-  FROM marked m LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
+  FROM counted m LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
 ), holding AS (
   SELECT
     kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
@@ -82,17 +100,20 @@ WITH marked AS (
     -- A stop that failed proves that the thread was there then. After it a producer may be closed over the thread's head, unless the thread
     -- was closing it already; a consumer is only closed by its own thread. Both print the same when they are done.
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed_stop') AS failed_stop,
-    min(ts) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos) AS closed_before,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
+    min(ts) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos AND is_own) AS closed_before,
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND is_own AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
       AND (failed_stop_pos IS NULL OR stream_pos > failed_stop_pos AND (app_kind = 'kafka.consumer'
         OR closing_pos < stream_pos AND (forced_pos IS NULL OR stream_pos < forced_pos OR stream_pos > closing_last_pos AND closing_last_pos > forced_closed_pos)))) AS closed
-  FROM flagged
+  FROM (SELECT *, app_kind <> 'kafka.consumer' OR open_consumers IS NULL OR open_consumers <= 0 AS is_own FROM flagged)
   GROUP BY kafka_cluster, group_id, resource_kind, resource, process_id, instance, life
 ), followed AS (
-  SELECT h.*, lead(start) OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY life) AS next_start
+  SELECT h.*, lead(start) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS next_start,
+    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled), 0) END AS settled,
+    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos), 0).ts END AS any_closed_ts
   FROM holding h
+  LEFT JOIN closing c ON c.process_id = h.process_id AND c.instance = h.instance AND c.resource_kind = h.resource_kind AND c.resource = h.resource
   -- Lines of a task's clients come before its first start only when the log begins in the middle of its life.
-  WHERE life > 0 OR instance = 0 AND (sign_count > 0 OR stop IS NOT NULL)
+  WHERE life > 0 OR h.instance = 0 AND (sign_count > 0 OR stop IS NOT NULL)
 ), ended AS (
   SELECT
     f.*,
@@ -104,6 +125,7 @@ WITH marked AS (
     array_min(filter(array(
       CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id', f.stopped.event_id) END,
       CASE WHEN f.closed IS NOT NULL THEN named_struct('ts', f.closed.ts, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
+      CASE WHEN f.settled IS NOT NULL THEN named_struct('ts', f.settled.ts, 'how', 'client_closed', 'event_id', f.settled.event_id) END,
       CASE WHEN f.orphan IS NOT NULL THEN named_struct('ts', f.orphan.ts, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
       CASE WHEN f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
         -- A thread that had closed its client before its stop was given up on was past its task's code: only its last steps were left.
@@ -131,7 +153,7 @@ SELECT
     WHEN stop.ts IS NULL AND failed.ts IS NULL AND (end_line.how = 'worker_stopped' OR stopping_ts IS NOT NULL) THEN coalesce(last_sign.ts, start.ts)
     WHEN end_line.how = 'orphan_failed' THEN end_line.ts
     WHEN failed.ts IS NOT NULL OR stop.ts IS NOT NULL
-      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts), end_line.ts)
+      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts, CASE WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), end_line.ts)
     ELSE least(process_last_ts, end_line.ts)
   END,
   end_line.ts,
