@@ -164,9 +164,9 @@ SELECT
     CASE WHEN p.b_start_hi_ts IS NULL THEN concat('the log of ', p.b_process, ' after ', date_format(p.b_start_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': a sign that ', p.resource, ' ran there') END,
     CASE WHEN p.b_stop_hi_ts IS NULL AND NOT coalesce(p.b_end_lo >= p.a_end_hi, false)
       THEN concat('the log of ', p.b_process, ' after ', date_format(p.b_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': how long ', p.resource, ' was there') END,
-    CASE WHEN p.a_stop_how = 'process_restarted' THEN concat('the service manager, kernel or container log of the machine of ', p.a_process, ': when it ended, between ',
+    CASE WHEN p.a_stop_how = 'process_restarted' AND p.a_process <> p.b_process THEN concat('the service manager, kernel or container log of the machine of ', p.a_process, ': when it ended, between ',
       date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ' and its next start at ', date_format(p.a_stop_hi_ts, 'HH:mm:ss')) END,
-    CASE WHEN p.resource_kind <> 'partition' AND NOT p.a_stop_how <=> 'process_restarted'
+    CASE WHEN p.resource_kind <> 'partition' AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL)
       THEN concat('next time org.apache.kafka.connect.runtime.Worker and WorkerTask at DEBUG in ', p.a_process, ': they print when a task has really stopped') END,
     CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ts IS NOT NULL AND p.b_stop_hi_ts IS NOT NULL AND p.hi_ms - p.lo_ms <= 100 THEN 'nothing in these logs: the hand-over took less time than the clocks agree' END
   ), m -> m IS NOT NULL), (m, i) -> concat(i + 1, '. ', m)), '; ') END,

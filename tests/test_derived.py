@@ -186,10 +186,31 @@ def given_up() -> dict[str, str]:
     return {"g/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
 
 
+def old_sink() -> dict[str, str]:
+    """o is of a release whose consumers bear no task's name and are closed without a line: its task f-0 stops in time at 20 s and is started again."""
+    client = "[Consumer clientId=consumer-5, groupId=connect-f] "
+    herder = f"{CONNECT}.distributed.DistributedHerder"
+    lines = [
+        (1, "(Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator"),
+        (2, "Starting task f-0", herder),
+        (3, "Creating task f-0", f"{CONNECT}.Worker"),
+        (4, f"{client}(Re-)joining group", COORDINATOR),
+        (5, f"{client}Successfully joined group with generation 1", COORDINATOR),
+        (5.1, f"{client}Setting newly assigned partitions [sunk-0]", f"{CLIENT}.ConsumerCoordinator"),
+        (20, "Stopping task f-0", f"{CONNECT}.Worker"),
+        (20.5, "Finished stopping tasks in preparation for rebalance", herder),
+        (30, "Creating task f-0", f"{CONNECT}.Worker"),
+        (60, "(Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator"),
+    ]
+    return {"o/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+
+
 @pytest.fixture(scope="module")
 def rows(spark_session, tmp_path_factory):
     del spark_session
-    case = case_of(auto_commit() | by_hand() | two_lives() | worker() | in_vain() | sink_closed() | given_up(), tmp_path_factory.mktemp("derived"))
+    case = case_of(
+        auto_commit() | by_hand() | two_lives() | worker() | in_vain() | sink_closed() | given_up() | old_sink(), tmp_path_factory.mktemp("derived")
+    )
     return lambda view: ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
 
 
@@ -254,3 +275,8 @@ def test_threads_that_were_given_up_on_end_when_all_their_consumers_are_closed(r
     assert seconds == [(40, 50), (40, 50), (60, None)]
     pairs = [p for p in rows("split_brain") if p["resource"] == "e-0"]
     assert [(p["kind"], p["verdict"], p["cause"]) for p in pairs] == [("thread", "proved", "graceful_stop_failed")] * 3
+
+
+def test_a_sink_that_stopped_holds_no_partition_though_no_line_names_its_consumer(rows) -> None:
+    (held,) = [h for h in rows("holding") if h["resource"] == "sunk-0"]
+    assert (held["stop_how"], held["stop_hi_ts"].second) == ("tasks_stopped", 20)

@@ -1,5 +1,5 @@
 -- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
--- Reads: client_event, event, process_life
+-- Reads: client_event, event, process_life, sink_stopped
 -- Grain: process_id, client, resource, from_pos
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
@@ -17,7 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   start_id      COMMENT 'Its event',
   stop_lo_ts    COMMENT 'Surely held until then',
   stop_hi_ts    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
-  stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, process_restarted; NULL: nothing says so',
+  stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted; NULL: nothing says so',
   stop_id       COMMENT 'Its event'
 )
 COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
@@ -61,23 +61,33 @@ WITH given AS (
   FROM event
   WHERE event = 'client_closed' AND client_id IS NOT NULL
   GROUP BY process_id, instance, client_id
+), stopped AS (
+  SELECT process_id, instance, group_id, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
+  FROM sink_stopped
+  GROUP BY process_id, instance, group_id
 ), held AS (
-  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing, p.next_start_ts, p.next_start_id
+  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
+    get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ts, p.next_start_id
   FROM change c
   LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
+  LEFT JOIN stopped s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
   WHERE c.what = 'given'
+), ended AS (
+  -- The earliest line that says that it ended.
+  SELECT *, array_min(filter(array(
+    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', true, 'ts', next.ts, 'how', next.what, 'event_id', next.event_id) END,
+    CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'own', true, 'ts', closing.ts, 'how', 'client_closed', 'event_id', closing.event_id) END,
+    CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'own', false, 'ts', stopping.ts, 'how', 'tasks_stopped', 'event_id', stopping.event_id) END,
+    CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'ts', next_made.ts, 'how', 'client_made_again', 'event_id', next_made.event_id) END
+  ), x -> x IS NOT NULL)) AS end_line
+  FROM held
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
   -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
-  coalesce(next.ts, closing.ts, CASE WHEN next_made IS NULL THEN last_line_ts ELSE ts END),
-  coalesce(next.ts, closing.ts, next_made.ts, next_start_ts),
-  CASE
-    WHEN next.ts IS NOT NULL THEN next.what
-    WHEN closing.ts IS NOT NULL THEN 'client_closed'
-    WHEN next_made.ts IS NOT NULL THEN 'client_made_again'
-    WHEN next_start_ts IS NOT NULL THEN 'process_restarted'
-  END,
-  coalesce(next.event_id, closing.event_id, next_made.event_id, next_start_id)
-FROM held
+  CASE WHEN end_line.own THEN end_line.ts WHEN end_line IS NULL THEN last_line_ts ELSE ts END,
+  coalesce(end_line.ts, next_start_ts),
+  CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ts IS NOT NULL THEN 'process_restarted' END,
+  coalesce(end_line.event_id, next_start_id)
+FROM ended
