@@ -411,9 +411,18 @@ class WorkerMember(Client):
         """SIGTERM: stops everything, leaves, and the JVM ends."""
         self.log("stopping", context="")
         self.log("herder_stopping")
+        self._halt(gone)
+
+    def _halt(self, gone: Action) -> None:
+        """What the herder's only thread does last, once it has ended what it is at; it hears of no rebalance any more."""
+        if self.busy:
+            self.process.after(5, 60, lambda: self._halt(gone))
+            return
         self.log("stopping_all")
         waiting = dict(self.tasks)
         self.busy = True
+        turn = self._next()
+        self.beat(turn)
 
         def end() -> None:
             self.leave()
