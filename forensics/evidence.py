@@ -296,7 +296,7 @@ def _examine(evidence: Evidence, content: Content, layouts: Layouts, step: Calla
     if not size:
         return replace(found, status=SKIPPED, note="empty")
     sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
-    profile = profile_of(sample, layouts) if not is_binary(sample) else Profile()
+    profile = profile_of(sample, layouts, tail if counter.size > SAMPLE_BYTES + _TAIL_BYTES else b"") if not is_binary(sample) else Profile()
     # A layout that was learned from the file itself fits the output of a tool as well as a log.
     fitting = 0 if profile.learned else profile.fitting
     kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None

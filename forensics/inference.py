@@ -298,8 +298,16 @@ class _Cells:
             self._parts.append(begin)
         del self._parts[before:]
         end = line.find(closing, at + 1)
-        if end < 0 or opening in "\"'" or _is_context(line[at : end + 1]):
+        if end < 0 or opening in "\"'":
             return None
+        if _is_context(line[at : end + 1]):
+            # Kafka's own prefixes begin the message, unless a logger follows: then the layout prints Connect's context as a column.
+            following = re.compile(r"[ \t]+").match(line, end + 1)
+            column = "|" in line[at:end] and "C" not in self._cells
+            if following is None or not column or not (_CLASS_CELL.match(line, following.end()) or _SIMPLE_CELL.match(line, following.end())):
+                return None
+            self._add("B", rf"{re.escape(opening)}(?P<context>[^{re.escape(closing)}]*){re.escape(closing)}")
+            return end + 1
         place = _PLACE_CELL.fullmatch(line[at + 1 : end])
         if place and "line" not in self._groups:
             self._groups.add("line")

@@ -15,6 +15,7 @@ from forensics.timestamps import Moment
 #: So much of a file's beginning is looked at.
 SAMPLE_BYTES = 256 * 1024
 _MOST_LINES = 2_000
+_MOST_LAST = 500
 _COMMON = 0.05
 _DEPTH = 3
 _MOSTLY = 0.6
@@ -29,12 +30,13 @@ _NAMELESS = frozenset({JSON_LAYOUT, "librdkafka text", "librdkafka in .NET", "el
 _MOST_TIMES = 400
 
 
-def profile_of(sample: bytes, layouts: Layouts) -> Profile:
-    """Looks at the beginning of a file.
+def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
+    """Looks at the beginning of a file, and at its end: a program that has just started prints less in its lines than one at work.
 
     Args:
         sample: the file's first `SAMPLE_BYTES`, UTF-8; the last line may be cut.
         layouts: layouts to try.
+        tail: of a file that is larger, its last bytes; the first line may be cut.
 
     Returns:
         The profile; `fitting` is 0 for what is no log.
@@ -42,7 +44,7 @@ def profile_of(sample: bytes, layouts: Layouts) -> Profile:
     raw_lines = sample.split(b"\n")
     if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
         raw_lines.pop()
-    lines = [t for t in (decode(raw) for raw in raw_lines[:_MOST_LINES]) if t.strip()]
+    lines = [t for t in (decode(raw) for raw in (*raw_lines[: _MOST_LINES - _MOST_LAST], *tail.split(b"\n")[1:][-_MOST_LAST:])) if t.strip()]
     colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]

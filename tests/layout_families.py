@@ -262,6 +262,20 @@ def _spring(pattern: str, **changes: Any) -> Callable[[Sequence[Line]], bytes]:
     return render
 
 
+_CONTEXT = re.compile(r"\[[^|\[\]]+\|[^\[\]]+\] ")
+
+
+def context_column(begin: str, end: str) -> Callable[[Sequence[Line]], bytes]:
+    """Connect's context as a column between two parts of a pattern, and not before the message; records without one have no column."""
+
+    def one(r: Line) -> str:
+        found = _CONTEXT.match(r.message)
+        context = found[0] if found else ""
+        return printed(begin, replace(r, trace="")) + context + printed(end, replace(r, message=r.message[len(context) :]))
+
+    return lambda records: "".join(one(r) for r in records).encode()
+
+
 PATTERNS: dict[str, dict[str, Any]] = {
     # Kafka and its distributions
     KAFKA: {}, KAFKA_LINE: {"line": True},
@@ -411,6 +425,9 @@ def families() -> list[Family]:
     """All of them."""
     found = [Family(pattern.replace("\t", "\\t"), lines_of(pattern), **keeps) for pattern, keeps in PATTERNS.items()]
     found += [
+        Family("context between thread and logger", context_column("%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5p [%t] ", "%c - %m%n")),
+        Family("context between level and logger", context_column("%d [%t] %-5p ", "%c - %m%n")),
+        Family("context between thread and logger, other brackets", context_column("%d %p {%t} ", "%c: %m%n")),
         Family("logstash encoder", json_lines(_logstash)), Family("log4j2 JsonLayout", json_lines(_log4j2)), Family("ECS", json_lines(_ecs)),
         Family("ECS, nested", json_lines(_ecs_nested), line=True), Family("Quarkus JSON", json_lines(_quarkus)),
         Family("Quarkus JSON, compact", json_lines(_quarkus, separators=(",", ":"))),
