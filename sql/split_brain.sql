@@ -62,7 +62,8 @@ WITH judged AS (
     oa.start_lo AS a_lo, oa.start_hi AS a_hi, oa.stop_lo AS a_end_lo, oa.stop_hi AS a_end_hi, oa.work_stop_hi AS a_work_hi,
     ob.start_lo AS b_lo, ob.start_hi AS b_hi, ob.stop_lo AS b_end_lo, ob.stop_hi AS b_end_hi, ob.work_stop_hi AS b_work_hi,
     ca.lo_ms AS a_off_lo, ca.hi_ms AS a_off_hi, cb.lo_ms AS b_off_lo, cb.hi_ms AS b_off_hi,
-    CASE WHEN j.worked THEN 'work' WHEN a.resource_kind = 'partition' THEN 'held' ELSE 'thread' END AS kind
+    CASE WHEN j.worked THEN 'work' WHEN a.resource_kind = 'partition' THEN 'held' ELSE 'thread' END AS kind,
+    row_number() OVER (PARTITION BY j.b_id, a.process_id, j.verdict ORDER BY j.certain_ms DESC NULLS LAST, a.start_hi_ts DESC, j.a_id) AS nth
   FROM judged j
   JOIN holding a ON a.ownership_id = j.a_id
   JOIN holding b ON b.ownership_id = j.b_id
@@ -133,7 +134,7 @@ SELECT
       ' (from ', date_format(p.b_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.b_stop_lo_ts, 'HH:mm:ss.SSS'), ' by its own clock). ',
       CASE WHEN p.a_process = p.b_process THEN 'Both are of one process and one clock. ' ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s',
         CASE WHEN p.clock_how = 'assumed' THEN ' (assumed, not proved)' ELSE ': messages between them leave no more (the last lines of the proof)' END, '. ') END,
-      'Under every such offset A was there when B was, for at least ', p.certain_ms, ' ms: two owners at once, which a group forbids.',
+      CASE WHEN p.a_process = p.b_process THEN 'So' ELSE 'Under every such offset' END, ' A was there when B was, for at least ', p.certain_ms, ' ms: two owners at once, which a group forbids.',
       CASE p.kind WHEN 'work' THEN ' Both showed signs of their own work in that time.'
         WHEN 'thread' THEN ' No line shows both at work in that time.'
         ELSE ' Held is not worked: an assignment that its owner has not yet been told of losing is normal at a session timeout.' END)
@@ -181,4 +182,6 @@ LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
 LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
 LEFT JOIN assignment g ON p.resource_kind <> 'partition' AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
 -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
-WHERE p.is_next OR p.verdict <> 'refuted'
+WHERE (p.is_next OR p.verdict <> 'refuted')
+  -- Of several instances of one process that were still there when the next began, the one that stayed longest says enough.
+  AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)

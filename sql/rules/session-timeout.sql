@@ -46,7 +46,7 @@ SELECT
       CASE WHEN coalesce(s.session_ms, w.session_ms) IS NOT NULL THEN concat(' (session.timeout.ms = ', coalesce(s.session_ms, w.session_ms), ')') ELSE '' END,
       ' and removed it at ', date_format(x.ts, 'HH:mm:ss.SSS'), '.'),
     CASE WHEN own.last_event IS NOT NULL THEN concat('Its own last group line before that is "', own.last_event, '" at ', date_format(own.last_ts, 'HH:mm:ss.SSS'), ' by its clock.')
-      WHEN m.process_id IS NULL THEN 'Its own log is not here, so whether it was dead, frozen or cut off is not decidable from these logs.' END,
+      WHEN m.process_id IS NULL THEN 'No line here tells which process it was, so whether it was dead, frozen or cut off is not decidable from these logs.' END,
     CASE WHEN m.left_client = 'expired' THEN 'It came back later and was told UNKNOWN_MEMBER_ID: it had not died.' END),
   concat('Find why it was silent: killed, frozen (GC, hypervisor), or cut off. If pauses of this length are normal, raise session.timeout.ms',
     CASE WHEN coalesce(s.session_ms, w.session_ms) IS NOT NULL THEN concat(' from ', coalesce(s.session_ms, w.session_ms)) ELSE '' END,

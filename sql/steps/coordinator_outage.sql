@@ -140,19 +140,23 @@ WITH closed AS (
   GROUP BY kafka_cluster, group_id, process_id, instance, client, outage
 ), asked AS (
   -- Who wants a coordinator: a worker whose herder starts, a consumer that subscribed. Earlier releases than 1.0 print neither with a client.
-  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task, min(e.ts) AS ts, min_by(e.event_id, e.stream_pos) AS event_id
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task, min(e.ts) AS ts, min_by(e.event_id, e.stream_pos) AS event_id, max(e.stream_pos) AS last_pos
   FROM fact_line e
   WHERE e.group_id IS NOT NULL AND e.client_id IS NOT NULL
     AND (e.client_kind = 'Worker' AND e.event = 'herder_starting' OR e.client_kind = 'Consumer' AND e.event = 'subscribed')
   GROUP BY e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind, e.task
 ), never AS (
-  SELECT a.* FROM asked a
+  -- Of one that was closed and made anew, the last closing counts.
+  SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.ts, a.event_id, min(c.ts) AS closed_ts
+  FROM asked a
+  LEFT JOIN closed c ON c.process_id = a.process_id AND c.instance = a.instance AND c.group_id = a.group_id AND c.client = a.client_id AND c.stream_pos > a.last_pos
   LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id AND d.client_id = a.client_id
     AND d.event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'worker_assigned')
+  GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.ts, a.event_id
 ), every AS (
   SELECT * FROM outage
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, ts, NULL, NULL, NULL, 0, array(), false, false, false, array(event_id)
+  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, ts, NULL, closed_ts, NULL, 0, array(), false, false, false, array(event_id)
   FROM never
 )
 SELECT

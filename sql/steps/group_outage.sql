@@ -43,7 +43,8 @@ WITH felt AS (
   LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers' AND b.client_id = o.client_id
 ), heavy AS (
   SELECT * FROM felt
-  WHERE (was_member OR found_ts IS NULL AND closed_ts IS NULL)
+  -- Who is closed while it waits for its first coordinator has waited in vain only if that took long.
+  WHERE (was_member OR found_ts IS NULL AND (closed_ts IS NULL OR duration_ms > session_ms))
     -- A worker gives up its work a heartbeat interval after it noticed, long before the session is over.
     AND (duration_ms > session_ms OR revoked AND is_worker OR left_group)
 ), flagged AS (
