@@ -100,9 +100,10 @@ WITH line AS (
     *,
     max(got) OVER one AS generation_of_round,
     max(CASE WHEN got IS NOT NULL THEN member_id END) OVER one AS member_of_round,
-    -- Who left while it waited, or was closed and made anew under its name, asked in vain: what it asked before is of no generation.
-    event IN ('joining', 'rejoin_requested', 'heartbeat_failed') AND stream_pos < max(CASE WHEN event = 'leaving' THEN stream_pos END) OVER one AS in_vain
-  FROM placed
+    -- Who left while it waited, or was closed and made anew under its name, and asked again, asked in vain before: that is of no generation.
+    event IN ('joining', 'rejoin_requested', 'heartbeat_failed')
+      AND stream_pos < max(CASE WHEN event = 'leaving' AND stream_pos < last_asked THEN stream_pos END) OVER one AS in_vain
+  FROM (SELECT *, max(CASE WHEN event = 'joining' THEN stream_pos END) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round) AS last_asked FROM placed)
   WHERE round IS NOT NULL AND round > 0
   WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
 )
