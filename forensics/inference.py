@@ -298,26 +298,32 @@ class _Cells:
             self._parts.append(begin)
         del self._parts[before:]
         end = line.find(closing, at + 1)
-        if end < 0 or opening in "\"'":
+        if end < 0 or opening in "\"'" or _is_context(line[at : end + 1]) and not self._is_column(line[at : end + 1], end + 1):
             return None
-        if _is_context(line[at : end + 1]):
-            # Kafka's own prefixes begin the message, unless a logger follows: then the layout prints Connect's context as a column.
-            following = re.compile(r"[ \t]+").match(line, end + 1)
-            column = "|" in line[at:end] and "C" not in self._cells
-            if following is None or not column or not (_CLASS_CELL.match(line, following.end()) or _SIMPLE_CELL.match(line, following.end())):
-                return None
-            self._add("B", rf"{re.escape(opening)}(?P<context>[^{re.escape(closing)}]*){re.escape(closing)}")
-            return end + 1
         place = _PLACE_CELL.fullmatch(line[at + 1 : end])
         if place and "line" not in self._groups:
             self._groups.add("line")
             self._add("L", rf"{re.escape(opening)}[A-Za-z0-9_$]+\.(?:java|scala|kt):(?P<line>[0-9]+|\?){re.escape(closing)}")
-        elif "thread" not in self._groups and re.search("[A-Za-z]", line[at + 1 : end]):
-            self._groups.add("thread")
-            self._add("B", rf"{re.escape(opening)}(?P<thread>[^{re.escape(closing)}]*){re.escape(closing)}")
+        elif name := self._name_of(line[at : end + 1]):
+            self._groups.add(name)
+            self._add("B", rf"{re.escape(opening)}(?P<{name}>[^{re.escape(closing)}]*){re.escape(closing)}")
         else:
             self._add("B", rf"{re.escape(opening)}[^{re.escape(closing)}]*{re.escape(closing)}")
         return end + 1
+
+    def _is_column(self, context: str, at: int) -> bool:
+        """Whether brackets that may be a message's prefix are Connect's context as a column of the layout: then a logger follows."""
+        return (
+            "|" in context
+            and "C" not in self._cells
+            and self._line[at : at + 1] in (" ", "\t")
+            and self._named(len(self._line) - len(self._line[at:].lstrip(" \t"))) is not None
+        )
+
+    def _name_of(self, bracketed: str) -> str:
+        """What brackets are named by, empty when they tell nothing or the same was told before."""
+        name = "context" if _is_context(bracketed) else "thread" if re.search("[A-Za-z]", bracketed) else ""
+        return "" if name in self._groups else name
 
     def _undo(self, parts: int) -> None:
         kind = self._cells.pop()
@@ -337,14 +343,15 @@ class _Cells:
         if level:
             self._add("P", f"(?P<level>{_LEVEL})")
             return level.end()
-        if "C" in self._cells:
-            return None
-        named = _CLASS_CELL.match(line, at)
+        named = self._named(at) if "C" not in self._cells else None
+        return self._logger(named) if named else None
+
+    def _named(self, at: int) -> re.Match[str] | None:
+        """The logger that stands at a place."""
+        named = _CLASS_CELL.match(self._line, at)
         if named and not named["logger"].endswith(("Exception", "Error")):
-            return self._logger(named)
-        if self._names and self._cells and (simple := _SIMPLE_CELL.match(line, at)):
-            return self._logger(simple)
-        return None
+            return named
+        return _SIMPLE_CELL.match(self._line, at) if self._names and self._cells else None
 
     def _logger(self, found: re.Match[str]) -> int:
         text = f"(?P<logger>{LOGGER})"
