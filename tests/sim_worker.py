@@ -421,8 +421,7 @@ class WorkerMember(Client):
         self.log("stopping_all")
         waiting = dict(self.tasks)
         self.busy = True
-        turn = self._next()
-        self.beat(turn)
+        self.beat(self._next())
 
         def end() -> None:
             self.leave()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import pyarrow.dataset as ds
@@ -72,6 +73,11 @@ def two_lives() -> dict[str, str]:
     return {"l1/app.log": consumer("l1", "reset", *l1)}
 
 
+def printed(lines: Iterable[tuple[float, str, str]]) -> str:
+    """A worker's log of seconds, messages and loggers."""
+    return "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)
+
+
 def worker() -> dict[str, str]:
     """w runs task c-0, is killed after 20 s, and prints one line before the one by which its restart is known; s-0 does not stop in time."""
     coordinator = f"{CONNECT}.distributed.WorkerCoordinator"
@@ -100,7 +106,7 @@ def worker() -> dict[str, str]:
         (60.1, "WorkerInfo values: ", f"{CONNECT}.WorkerInfo"),
         (61, "[Worker clientId=connect-1, groupId=cc] (Re-)joining group", coordinator),
     ]
-    return {"w/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+    return {"w/connect.log": printed(lines)}
 
 
 def in_vain() -> dict[str, str]:
@@ -162,7 +168,7 @@ def sink_closed() -> dict[str, str]:
         ),
         (90, "[Worker clientId=connect-1, groupId=kk] (Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator"),
     ]
-    return {"k/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+    return {"k/connect.log": printed(lines)}
 
 
 def given_up() -> dict[str, str]:
@@ -183,7 +189,7 @@ def given_up() -> dict[str, str]:
     closed = "[e|task-0] App info kafka.consumer for connector-consumer-e-0 unregistered"
     lines += [(at, closed, "org.apache.kafka.common.utils.AppInfoParser") for at in (40, 50)]
     lines += [(60, "[Worker clientId=connect-1, groupId=gg] (Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator")]
-    return {"g/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+    return {"g/connect.log": printed(lines)}
 
 
 def old_sink() -> dict[str, str]:
@@ -202,7 +208,7 @@ def old_sink() -> dict[str, str]:
         (30, "Creating task f-0", f"{CONNECT}.Worker"),
         (60, "(Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator"),
     ]
-    return {"o/connect.log": "".join(f"{stamp(at)} INFO {message} ({logger}:1)\n" for at, message, logger in lines)}
+    return {"o/connect.log": printed(lines)}
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +275,7 @@ def test_a_consumer_that_stopped_with_its_task_has_no_outage_any_more(rows) -> N
 
 
 def test_threads_that_were_given_up_on_end_when_all_their_consumers_are_closed(rows) -> None:
-    """Two lines of one name close two consumers; whose is whose is not said, but both were there at the first and gone at the second. Each new start is told once."""
+    """Two lines of one name close two consumers; which is whose is not said, but both were there at the first and gone at the second. Each new start is told once."""
     lives = sorted((h for h in rows("holding") if h["resource"] == "e-0"), key=lambda h: h["start_hi_ts"])
     seconds = [tuple(ts and ts.minute * 60 + ts.second for ts in (h["stop_lo_ts"], h["stop_hi_ts"])) for h in lives]
     assert seconds == [(40, 50), (40, 50), (60, None)]

@@ -21,28 +21,24 @@ COMMENT 'One row per known bug whose mark a process of an affected release print
 AS
 WITH bug AS (
   -- Affected are releases of a range, from its first up to but without its second; lines of releases got rid of some bugs at different times.
-  SELECT id, transform(split(span[0], '[.]'), x -> CAST(x AS INT)) AS since, transform(split(span[1], '[.]'), x -> CAST(x AS INT)) AS until, fixed, what, advice
-  FROM (
-    SELECT id, split(affected, '[.][.]') AS span, fixed, what, advice
-    FROM (
-      SELECT id, explode(split(ranges, ' ')) AS affected, fixed, what, advice FROM VALUES
-        ('KAFKA-9184', '2.3.0..2.4.0', '2.4.0', 'a worker that loses its coordinator keeps its tasks running and comes back with a stale assignment', 'Until then set connect.protocol=eager on all workers.'),
-        ('KAFKA-9841', '2.3.0..2.5.1', '2.5.1 and 2.6.0', 'a worker that comes back with an outdated assignment keeps tasks that others have by now, because the leader does not revoke duplicates', 'Until then restart a worker that was away.'),
-        ('KAFKA-9849', '2.3.0..2.5.1', '2.5.1 and 2.6.0', 'a worker that waits out worker.unsync.backoff.ms outside of its group keeps its tasks', 'Until then lower worker.unsync.backoff.ms, and find why reading the config topic takes so long.'),
-        ('KAFKA-9851', '2.3.0..2.5.1', '2.5.1 and 2.6.0', 'a worker that revoked its tasks itself, because its coordinator was unreachable, does not start them again', 'Until then restart the worker.'),
-        ('KAFKA-10763', '2.3.0..2.6.2 2.7.0..2.7.1', '2.6.2, 2.7.1 and 2.8.0', 'revocations of a second, quick rebalance are skipped: the task runs on unknown to the group', 'Until then restart the worker that printed it.'),
-        ('KAFKA-13719', '3.0.0..3.1.1', '3.1.1 and 3.2.0', 'a restart with includeTasks=true makes every worker that has a task of the connector start all of them', 'Until then restart tasks one by one: POST /connectors/NAME/tasks/N/restart.'),
-        ('KAFKA-16056', '2.3.0..99.0', 'no release yet', 'a worker whose poll timeout expires leaves its group and keeps its tasks until it polls again', 'Find what blocks the herder (a connector''s start(), stop() or validate()), and keep rebalance.timeout.ms above it.'),
-        ('KAFKA-10340', '0.9.0.0..2.6.2 2.7.0..2.7.1 2.8.0..2.8.1', '2.6.2, 2.7.1, 2.8.1 and 3.0.0', 'the producer of a source task that did not stop in time stays open and may go on writing', 'Until then restart the worker that printed it.'),
-        ('KAFKA-13586', '0.9.0.0..3.3.2', '3.3.2 and 3.4.0', 'an exception while a connector is reconfigured ends the herder, and the worker does nothing any more', 'Until then alert on the line and restart the worker.'),
-        ('KAFKA-7941', '0.9.0.0..2.2.2 2.3.0..2.3.1', '2.2.2, 2.3.1 and 2.4.0', 'a timeout ends the thread that reads an internal topic: the worker sees nothing new of it', 'Until then restart the worker that printed it.'),
-        ('KAFKA-12984', '2.4.0..3.0.0', '3.0.0', 'the cooperative assignor believes members that claim one partition at once', 'Until then restart the members one by one.'),
-        ('KAFKA-14639', '2.4.0..3.4.1', '3.4.1 and 3.5.0', 'one cooperative round takes a partition from one member and gives it to another, so both have it for a moment', ''),
-        ('KAFKA-10284', '2.3.0..2.6.1', '2.6.1 and 2.7.0', 'a coordinator that takes over a group knows old ids of static members and fences the right ones', 'Until then restart a consumer that was fenced after its coordinator moved.'),
-        ('KAFKA-13636', '2.1.0..2.8.2 3.0.0..3.0.1 3.1.0..3.1.1', '2.8.2, 3.0.1, 3.1.1 and 3.2.0', 'offsets of a group that is just rebalancing are expired', 'Until then raise offsets.retention.minutes.')
-        AS t(id, ranges, fixed, what, advice)
-    )
-  )
+  SELECT id, transform(split(split(affected, '[.][.]')[0], '[.]'), x -> CAST(x AS INT)) AS since, transform(split(split(affected, '[.][.]')[1], '[.]'), x -> CAST(x AS INT)) AS until, fixed, what, advice
+  FROM VALUES
+    ('KAFKA-9184', '2.3.0..2.4.0', '2.4.0', 'a worker that loses its coordinator keeps its tasks running and comes back with a stale assignment', 'Until then set connect.protocol=eager on all workers.'),
+    ('KAFKA-9841', '2.3.0..2.5.1', '2.5.1 and 2.6.0', 'a worker that comes back with an outdated assignment keeps tasks that others have by now, because the leader does not revoke duplicates', 'Until then restart a worker that was away.'),
+    ('KAFKA-9849', '2.3.0..2.5.1', '2.5.1 and 2.6.0', 'a worker that waits out worker.unsync.backoff.ms outside of its group keeps its tasks', 'Until then lower worker.unsync.backoff.ms, and find why reading the config topic takes so long.'),
+    ('KAFKA-9851', '2.3.0..2.5.1', '2.5.1 and 2.6.0', 'a worker that revoked its tasks itself, because its coordinator was unreachable, does not start them again', 'Until then restart the worker.'),
+    ('KAFKA-10763', '2.3.0..2.6.2 2.7.0..2.7.1', '2.6.2, 2.7.1 and 2.8.0', 'revocations of a second, quick rebalance are skipped: the task runs on unknown to the group', 'Until then restart the worker that printed it.'),
+    ('KAFKA-13719', '3.0.0..3.1.1', '3.1.1 and 3.2.0', 'a restart with includeTasks=true makes every worker that has a task of the connector start all of them', 'Until then restart tasks one by one: POST /connectors/NAME/tasks/N/restart.'),
+    ('KAFKA-16056', '2.3.0..99.0', 'no release yet', 'a worker whose poll timeout expires leaves its group and keeps its tasks until it polls again', 'Find what blocks the herder (a connector''s start(), stop() or validate()), and keep rebalance.timeout.ms above it.'),
+    ('KAFKA-10340', '0.9.0.0..2.6.2 2.7.0..2.7.1 2.8.0..2.8.1', '2.6.2, 2.7.1, 2.8.1 and 3.0.0', 'the producer of a source task that did not stop in time stays open and may go on writing', 'Until then restart the worker that printed it.'),
+    ('KAFKA-13586', '0.9.0.0..3.3.2', '3.3.2 and 3.4.0', 'an exception while a connector is reconfigured ends the herder, and the worker does nothing any more', 'Until then alert on the line and restart the worker.'),
+    ('KAFKA-7941', '0.9.0.0..2.2.2 2.3.0..2.3.1', '2.2.2, 2.3.1 and 2.4.0', 'a timeout ends the thread that reads an internal topic: the worker sees nothing new of it', 'Until then restart the worker that printed it.'),
+    ('KAFKA-12984', '2.4.0..3.0.0', '3.0.0', 'the cooperative assignor believes members that claim one partition at once', 'Until then restart the members one by one.'),
+    ('KAFKA-14639', '2.4.0..3.4.1', '3.4.1 and 3.5.0', 'one cooperative round takes a partition from one member and gives it to another, so both have it for a moment', ''),
+    ('KAFKA-10284', '2.3.0..2.6.1', '2.6.1 and 2.7.0', 'a coordinator that takes over a group knows old ids of static members and fences the right ones', 'Until then restart a consumer that was fenced after its coordinator moved.'),
+    ('KAFKA-13636', '2.1.0..2.8.2 3.0.0..3.0.1 3.1.0..3.1.1', '2.8.2, 3.0.1, 3.1.1 and 3.2.0', 'offsets of a group that is just rebalancing are expired', 'Until then raise offsets.retention.minutes.')
+    AS t(id, ranges, fixed, what, advice)
+  LATERAL VIEW explode(split(ranges, ' ')) r AS affected
 ), split AS (
   SELECT * FROM split_brain WHERE verdict = 'proved'
 ), mark AS (

@@ -24,8 +24,8 @@ SELECT
   verdict, kafka_cluster, group_id, resource, from_lo, to_hi,
   CASE
     WHEN verdict = 'undecided' THEN concat(resource_kind, ' ', resource, ' may have run ', CASE WHEN process_a = process_b THEN concat('twice at once in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b, ' at once') END)
-    WHEN kind = 'work' THEN concat(resource_kind, ' ', resource, ' ran twice: ', CASE WHEN process_a = process_b THEN concat('both times in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b) END)
-    ELSE concat(resource_kind, ' ', resource, ' was there twice, ', CASE WHEN process_a = process_b THEN concat('both times in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b) END, ', for at least ', certain_ms, ' ms; no line shows both at work')
+    WHEN kind = 'work' THEN concat(resource_kind, ' ', resource, ' ran twice: ', places)
+    ELSE concat(resource_kind, ' ', resource, ' was there twice, ', places, ', for at least ', certain_ms, ' ms; no line shows both at work')
   END,
   concat_ws(' ', explanation, CASE WHEN missing IS NOT NULL THEN concat('What would decide: ', missing, '.') END),
   CASE cause
@@ -43,5 +43,5 @@ SELECT
     ELSE 'Nothing in the group fences a worker that lost its membership. exactly.once.source.support=enabled (3.3.0) fences the old producer of a source; let sinks be idempotent.'
   END,
   witness
-FROM split_brain
+FROM (SELECT *, CASE WHEN process_a = process_b THEN concat('both times in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b) END AS places FROM split_brain)
 WHERE resource_kind IN ('task', 'connector') AND verdict <> 'refuted'

@@ -14,14 +14,12 @@ WITH mark AS (
   SELECT process_id, stream_pos, ts, event_id, event, coalesce(group_id, '-') AS group_id,
     count_if(event = 'process_started') OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life
   FROM (
-    SELECT process_id, event, group_id,
-      -- "Kafka Connect worker initializing" comes a moment before the line that every release prints: the life begins there.
-      CASE WHEN begins THEN coalesce(before.stream_pos, stream_pos) ELSE stream_pos END AS stream_pos,
-      CASE WHEN begins THEN coalesce(before.ts, ts) ELSE ts END AS ts,
-      CASE WHEN begins THEN coalesce(before.event_id, event_id) ELSE event_id END AS event_id
+    SELECT process_id, event, group_id, at.stream_pos, at.ts, at.event_id
     FROM (
-      SELECT process_id, event, group_id, stream_pos, ts, event_id, event = 'process_started' AS begins,
-        CASE WHEN lag(event) OVER w = 'process_initializing' THEN lag(struct(stream_pos, ts, event_id)) OVER w END AS before
+      SELECT process_id, event, group_id,
+        -- "Kafka Connect worker initializing" comes a moment before the line that every release prints: the life begins there.
+        CASE WHEN event = 'process_started' AND lag(event) OVER w = 'process_initializing' THEN lag(struct(stream_pos, ts, event_id)) OVER w
+          ELSE struct(stream_pos, ts, event_id) END AS at
       FROM event_row
       WHERE event IN ('process_started', 'herder_starting', 'process_initializing')
       WINDOW w AS (PARTITION BY process_id ORDER BY stream_pos)

@@ -1,7 +1,7 @@
 -- One row per moment at which all tasks of one connector had surely stopped in one worker, and with them all consumers of its group there.
 -- Reads: task_line
 -- Grain: process_id, instance, connector, stream_pos
--- Up to 2.3 a sink's consumers bear no task's name, and up to 2.6 they are closed without a line. What holds for all of them holds for each.
+-- Up to 2.2 a sink's consumers bear no task's name, and up to 2.6 they are closed without a line. What holds for all of them holds for each.
 CREATE OR REPLACE TEMPORARY VIEW sink_stopped (
   process_id COMMENT 'Worker',
   instance   COMMENT 'Which life of the process',
