@@ -141,7 +141,7 @@ def _read(
 ) -> list[tuple[str, str, int]]:
     """One Spark job: its tasks write the rows, and say what they wrote."""
     spark.dataSource.register(EvidenceSource)
-    tasks = plan(evidence, range_bytes)
+    tasks = plan(evidence, range_bytes, spark.sparkContext.defaultParallelism)
     rows = spark.read.format(NAME).option("job", job_option(tasks, catalogue, target)).load()
     with ThreadPoolExecutor(1) as pool:
         collected = pool.submit(rows.collect)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from heapq import heapreplace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,6 +32,8 @@ from forensics.wrapped import WrappedReader
 
 Part = Rows | RangeRow
 RANGE_BYTES = 64 << 20
+#: Less than this is not worth a task of its own.
+_LEAST_BYTES = 4 << 20
 _LOOK_BACK = 64 << 10
 
 
@@ -65,16 +68,20 @@ class Piece:
     kind: str = LOG
 
 
-def plan(evidence: Iterable[Evidence], range_bytes: int = RANGE_BYTES) -> list[tuple[Piece, ...]]:
+def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: int = 1) -> list[tuple[Piece, ...]]:
     """Cuts evidence in partitions of about equal size.
 
     Args:
         evidence: files of status `read`.
-        range_bytes: size of a range of a plain file; smaller files share a partition.
+        range_bytes: largest size of a range of a plain file; smaller files share a partition.
+        cores: how many partitions are read at once; evidence of less than as many ranges is cut smaller, so that none is idle.
 
     Returns:
         Partitions, the largest first. Members of one archive stay together, for it is read once.
     """
+    plain = sum(e.text_bytes for e in evidence if e.plain)
+    rounds = -(-plain // (cores * range_bytes)) or 1
+    range_bytes = min(range_bytes, max(_LEAST_BYTES, -(-plain // (cores * rounds))))
     loads: list[tuple[int, list[Piece]]] = []
     small: list[Piece] = []
     by_archive: dict[str, list[Piece]] = {}
@@ -89,15 +96,18 @@ def plan(evidence: Iterable[Evidence], range_bytes: int = RANGE_BYTES) -> list[t
         else:
             loads.extend((stop.text_bytes if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(piece, e, range_bytes))
     loads.extend((sum(p.text_bytes for p in pieces), pieces) for pieces in by_archive.values())
-    group: list[Piece] = []
-    for piece in sorted(small, key=lambda p: -p.text_bytes):
-        if group and sum(p.text_bytes for p in group) + piece.text_bytes > range_bytes:
-            loads.append((sum(p.text_bytes for p in group), group))
-            group = []
-        group.append(piece)
-    if group:
-        loads.append((sum(p.text_bytes for p in group), group))
+    loads.extend(_shared(small, range_bytes))
     return [tuple(pieces) for _, pieces in sorted(loads, key=lambda x: -x[0])]
+
+
+def _shared(small: Sequence[Piece], range_bytes: int) -> list[tuple[int, list[Piece]]]:
+    """Small files in as few partitions as they need, each next one, the largest first, where there is least yet."""
+    shares: list[tuple[int, int, list[Piece]]] = [(0, n, []) for n in range(-(-sum(p.text_bytes for p in small) // range_bytes) or 1)]
+    for piece in sorted(small, key=lambda p: -p.text_bytes):
+        load, n, pieces = shares[0]
+        pieces.append(piece)
+        heapreplace(shares, (load + piece.text_bytes, n, pieces))
+    return [(load, pieces) for load, _, pieces in shares if pieces]
 
 
 def _piece(e: Evidence) -> Piece:

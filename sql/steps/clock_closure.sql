@@ -1,8 +1,7 @@
 -- One row per ordered pair of processes that a chain of edges joins: the narrowest bound on the second clock against the first.
--- Reads: clock_bound
+-- Reads: clock_path
 -- Grain: from_process_id, to_process_id
--- Shortest paths by squaring: three rounds join chains of up to eight links. A circle of bounds that no clocks can satisfy bounds nothing: what
--- leads through it is left out.
+-- A circle of bounds that no clocks can satisfy bounds nothing: what leads through it is left out.
 CREATE OR REPLACE TEMPORARY VIEW clock_closure (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',
@@ -11,22 +10,12 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
 )
 COMMENT 'One row per ordered pair of processes that a chain of edges joins: the narrowest bound on the second clock against the first.'
 AS
-WITH bound AS (
-  SELECT from_process_id, to_process_id, hi_ms, witness FROM clock_bound WHERE hi_ms IS NOT NULL
-), one AS (
-  SELECT from_process_id AS f, to_process_id AS t, struct(hi_ms AS d, witness AS w) AS best FROM bound
-  UNION ALL
-  SELECT DISTINCT p, p, struct(0L, CAST(array() AS ARRAY<STRING>)) FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
-), two AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, concat(a.best.w, b.best.w) AS w)) AS best FROM one a JOIN one b ON a.t = b.f GROUP BY a.f, b.t
-), four AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, concat(a.best.w, b.best.w) AS w)) AS best FROM two a JOIN two b ON a.t = b.f GROUP BY a.f, b.t
-), eight AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, concat(a.best.w, b.best.w) AS w)) AS best FROM four a JOIN four b ON a.t = b.f GROUP BY a.f, b.t
-), spoilt AS (
-  SELECT into.f, out.t
-  FROM eight circle JOIN eight into ON into.t = circle.f JOIN eight out ON out.f = circle.f
-  WHERE circle.f = circle.t AND circle.best.d < 0
+WITH spoilt AS (
+  SELECT into.from_process_id, out.to_process_id
+  FROM clock_path circle
+  JOIN clock_path into ON into.to_process_id = circle.from_process_id
+  JOIN clock_path out ON out.from_process_id = circle.from_process_id
+  WHERE circle.from_process_id = circle.to_process_id AND circle.hi_ms < 0
 )
-SELECT e.f, e.t, e.best.d, e.best.w
-FROM eight e LEFT ANTI JOIN spoilt s ON s.f = e.f AND s.t = e.t
+SELECT p.from_process_id, p.to_process_id, p.hi_ms, p.witness
+FROM clock_path p LEFT ANTI JOIN spoilt s ON s.from_process_id = p.from_process_id AND s.to_process_id = p.to_process_id

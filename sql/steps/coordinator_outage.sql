@@ -1,5 +1,5 @@
 -- One row per time in which one member had no coordinator that answered it, with what that did to it.
--- Reads: client_event, fact_line, task_line, process_life, clock_offset
+-- Reads: client_event, fact_line, task_life, process_life, clock_offset
 -- Grain: process_id, group_id, client, lost_ts
 -- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
 -- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
@@ -51,11 +51,10 @@ WITH closed AS (
   WHERE e.event = 'client_closed' AND e.group_id IS NULL
   UNION ALL
   -- A task that stopped in time took its consumer with it. One that did not may go on looking for its coordinator.
-  SELECT t.kafka_cluster, g.group_id, t.process_id, t.instance, g.client, coalesce(t.tasks_stopped.pos, t.stream_pos), coalesce(t.tasks_stopped.ts, t.ts)
-  FROM task_line t
-  JOIN (SELECT DISTINCT process_id, client, group_id, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g ON g.process_id = t.process_id AND g.task = t.resource
-  LEFT ANTI JOIN task_line f ON f.process_id = t.process_id AND f.instance = t.instance AND f.resource_kind = 'task' AND f.resource = t.resource AND f.life = t.life AND f.kind = 'failed_stop'
-  WHERE t.resource_kind = 'task' AND (t.kind = 'stopped' OR t.kind = 'stop' AND t.tasks_stopped IS NOT NULL)
+  SELECT t.kafka_cluster, g.group_id, t.process_id, t.instance, g.client, t.ended.pos, t.ended.ts
+  FROM task_life t
+  JOIN (SELECT DISTINCT process_id, client, group_id, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g ON g.process_id = t.process_id AND g.task = t.task
+  WHERE t.ended IS NOT NULL AND NOT t.by_herder
 ), line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS said,
     CASE

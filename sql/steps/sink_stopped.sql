@@ -1,5 +1,5 @@
 -- One row per moment at which all tasks of one connector had surely stopped in one worker, and with them all consumers of its group there.
--- Reads: task_line
+-- Reads: task_life
 -- Grain: process_id, instance, connector, stream_pos
 -- Up to 2.2 a sink's consumers bear no task's name, and up to 2.6 they are closed without a line. What holds for all of them holds for each.
 CREATE OR REPLACE TEMPORARY VIEW sink_stopped (
@@ -14,15 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW sink_stopped (
 COMMENT 'One row per moment at which all tasks of one connector had surely stopped in one worker.'
 AS
 WITH life AS (
-  SELECT process_id, instance, regexp_extract(resource, '^(.*)-[0-9]+$', 1) AS connector, min(stream_pos) AS from_pos,
-    -- A thread that was given up on goes on.
-    CASE WHEN count_if(kind = 'failed_stop') = 0 THEN min(CASE
-      WHEN kind = 'stopped' THEN named_struct('pos', stream_pos, 'ts', ts, 'event_id', event_id)
-      WHEN kind = 'stop' AND tasks_stopped IS NOT NULL THEN named_struct('pos', tasks_stopped.pos, 'ts', tasks_stopped.ts, 'event_id', tasks_stopped.event_id)
-      WHEN kind = 'stop' AND herder_stopped IS NOT NULL THEN named_struct('pos', herder_stopped.pos, 'ts', herder_stopped.ts, 'event_id', herder_stopped.event_id) END) END AS ended
-  FROM task_line
-  WHERE resource_kind = 'task' AND kind <> 'order'
-  GROUP BY process_id, instance, resource, life
+  SELECT process_id, instance, regexp_extract(task, '^(.*)-[0-9]+$', 1) AS connector, from_pos, ended FROM task_life
 ), turn AS (
   SELECT process_id, instance, connector, from_pos AS stream_pos, 1 AS more, CAST(NULL AS TIMESTAMP) AS ts, CAST(NULL AS STRING) AS event_id FROM life
   UNION ALL

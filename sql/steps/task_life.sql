@@ -1,0 +1,29 @@
+-- One row per life of a task in one worker, with the line that says that it had stopped in time.
+-- Reads: task_line
+-- Grain: process_id, instance, task, life
+-- A thread that its worker gave up on goes on, with its consumer and producer; what stopped in time took them with it.
+CREATE OR REPLACE TEMPORARY VIEW task_life (
+  kafka_cluster COMMENT 'Kafka cluster',
+  process_id COMMENT 'Worker',
+  instance   COMMENT 'Which life of the process',
+  task       COMMENT 'Task',
+  life       COMMENT 'n-th start of this task in this life of the process; 0 before the first',
+  from_pos   COMMENT 'Position of its first line',
+  ended      COMMENT 'The line that says that it had stopped: position, time, event; NULL: it did not, not in time, or no line says so',
+  by_herder  COMMENT 'True when that line is the end of the herder'
+)
+COMMENT 'One row per life of a task in one worker, with the line that says that it had stopped in time.'
+AS
+WITH told AS (
+  SELECT kafka_cluster, process_id, instance, resource, life, min(stream_pos) AS from_pos,
+    count_if(kind = 'failed_stop') > 0 AS given_up,
+    min(CASE
+      WHEN kind = 'stopped' THEN struct(stream_pos AS pos, ts, event_id)
+      WHEN kind = 'stop' THEN tasks_stopped END) AS ended,
+    min(CASE WHEN kind = 'stop' THEN herder_stopped END) AS herder_stopped
+  FROM task_line
+  WHERE resource_kind = 'task' AND kind <> 'order'
+  GROUP BY kafka_cluster, process_id, instance, resource, life
+)
+SELECT kafka_cluster, process_id, instance, resource, life, from_pos, CASE WHEN NOT given_up THEN coalesce(ended, herder_stopped) END, NOT given_up AND ended IS NULL AND herder_stopped IS NOT NULL
+FROM told
