@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from forensics.buffers import Buffer, Flags, Ints, Window
 from forensics.contents import Readable
 from forensics.counts import Statistics
+from forensics.events import MARKS
 from forensics.heads import HeadFinder, Heads
 from forensics.layouts import Layouts
 from forensics.records import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
@@ -58,7 +59,7 @@ class ColumnReader:
         names = sorted(rows.recogniser.interesting_loggers)
         self._names = _DELIMITED.format("|".join(map(re.escape, names)))
         # Beginnings are enough for a sieve; whole texts would be more states than RE2 keeps, and a hundred times slower.
-        self._literals = "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in rows.recogniser.literals}))
+        self._literals = "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in (*rows.recogniser.literals, *MARKS)}))
         candidates = layouts.candidates(reader.profile.untimed)
         #: Layouts in which a record without a logger's name cannot be: all others are also searched for literals.
         self._named = np.array([*("(?P<logger>" in x.head and "(?P<logger>" not in "".join(x.tails) for x in candidates), False], bool)

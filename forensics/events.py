@@ -28,6 +28,11 @@ DEBUG_EVIDENCE = frozenset({
     "Worker", "WorkerTask", "WorkerSinkTask", "WorkerSourceTask", "AbstractWorkerSourceTask", "ExactlyOnceWorkerSourceTask", "WorkerConnector",
     "StreamThread", "StreamsPartitionAssignor", "StreamsRebalanceListener", "TaskManager",
 })  # fmt: skip
+#: Prefixes by which a message tells that a class of groups or tasks printed it, whatever stands before it.
+MARKS = (
+    "[Consumer clientId=", "[Consumer instanceId=", "[Worker clientId=", "[ShareConsumer clientId=", "[GroupCoordinator ", "[GroupMetadataManager ",
+    "WorkerSinkTask{id=", "WorkerSourceTask{id=",
+)  # fmt: skip
 _KEY = 5
 _COLUMN = regex.compile(r"\[[^\[\]]{0,80}\]:?\ ")
 _MOST_CACHED = 20_000
@@ -156,17 +161,20 @@ class Recogniser:
         """Whether some block is for this logger; without a logger every record may be an event."""
         return logger is None or self._simple_name(logger) in self.interesting_loggers
 
-    def is_worth_a_row(self, logger: str | None, level: str | None) -> bool:
+    def is_worth_a_row(self, logger: str | None, level: str | None, message: str) -> bool:
         """Whether a record that no block knows is a row of `unrecognised`: it may be evidence that is missed.
 
         At INFO and above every record of a relevant logger is. Below, those of classes whose DEBUG lines are evidence of groups and tasks; a fetcher
-        prints ten thousand others a minute, which are only counted.
+        prints ten thousand others a minute, which are only counted. Where the layout has no logger, or none that was understood, the prefixes of Kafka's
+        own classes tell.
         """
-        if logger is None or not self.is_interesting(logger):
+        if logger is not None and not self.is_interesting(logger):
+            return False
+        if logger is None and not any(mark in message for mark in MARKS):
             return False
         if level is None or level.strip().upper() not in DEBUG_LEVELS:
             return True
-        return self._simple_name(logger) in DEBUG_EVIDENCE
+        return logger is not None and self._simple_name(logger) in DEBUG_EVIDENCE
 
     def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
         """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from forensics.layout_patterns import LEVELS, LOGGER
 from forensics.layouts import TAIL_WINDOW, Layout
-from forensics.timestamps import TimeFormat
+from forensics.timestamps import ZONES, TimeFormat
 
 _MOST_CELLS = 14
 _MOST_WORDS = 2
@@ -32,7 +32,8 @@ _LEVEL = "|".join(
 _PACKAGES = r"(?:org|kafka|io|com|net|state|aiokafka|logstash)\.[A-Za-z0-9_.$-]*[A-Za-z0-9_$]"
 _CLASS = rf"(?:[.A-Za-z_$][A-Za-z0-9_$.-]*\.[A-Z][A-Za-z0-9_$]*|{_PACKAGES})"
 _SIMPLE = r"[A-Z][A-Za-z0-9_$]*[a-z][A-Za-z0-9_$]*"
-_ZONE = r" ?(?:Z|UTC|GMT|CES?T|[ECMP][SD]T|[+-][0-9]{2}:?[0-9]{2})"
+_ZONE = rf" ?(?:{ZONES})"
+_HALF = "[ \u202f][AaPp][Mm]"
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
 #: Looks of a time, and letters of its date and clock.
 _TIMES: tuple[tuple[str, str], ...] = (
@@ -40,6 +41,7 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (r"[0-9]{4}\.[0-9]{2}\.[0-9]{2} " + _CLOCK, "yyyy.MM.dd HH:mm:ss"),
     (r"[0-9]{8} " + _CLOCK, "yyyyMMdd HH:mm:ss"),
     (r"[0-9]{8}T" + _CLOCK, "yyyyMMdd'T'HH:mm:ss"),
+    (r"[0-9]{8}T[0-9]{6}", "yyyyMMdd'T'HHmmss"),
     (r"[0-9]{8}-" + _CLOCK, "yyyyMMdd-HH:mm:ss"),
     (r"[0-9]{2}/[0-9]{2}/[0-9]{4} " + _CLOCK, "dd/MM/yyyy HH:mm:ss"),
     (r"[0-9]{2}-[0-9]{2}-[0-9]{4} " + _CLOCK, "dd-MM-yyyy HH:mm:ss"),
@@ -49,14 +51,14 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (r"[0-9]{2} [A-Z][a-z]{2} [0-9]{4} " + _CLOCK, "dd MMM yyyy HH:mm:ss"),
     (r"[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:" + _CLOCK, "dd/MMM/yyyy:HH:mm:ss"),
     (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} @ " + _CLOCK, "MMM d, yyyy @ HH:mm:ss"),
-    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2} [AP]M", "MMM d, yyyy h:mm:ss a"),
-    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} " + _CLOCK, "MMM d, yyyy HH:mm:ss"),
+    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "MMM d, yyyy H:mm:ss"),
+    (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "d/M/yyyy H:mm:ss"),
     (r"1[0-9]{12}", "epoch"),
     (r"1[0-9]{9}\.[0-9]{3,6}", "epoch"),
     (_CLOCK, "HH:mm:ss"),
 )
-_TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))
-_FRACTION = re.compile(r"([.,])([0-9]{1,9})(?=\D*$|[+-][0-9:]+$| ?[A-Z]+$)")
+_TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_HALF})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))
+_FRACTION = re.compile(r"([.,])([0-9]{1,9})(?=\D*$|[+-][0-9:]+$)")
 _OPENING = {"[": "]", "(": ")", "{": "}", "<": ">", '"': '"', "'": "'"}
 _AFTER = r"(?=[ \t|;,:=\])}>\"'-]|$)"
 _SEPARATOR = re.compile(r"[ \t]*(?:(?:-{1,4}|\|{1,2}|[;,:>~•·»*]|::|->|=>)(?=[ \t\[({<\"|;A-Za-z0-9]|$)[ \t]*)*")
@@ -159,8 +161,8 @@ def _layout(found: Guess, lines: Sequence[str], number: int) -> Layout:
 
 
 def _month_first(found: Guess, lines: Sequence[str]) -> str:
-    """The format with month and day as the numbers tell: no month is above twelve."""
-    if not found.format.startswith(("dd/MM/", "dd-MM-", "yy/MM/dd")):
+    """The format with month and day as the numbers tell: no month is above twelve. Who counts hours to twelve writes the month first, if nothing speaks against it."""
+    if not found.format.startswith(("dd/MM/", "dd-MM-", "d/M/", "yy/MM/dd")):
         return found.format
     head = re.compile(found.head)
     numbers = [re.findall("[0-9]+", m["ts"])[:3] for line in lines if (m := head.match(line))]
@@ -169,8 +171,8 @@ def _month_first(found: Guess, lines: Sequence[str]) -> str:
         if any(int(n[1]) > 12 for n in numbers) or any(int(n[0]) < 15 for n in numbers) and len({n[0] for n in numbers}) > len(days):
             return found.format.replace("yy/MM/dd", "MM/dd/yy")
         return found.format
-    month_first = any(int(n[1]) > 12 for n in numbers)
-    return found.format.replace("dd", "@").replace("MM", "dd", 1).replace("@", "MM", 1) if month_first else found.format
+    month_first = any(int(n[1]) > 12 for n in numbers) or " a" in found.format and not any(int(n[0]) > 12 for n in numbers)
+    return re.sub(r"^(d+)([/-])(M+)", r"\3\2\1", found.format) if month_first else found.format
 
 
 def guess(line: str, *, names: bool = True) -> Guess | None:
@@ -297,7 +299,7 @@ class _Cells:
             self._undo(before)
             self._parts.append(begin)
         del self._parts[before:]
-        end = line.find(closing, at + 1)
+        end = _closing(line, at, opening, closing)
         if end < 0 or opening in "\"'" or _is_context(line[at : end + 1]) and not self._is_column(line[at : end + 1], end + 1):
             return None
         place = _PLACE_CELL.fullmatch(line[at + 1 : end])
@@ -306,9 +308,9 @@ class _Cells:
             self._add("L", rf"{re.escape(opening)}[A-Za-z0-9_$]+\.(?:java|scala|kt):(?P<line>[0-9]+|\?){re.escape(closing)}")
         elif name := self._name_of(line[at : end + 1]):
             self._groups.add(name)
-            self._add("B", rf"{re.escape(opening)}(?P<{name}>[^{re.escape(closing)}]*){re.escape(closing)}")
+            self._add("B", rf"{re.escape(opening)}(?P<{name}>{_inside(opening, closing)}){re.escape(closing)}")
         else:
-            self._add("B", rf"{re.escape(opening)}[^{re.escape(closing)}]*{re.escape(closing)}")
+            self._add("B", rf"{re.escape(opening)}{_inside(opening, closing)}{re.escape(closing)}")
         return end + 1
 
     def _is_column(self, context: str, at: int) -> bool:
@@ -369,6 +371,22 @@ class _Cells:
         self._parts.append(part)
 
 
+def _closing(line: str, at: int, opening: str, closing: str) -> int:
+    """Where the brackets close that open at a place: names of threads may have the same brackets in them. -1 when they do not."""
+    depth = 1
+    for i in range(at + 1, len(line)):
+        depth += (line[i] == opening) - (line[i] == closing)
+        if not depth:
+            return i
+    return line.find(closing, at + 1)
+
+
+def _inside(opening: str, closing: str) -> str:
+    """A regular expression of what stands in brackets, with such brackets in it or without."""
+    begin, end = re.escape(opening), re.escape(closing)
+    return rf"(?:{begin}[^{begin}{end}]*{end}|[^{end}])*"
+
+
 def _is_context(text: str) -> bool:
     """Whether brackets are a message's own prefix (`[Consumer clientId=...]`, `[b|task-1]`), not a column of the layout."""
     return bool(
@@ -386,8 +404,10 @@ def _concrete(text: str, found: str) -> str:
     fraction = _FRACTION.search(found)
     if fraction:
         text += ("'" + fraction[1] + "'") + "S" * len(fraction[2])
+    if re.search(rf"{_HALF}(?:{_ZONE})?$", found):
+        text = text.replace("HH", "hh").replace("H", "h") + " a"
     zone = re.search(rf"({_ZONE})$", found)
-    if zone and not found.endswith(("AM", "PM")):
+    if zone:
         text += (" " if zone[1].startswith(" ") else "") + "z"
     return text
 

@@ -173,10 +173,10 @@ class _Compiler:
                     if parts and parts[-1] == _CONNECT_CONTEXT:
                         parts.pop()  # stays at the message, as a prefix
                 else:
-                    parts.extend(self._conversion(name, options, match["pad"]))
+                    parts.extend(self._conversion(name, options, match["pad"], parts[-1] if parts else ""))
         return head, tail
 
-    def _conversion(self, name: str, options: list[str], pad: str) -> list[str]:
+    def _conversion(self, name: str, options: list[str], pad: str, before: str) -> list[str]:
         if name in _DATE:
             time = TimeFormat(options[0] if options else "")
             if self.time is None:
@@ -186,7 +186,7 @@ class _Compiler:
         if name in _LEVEL:
             return [self._group("level", _level(pad))]
         if name in _THREAD:
-            return _padded(self._group("thread", ".+?"), pad)
+            return _padded(self._group("thread", _THREADS.get(before, ".+?")), pad)
         if name in _LOGGER_NAMES:
             return _padded(self._group("logger", LOGGER), pad)
         if name in _LINE:
@@ -212,6 +212,10 @@ class _Compiler:
 
 
 _CONNECT_CONTEXT = r"(?:\[(?P<context>[^|\[\]]+\|[^\[\]]*)\] )?"
+
+
+#: A thread by what stands before it: names of pools may have the same brackets in them.
+_THREADS = {r"\(": r"(?:\([^()]*\)|.)+?", r"\[": r"(?:\[[^\[\]]*\]|.)+?"}
 
 
 def _level(pad: str) -> str:

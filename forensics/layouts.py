@@ -78,12 +78,21 @@ class Layout:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """What stands before every line of a collected or pasted log."""
+    """What stands before every line of a collected or pasted log.
+
+    Attributes:
+        name: as in the file.
+        head: regular expression at the beginning of a line, with the groups ts and source.
+        time: format of the group ts, None without one.
+        bare: gives neither name nor time.
+        weak: looks as a layout's own time does: taken off only where no layout fits the line as it stands.
+    """
 
     name: str
     head: str
     time: TimeFormat | None
     bare: bool
+    weak: bool = False
     examples: tuple[Example, ...] = ()
 
 
@@ -211,7 +220,7 @@ class BrokenJson(dict[str, Any]):
 
 def read_json_as_far(text: str) -> dict[str, Any]:
     """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains."""
-    found = read_json(text)
+    found = read_json(text.removesuffix(","))
     if found is not None:
         return found
     broken = BrokenJson()
@@ -255,7 +264,7 @@ def parse_layouts(text: str, file: str) -> Layouts:
         table = tomllib.loads(text)
         layouts = tuple(_layout(block) for block in table["layout"])
         wrappers = tuple(
-            Wrapper(b["name"], b["head"], TimeFormat(b["time"]) if "time" in b else None, b.get("bare", False), _examples(b))
+            Wrapper(b["name"], b["head"], TimeFormat(b["time"]) if "time" in b else None, b.get("bare", False), b.get("weak", False), _examples(b))
             for b in table["wrapper"]
         )
         keys = JsonKeys({k: tuple(tuple(path.split(".")) for path in paths) for k, paths in table["json"].items()})

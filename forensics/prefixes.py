@@ -15,7 +15,7 @@ _CLIENT = regex.compile(
     r"\[(?P<client_kind>Consumer|Producer|AdminClient|Worker|ShareConsumer)\ (?P<pairs>(?:clientId|groupId|instanceId|transactionalId)=[^\]]*)\]\ ?",
     regex.VERBOSE,
 )
-_PAIR = regex.compile(r"(clientId|groupId|instanceId|transactionalId)=(.*?)(?=,\ (?:clientId|groupId|instanceId|transactionalId)=|$)", regex.VERBOSE)
+_PAIR = regex.compile(r"(clientId|groupId|instanceId|transactionalId)=(.*?)(?=,\ +(?:clientId|groupId|instanceId|transactionalId)=|$)", regex.VERBOSE)
 _PAIR_NAMES = {"clientId": "client_id", "groupId": "group_id", "instanceId": "group_instance_id", "transactionalId": "transactional_id"}
 _BROKER = regex.compile(
     r"""\[(?:

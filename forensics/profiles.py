@@ -66,7 +66,7 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
     if not told.unsaid:
         return profile
     best = profile, told.score
-    for text in (told.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers if not w.bare)):
+    for text in (told.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers)):
         learned = infer(text) if text else ()
         if not learned:
             continue
@@ -90,8 +90,8 @@ def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
 
 
 def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:
-    """What a wrapper leaves of lines, if most have it."""
-    rests = [r for r in (_rest(text, wrapper, layouts) for text in lines) if r is not None]
+    """What a wrapper leaves of lines, if most have it; indents alone are the lines of a record."""
+    rests = [r for text in lines if (r := _rest(text, wrapper, layouts)) is not None and not (wrapper.bare and text[:1] in " \t")]
     return rests if len(rests) > _MOSTLY * len(lines) else []
 
 
@@ -100,7 +100,7 @@ class _Told:
     """What a profile makes of some lines.
 
     Attributes:
-        score: one point for each time and level, two for each logger of a record, less one for each line that belongs to none.
+        score: one point for each time, date and level, two for each logger of a record, less one for each line that belongs to none.
         unsaid: lines that begin a record without a logger, or belong to no record; empty when they are few.
     """
 
@@ -126,7 +126,8 @@ class _Told:
         score = -len(unsaid)
         for placed in records:
             r = placed.record
-            score += (r.moment is not None) + (r.level is not None) + 2 * (r.logger is not None)
+            dated = r.moment is not None and r.moment.wall_us is not None
+            score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
             if r.logger is None and r.layout not in _NAMELESS:
                 unsaid.append(reader.unwrap(lines[placed.line]).text)
         return cls(score, unsaid if len(unsaid) > _FEW * (len(records) + len(unsaid)) else [])
@@ -165,19 +166,11 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
     direct = layouts.find(text, untimed)
     if direct and not direct[0].general:
         return []
-    if text.startswith("{") and (found := read_json(text)) is not None:
+    if text.startswith("{") and (found := read_json(text.removesuffix(","))) is not None:
         message = layouts.keys.get("message", found)
-        if (
-            isinstance(message, str)
-            and layouts.keys.get("logger", found) is None
-            and (inner := layouts.find(message, untimed))
-            and not inner[0].general
-        ):
-            return ["json wrapper"]
-        if isinstance(message, str) and message.startswith("{") and layouts.keys.get("logger", found) is None:
-            held = read_json(message)
-            if held and layouts.keys.get("message", held) is not None:
-                return ["json in json"]
+        held = _held(message, layouts, untimed, depth) if isinstance(message, str) and layouts.keys.get("logger", found) is None else None
+        if held is not None:
+            return held
         if message is not None and (layouts.keys.get("level", found) or layouts.keys.get("logger", found)):
             return ["json record"]
         if message is not None and layouts.keys.get("time", found):
@@ -190,6 +183,16 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
         if inner_names is not None and not (wrapper.name == "quote" and rest == text):
             return [wrapper.name, *inner_names]
     return [] if direct else None
+
+
+def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
+    """Names for an object whose message is a whole line or object of its own; None when it is no more than a message."""
+    if message.startswith("{"):
+        held = read_json(message)
+        return ["json in json"] if held and layouts.keys.get("message", held) is not None else None
+    inner = _chain(message, layouts, untimed, max(depth - 1, 0))
+    direct = layouts.find(message, untimed)
+    return ["json wrapper", *inner] if inner or (direct and not direct[0].general) else None  # type: ignore[misc]  (what is found has a chain)
 
 
 def _rest(text: str, wrapper: Wrapper, layouts: Layouts) -> str | None:

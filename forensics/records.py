@@ -123,19 +123,25 @@ class RecordReader:
         if self.profile.colours:
             line = strip_colours(line)
         found = Line(line)
-        if self._wrappers:
-            for _ in range(_NESTED_WRAPPERS):
-                if not any(self._take_off(found, w) for w in self._wrappers):
-                    break
+        self._take_all_off(found)
         if self.profile.json in ("wrapper", "both") and found.text.startswith("{"):
             self._open_json(found)
+            self._take_all_off(found)
         return found
+
+    def _take_all_off(self, line: Line) -> None:
+        if self._wrappers:
+            for _ in range(_NESTED_WRAPPERS):
+                if not any(self._take_off(line, w) for w in self._wrappers):
+                    break
 
     def _take_off(self, line: Line, wrapper: Wrapper) -> bool:
         match = self.layouts.compiled(wrapper.head).match(line.text)
         if match is None or not match.end():
             return False
         rest = line.text[match.end() :]
+        if wrapper.weak and (found_layout := self.layouts.find(line.text, self.profile.untimed)) and not found_layout[0].general:
+            return False
         if wrapper.bare:
             if self.layouts.find(rest, self.profile.untimed) is None and not any(
                 self.layouts.compiled(w.head).match(rest) for w in self._wrappers if not w.bare
@@ -153,7 +159,7 @@ class RecordReader:
         return True
 
     def _open_json(self, line: Line) -> None:
-        found = read_json(line.text)
+        found = read_json(line.text.removesuffix(","))
         keys = self.layouts.keys
         text = keys.get("message", found) if found else None
         if not found or not isinstance(text, str):
@@ -174,10 +180,10 @@ class RecordReader:
     def finish(self, start: Start, lines: list[str]) -> Record:
         """The record that `start` begins and whose lines (unwrapped, the first included) are `lines`."""
         if isinstance(start, Mapping):
-            return _json_record(self.layouts, start, lines)
+            return _json_record(self.layouts, start, lines[:-1] if lines[-1] == "]" else lines)  # which closes a list of objects, one a line
         layout, match = start
         if layout.columns or layout.document:
-            return self._held(layout, lines)
+            return self._held(layout, match, lines)
         found = match.groupdict()
         texts = [lines[0] if layout.whole else lines[0][match.end() :], *lines[1:]]
         if layout.second:
@@ -209,24 +215,40 @@ class RecordReader:
             source=found.get("source"),
         )
 
-    def _held(self, layout: Layout, lines: list[str]) -> Record:
+    def _held(self, layout: Layout, match: re.Match[str], lines: list[str]) -> Record:
         """The record in a row of a table or in an object of a JSON document; its message may be the whole record as its writer printed it."""
         text = "\n".join(lines)
         found = read_row(text, layout.columns, layout.delimiter) if layout.columns else read_first_object(text)
         record = _json_record(self.layouts, found, [""])
         record.layout = layout.name
+        if record.moment is None and layout.columns and layout.time:
+            record.moment = layout.time.read(match["ts"])
         texts = record.message.split("\n")
-        inner = self._described.find(texts[0], untimed=False) if record.logger is None else None
-        if inner is None or inner[0].general:
+        inner = self._printed(texts) if record.logger is None else None
+        if inner is None:
             return record
-        held = self.finish(inner, texts)
-        held.source, held.collector = record.source or held.source, record.moment
+        start, source = inner
+        held = self.finish(start, texts)
+        held.source, held.collector = record.source or source or held.source, record.moment
         return held
+
+    def _printed(self, texts: list[str]) -> tuple[tuple[Layout, re.Match[str]], str | None] | None:
+        """What begins the record in a field, and the name in a wrapper around it, which is taken off the first line."""
+        for wrapper in (None, *(w for w in self.layouts.wrappers if not (w.bare or w.weak))):
+            outer = self.layouts.compiled(wrapper.head).match(texts[0]) if wrapper else None
+            if wrapper and not outer:
+                continue
+            rest = texts[0][outer.end() :] if outer else texts[0]
+            inner = self._described.find(rest, untimed=False)
+            if inner is not None and not inner[0].general:
+                texts[0] = rest
+                return inner, outer.groupdict().get("source") if outer else None
+        return None
 
 
 def looks_like_json(text: str) -> bool:
     """Whether a line of a file of JSON records begins one: it opens and closes an object, or opens one at its first key."""
-    return text.startswith('{"') or (text.startswith("{") and text.endswith("}"))
+    return text.startswith('{"') or (text.startswith("{") and text.endswith(("}", "},")))
 
 
 def _strip(text: str | None) -> str | None:
@@ -245,8 +267,7 @@ def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -
     name, _, number = str(logger).rpartition(":") if logger else ("", "", "")
     if name and number.isdigit():  # class:line in one key
         logger, line = name, number
-    instant = found.get("instant")
-    time = _json_time(instant if isinstance(instant, Mapping) else keys.get("time", found))
+    time = _json_time(_instant(found) or keys.get("time", found))
     return Record(
         layout=JSON_LAYOUT,
         moment=time,
@@ -264,10 +285,18 @@ def _text(value: object) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
+def _instant(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A time in two numbers, as log4j (`instant`) and Google's encoders (`timestamp`, `timestampSeconds`) print it."""
+    held = next((found[key] for key in ("instant", "timestamp") if isinstance(found.get(key), Mapping)), None)
+    if held is None and "timestampSeconds" in found:
+        held = {"seconds": found["timestampSeconds"], "nanos": found.get("timestampNanos", 0)}
+    return held
+
+
 def _json_time(value: object) -> Moment | None:
-    """A time in JSON: text of ISO 8601, epoch seconds or milliseconds, or log4j's instant."""
+    """A time in JSON: text of ISO 8601, epoch seconds or milliseconds, or an instant in two numbers."""
     if isinstance(value, Mapping):
-        seconds, nanos = value.get("epochSecond"), value.get("nanoOfSecond", 0)
+        seconds, nanos = value.get("epochSecond", value.get("seconds")), value.get("nanoOfSecond", value.get("nanos", 0))
         return Moment(seconds * SECOND + nanos // 1000, 0, 1) if isinstance(seconds, int) and isinstance(nanos, int) else None
     if isinstance(value, str):
         if not value.isdigit():
@@ -339,7 +368,7 @@ class Assembler:
             return [], True  # between two findings of grep with context
         if start is not None:
             done = [self._finish(key)] if key in self._open else []
-            self._open[key] = _Open(start, line, offset, number, [line.text], [raw])
+            self._open[key] = _Open(start, line, offset, number, line.text.split("\n"), [raw])  # an object may hold a whole record
             self._latest = key
             return done, True
         if not line.wrapped and key not in self._open:
@@ -349,7 +378,7 @@ class Assembler:
             return [], not line.text.strip()
         if offset - open_.offset >= MOST_RECORD_BYTES:
             return [self._finish(key)], not line.text.strip()
-        open_.texts.append(line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text)
+        open_.texts.extend((line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text).split("\n"))
         open_.raws.append(raw)
         return [], True
 

@@ -105,7 +105,7 @@ class RowBuilder:
         """
         logger = record.logger
         found = self.recogniser.recognise(logger, record.message, record.thread, record.context)
-        if found is None and not self.recogniser.is_worth_a_row(logger, record.level):
+        if found is None and not self.recogniser.is_worth_a_row(logger, record.level, record.message):
             return
         self._count += 1
         self._bytes += len(raw)

@@ -46,9 +46,19 @@ NAMED = {
     "UNIX_MILLIS": "epoch",
     "RFC1123": "EEE, dd MMM yyyy HH:mm:ss z",
 }
+#: Abbreviations of one zone only, in hours. CST, IST, BST and MST are several zones' and say nothing.
+_ABBREVIATED = {
+    "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "HKT": 8, "SGT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "NZST": 12,
+    "NZDT": 13, "EST": -5, "EDT": -4, "CDT": -5, "MDT": -6, "PST": -8, "PDT": -7,
+}  # fmt: skip
+#: Zones as logs print them.
+ZONES = "|".join(("Z", "UTC", "GMT", *sorted((*_ABBREVIATED, "CST", "IST", "BST", "MST"), key=lambda n: (-len(n), n)), "[+-][0-9]{2}:?[0-9]{2}"))
 _ZONE = r"Z|UTC|GMT|[A-Z]{2,5}|[+-][0-9]{2}:?[0-9]{2}"
-#: ISO 8601 as people print it: T or space, comma or point, any number of fraction digits, a zone or none.
-_ANY = r"(?P<y>[0-9]{4})[-/](?P<M>[0-9]{2})[-/](?P<d>[0-9]{2})[T ](?P<H>[0-9]{2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2})(?:[.,](?P<S>[0-9]{1,9}))?(?P<z> ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?"
+#: ISO 8601 as people print it: T or space, comma or point, any number of fraction digits, twelve hours or 24, a zone or none.
+_ANY = (
+    r"(?P<y>[0-9]{4})[-/](?P<M>[0-9]{2})[-/](?P<d>[0-9]{2})[T ](?P<H>[0-9]{2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2})(?:[.,](?P<S>[0-9]{1,9}))?"
+    f"(?:[ \u202f](?P<a>[AaPp][Mm]))?(?P<z> ?(?:{ZONES}))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +181,12 @@ def _wall_minute(year: int, month: int, day: int, hour: int, minute: int) -> int
 
 
 def _zone_offset(text: str | None) -> int | None:
-    """Offset from UTC in microseconds; None for abbreviations, which several zones share."""
+    """Offset from UTC in microseconds; None for abbreviations that several zones share."""
     text = (text or "").strip()
     if text in ("Z", "UTC", "GMT"):
         return 0
+    if text in _ABBREVIATED:
+        return _ABBREVIATED[text] * 3600 * SECOND
     match = _OFFSET.fullmatch(text)
     if not match:
         return None
