@@ -261,6 +261,10 @@ class _Cells:
                 return None
             self._add("W", '[^"]*"')
             return end + 1
+        column = _PIPED.match(line, at) if self._cells and "C" not in self._cells and self._parts[-1].endswith(r"\| ") else None
+        if column and self._named(column.end()):  # a thread of several words, and the logger in the next column
+            self._add("B", "[^|]*?")
+            return column.end() - len(" | ")
         number = _NUMBER_CELL.match(line, at) if "C" not in self._cells else None
         if number:
             self._add("N", "[0-9]+")

@@ -37,6 +37,8 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return True
     if any(x.document or x.columns for x in profile.learned):
         return True
+    if profile.json and profile.fitting * 2 > profile.lines:
+        return True
     return profile.fitting > 0 and profile.fitting * _RARE >= profile.lines and not _is_json_document(sample)
 
 

@@ -19,6 +19,8 @@ from forensics.timestamps import TimeFormat
 #: A tail is looked for in so many last characters of a line.
 TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
+#: What a paste may leave behind a line: marks of code and of bold, the end of a paragraph.
+_MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 #: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
 #: A key and its value in an object whose quotation marks are not escaped.
@@ -166,7 +168,7 @@ class Layouts:
     def find_tail(self, layout: Layout, line: str) -> re.Match[str] | None:
         """What stands after the message at the end of a line."""
         for tail in layout.tails:
-            match = self.compiled(tail + r"\Z").search(line, max(0, len(line) - TAIL_WINDOW))
+            match = self.compiled(tail + _MARKDOWN + r"\Z").search(line, max(0, len(line) - TAIL_WINDOW))
             if match and not (match.groupdict().get("logger") or "").startswith("__"):  # a message may end in (__consumer_offsets-7)
                 return match
         return None

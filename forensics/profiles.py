@@ -192,7 +192,7 @@ def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str
         return ["json in json"] if held and layouts.keys.get("message", held) is not None else None
     inner = _chain(message, layouts, untimed, max(depth - 1, 0))
     direct = layouts.find(message, untimed)
-    return ["json wrapper", *inner] if inner or (direct and not direct[0].general) else None  # type: ignore[misc]  (what is found has a chain)
+    return ["json wrapper", *inner] if inner or (inner is not None and direct and not direct[0].general) else None
 
 
 def _rest(text: str, wrapper: Wrapper, layouts: Layouts) -> str | None:

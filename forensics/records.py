@@ -302,6 +302,8 @@ def _json_time(value: object) -> Moment | None:
         if not value.isdigit():
             return _ANY_TIME.read(value.strip())
         value = int(value) if len(value) < 20 else None
+    if isinstance(value, int) and 10**17 < value < 10**20:  # nanoseconds, as Loki has them
+        return Moment(value // 1000, 0, 1)
     if isinstance(value, int) and 10**14 < value < 10**17:  # microseconds, as journald has them
         return Moment(value, 0, 1)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 10**8 < value < 10**16:

@@ -82,7 +82,9 @@ WITH marked AS (
     min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation,
     min(stream_pos) AS from_pos,
     struct(min(ts) FILTER (WHERE kind = 'start') AS ts, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
-    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')) AS first_sign,
+    -- While a thread that was given up on is there, only what a thread prints once, at its start, is surely the present one's.
+    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
+      AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing'))) AS first_sign,
     max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
     count_if(kind = 'sign') AS sign_count,
     max(hole_pos) AS hole_pos,
