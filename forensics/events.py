@@ -34,7 +34,7 @@ MARKS = (
     "WorkerSinkTask{id=", "WorkerSourceTask{id=",
 )  # fmt: skip
 _KEY = 5
-_COLUMN = regex.compile(r"\[[^\[\]]{0,80}\]:?\ ")
+_COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.buffers import Buffer, Ints
-from forensics.layouts import JSON_LAYOUT, Layout, Layouts
+from forensics.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts
 from forensics.records import Line, RecordReader, decode, utc
 from forensics.shapes import MOST_SHAPE_BYTES, NO_TIME, Shape
 from forensics.timestamps import TimeFormat, Zone
@@ -239,6 +239,8 @@ class HeadFinder:
             begin, read = text.find(value), _ANY_TIME.read
             stop = begin + len(value)
             equal = 0
+            if isinstance(start, BrokenJson) and stop == len(text):
+                return NO_TIME  # the line was cut in the middle of its time
         if begin >= 0 and stop - equal <= MOST_SHAPE_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
             shapes.append(Shape(raw, equal, (begin, stop), moment, read))
         return time

@@ -73,7 +73,11 @@ _SIMPLE_CELL = re.compile(
 )
 _PLACE_CELL = re.compile(r"[A-Za-z0-9_$]+\.(?:java|scala|kt):([0-9]+|\?)")
 _NUMBER_CELL = re.compile(rf"[0-9]+{_AFTER}")
-_PIPED = re.compile(r"[^|]{1,120} \| ")
+_PIPED = re.compile(r"[^|]{1,120}(?P<end> \| )")
+_NONE = re.compile(r"(?!)")
+_SEMICOLONS = re.compile(r"[^;]{1,120}(?P<end>;)")
+#: A value of several words without quotation marks: the next key ends it.
+_VALUE = re.compile(r"[^=\"]{1,120}?(?=[ \t][@A-Za-z_.]{1,30}=)")
 _WORD_CELL = re.compile(r"[^ \t|;,\[\](){}<>\"=]+(?=[ \t|;,]|$)")
 _NO_LOGGER = re.compile(r"^(?:\s|Caused by|\.\.\. [0-9]+ |at [a-z])|^[A-Za-z0-9_.$]+(?:Exception|Error)\b")
 #: Ways to print a logger behind the message; the thread may follow.
@@ -201,7 +205,7 @@ class _Cells:
                 at = key.end()
                 if _MESSAGE_KEY.search(key[0]):
                     break
-            after = self._cell(at, quoted=bool(key) and key is not None and key[0].endswith('"'))
+            after = self._cell(at, quoted=key is not None and key[0].endswith('"'), keyed=key is not None)
             if after is None:
                 if key:
                     return None
@@ -246,7 +250,7 @@ class _Cells:
             return Guess("".join(self._parts), self._format, "".join(self._cells))
         return found
 
-    def _cell(self, at: int, *, quoted: bool) -> int | None:
+    def _cell(self, at: int, *, quoted: bool, keyed: bool) -> int | None:
         """Adds the cell that stands at a place; where it ends, or None."""
         line = self._line
         opening = line[at]
@@ -261,10 +265,13 @@ class _Cells:
                 return None
             self._add("W", '[^"]*"')
             return end + 1
-        column = _PIPED.match(line, at) if self._cells and "C" not in self._cells and self._parts[-1].endswith(r"\| ") else None
+        column = _column(self._parts[-1]).match(line, at) if self._cells and "C" not in self._cells else None
         if column and self._named(column.end()):  # a thread of several words, and the logger in the next column
-            self._add("B", "[^|]*?")
-            return column.end() - len(" | ")
+            self._add("B", f"[^{column['end'].strip()}]*?")
+            return column.start("end")
+        if keyed and (column := _VALUE.match(line, at)):
+            self._add("W", "[^=]{1,120}?")
+            return column.end()
         number = _NUMBER_CELL.match(line, at) if "C" not in self._cells else None
         if number:
             self._add("N", "[0-9]+")
@@ -373,6 +380,11 @@ class _Cells:
     def _add(self, kind: str, part: str) -> None:
         self._cells.append(kind)
         self._parts.append(part)
+
+
+def _column(before: str) -> re.Pattern[str]:
+    """A column of several words, by what separates it from the one before."""
+    return _PIPED if before.endswith(r"\| ") else _SEMICOLONS if before.endswith(";") else _NONE
 
 
 def _closing(line: str, at: int, opening: str, closing: str) -> int:

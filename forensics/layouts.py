@@ -87,7 +87,7 @@ class Wrapper:
         head: regular expression at the beginning of a line, with the groups ts and source.
         time: format of the group ts, None without one.
         bare: gives neither name nor time.
-        weak: looks as a layout's own time does: taken off only where no layout fits the line as it stands.
+        weak: looks as a layout's own time does: left where a layout fits the line as it stands and none fits the rest.
     """
 
     name: str

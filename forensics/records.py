@@ -140,7 +140,7 @@ class RecordReader:
         if match is None or not match.end():
             return False
         rest = line.text[match.end() :]
-        if wrapper.weak and (found_layout := self.layouts.find(line.text, self.profile.untimed)) and not found_layout[0].general:
+        if wrapper.weak and not self._begins(rest) and self._begins(line.text):
             return False
         if wrapper.bare:
             if self.layouts.find(rest, self.profile.untimed) is None and not any(
@@ -157,6 +157,11 @@ class RecordReader:
             line.wrapped = True
         line.text = rest
         return True
+
+    def _begins(self, text: str) -> bool:
+        """Whether a text fits a layout that says more than a time."""
+        found = self.layouts.find(text, self.profile.untimed)
+        return found is not None and not found[0].general
 
     def _open_json(self, line: Line) -> None:
         found = read_json(line.text.removesuffix(","))

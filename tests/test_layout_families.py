@@ -23,7 +23,14 @@ from forensics.records import Profile
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) ")
 TAIL = re.compile(r" \(([\w.$]+)(?::(\d+))?\)$")
-THREADS = ("main", "DistributedHerder-connect-1-1", "pool-4-thread-1", "kafka-coordinator-heartbeat-thread", "ntainer#0-0-C-1")
+THREADS = (
+    "main",
+    "DistributedHerder-connect-1-1",
+    "pool-4-thread-1",
+    "kafka-coordinator-heartbeat-thread",
+    "ntainer#0-0-C-1",
+    "Camel (q) thread #0 - KafkaConsumer[t]",
+)
 LAYOUT_ONLY = {"message", "thread", "resolution_ms", "collector_ts", "source_line", "releases", "ts", "level", "logger"}
 
 
