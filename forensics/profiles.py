@@ -91,7 +91,7 @@ def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
 
 def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:
     """What a wrapper leaves of lines, if most have it; indents alone are the lines of a record."""
-    rests = [r for text in lines if (r := _rest(text, wrapper, layouts)) is not None and not (wrapper.bare and text[:1] in " \t")]
+    rests = [r for text in lines if (r := _rest(text, wrapper, layouts)) is not None and not (wrapper.bare and r == text.lstrip())]
     return rests if len(rests) > _MOSTLY * len(lines) else []
 
 
