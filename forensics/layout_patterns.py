@@ -214,8 +214,8 @@ class _Compiler:
 _CONNECT_CONTEXT = r"(?:\[(?P<context>[^|\[\]]+\|[^\[\]]*)\] )?"
 
 
-#: A thread by what stands before it: names of pools may have the same brackets in them.
-_THREADS = {r"\(": r"(?:\([^()]*\)|.)+?", r"\[": r"(?:\[[^\[\]]*\]|.)+?"}
+#: A thread by what stands before it: names of pools may have the same brackets in them, and a cut name only one of a pair.
+_THREADS = {r"\(": r"(?:[^()]|\([^()]*\))+?\)??", r"\[": r"(?:[^\[\]]|\[[^\[\]]*\])+?\]??"}
 
 
 def _level(pad: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -43,3 +44,15 @@ def test_examples_of_a_wrapper(wrapper):
         if utc is not None:
             found["ts"] = utc
         assert found == dict(example.fields) | ({"ts": micros(example.fields["ts"])} if "ts" in example.fields else {})
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.layouts, ids=lambda x: x.name)
+def test_no_line_makes_a_head_try_for_ever(layout):
+    """Brackets, bars and keys, sixty of each, wherever a layout's head may meet them."""
+    line = layout.examples[0].line
+    begun = time.process_time()
+    for at in [i for i, c in enumerate(line[:120]) if c in " [(|:"]:
+        for more in ("[a] ", "[a]", " | ", "(a) ", "a=b, ", "[", " - ", ": ", "a.B "):
+            LAYOUTS.find(line[: at + 1] + more * 60, layout.untimed)
+            LAYOUTS.find_tail(layout, more * 60 + line[at:])
+    assert time.process_time() - begun < 5
