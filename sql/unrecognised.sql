@@ -1,4 +1,4 @@
--- One row per record of a relevant logger that no pattern knows.
+-- One row per record of a relevant logger, or of none but with the prefix of a Kafka class, that no pattern knows.
 -- Reads: unrecognised_row
 -- Grain: process_id, stream_pos
 -- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines tell of groups and tasks: what a fetcher or a network
@@ -14,6 +14,6 @@ CREATE OR REPLACE TEMPORARY VIEW unrecognised (
   logger      COMMENT 'Logger as printed',
   text        COMMENT 'The record, at most 2,000 characters'
 )
-COMMENT 'One row per record of a relevant logger that no pattern knows.'
+COMMENT 'One row per record of a relevant logger, or of none but with the prefix of a Kafka class, that no pattern knows.'
 AS
 SELECT process_id, path, line, byte_offset, stream_pos, ts, level, logger, text FROM unrecognised_row
