@@ -45,7 +45,7 @@ SELECT
     WHEN v.releases IS NOT NULL THEN 'fingerprint'
   END,
   CASE
-    -- 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
+    -- Confluent numbers its builds by itself, and says so: 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
     WHEN f.kafka_version RLIKE '^5[.][0-9]+.*-c(cs|e)' THEN concat('2.', split(f.kafka_version, '[.]')[1], '.x')
     WHEN f.kafka_version RLIKE '^6[.][0-9]+.*-c(cs|e)' THEN concat('2.', CAST(split(f.kafka_version, '[.]')[1] AS INT) + 6, '.x')
     WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9]+.*-c(cs|e)' THEN concat(CAST(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.', split(f.kafka_version, '[.]')[1], '.x')

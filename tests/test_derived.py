@@ -82,6 +82,7 @@ def worker() -> dict[str, str]:
     """w runs task c-0, is killed after 20 s, and prints one line before the one by which its restart is known; s-0 does not stop in time."""
     coordinator = f"{CONNECT}.distributed.WorkerCoordinator"
     lines = [
+        (0.9, "Kafka version: 7.4.1-ccs", "org.apache.kafka.common.utils.AppInfoParser"),
         (1, "WorkerInfo values: ", f"{CONNECT}.WorkerInfo"),
         (2, "[Worker clientId=connect-1, groupId=cc] (Re-)joining group", coordinator),
         (3, "[c|task-0] Creating task c-0", f"{CONNECT}.Worker"),
@@ -245,6 +246,13 @@ def test_first_lines_of_a_restart_are_no_life_signs_of_the_old_process(rows):
     (held,) = [r for r in rows("task_holding") if r["resource"] == "c-0"]
     assert held["stop_lo_ts"].replace(tzinfo=UTC) == datetime(2026, 3, 1, 10, 0, 20, tzinfo=UTC)
     assert held["stop_hi_ts"].replace(tzinfo=UTC) >= datetime(2026, 3, 1, 10, 1, 0, tzinfo=UTC)
+
+
+def test_a_build_of_confluent_is_compared_as_the_release_of_apache_kafka_that_it_is(rows):
+    (w,) = [r for r in rows("process") if r["process_id"] == "w/connect.log"]
+    assert (w["kafka_version"], w["version_how"], w["version_range"]) == ("7.4.1-ccs", "confluent", "3.4.x")
+    (release,) = [r for r in rows("process_release") if r["process_id"] == "w/connect.log"]
+    assert list(release["numbers"]) == [3, 4, 1]
 
 
 def test_a_producer_closed_over_the_head_of_its_thread_ends_no_thread(rows):

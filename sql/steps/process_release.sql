@@ -1,7 +1,6 @@
 -- One row per process whose release is known: as numbers, so that releases can be compared.
 -- Reads: process
 -- Grain: process_id
--- Confluent numbers its builds by itself (5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x) and says so with -ccs or -ce.
 CREATE OR REPLACE TEMPORARY VIEW process_release (
   process_id COMMENT 'Process',
   printed    COMMENT 'Release as printed',
@@ -10,15 +9,11 @@ CREATE OR REPLACE TEMPORARY VIEW process_release (
 COMMENT 'One row per process whose release is known, as numbers.'
 AS
 SELECT process_id, kafka_version,
-  CASE
-    WHEN NOT (kafka_version LIKE '%-ccs%' OR kafka_version LIKE '%-ce%') THEN n
-    WHEN n[0] = 5 THEN concat(array(2), slice(n, 2, 2))
-    WHEN n[0] = 6 THEN concat(array(2, n[1] + 6), slice(n, 3, 1))
-    WHEN n[0] >= 7 THEN concat(array(n[0] - 4), slice(n, 2, 2))
-    ELSE n
-  END
+  -- The third number of a build of Confluent counts its own patches, which follow those of Apache Kafka closely.
+  CASE WHEN version_how = 'confluent' THEN concat(transform(split(replace(version_range, '.x'), '[.]'), x -> CAST(x AS INT)), slice(n, 3, 1)) ELSE n END
 FROM (
-  SELECT process_id, kafka_version, transform(split(regexp_extract(kafka_version, '^([0-9]+([.][0-9]+)+)', 1), '[.]'), x -> CAST(x AS INT)) AS n
+  SELECT process_id, kafka_version, version_how, version_range,
+    transform(split(regexp_extract(kafka_version, '^([0-9]+([.][0-9]+)+)', 1), '[.]'), x -> CAST(x AS INT)) AS n
   FROM process
   WHERE kafka_version RLIKE '^[0-9]+[.][0-9]+'
 )
