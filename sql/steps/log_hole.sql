@@ -3,13 +3,14 @@
 -- Grain: process_id, instance, to_pos
 -- A worker that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole. So is
 -- membership without a request, a second start of a task whose end was never ordered (a worker refuses to start what it runs), a second order to
--- stop one (a worker forgets a task once it has waited for its end), and commits of a task whose producer was closed in good order.
+-- stop one (a worker forgets a task once it has waited for its end), commits of a task whose producer was closed in good order, clients that close in
+-- good order though their task was neither asked to stop nor failed, and scheduled commits of a task that was given up on (the order to stop ends them).
 CREATE OR REPLACE TEMPORARY VIEW log_hole (
   process_id COMMENT 'Worker',
   instance   COMMENT 'Which life of the process',
   from_pos   COMMENT 'Last position that is surely before it',
   to_pos     COMMENT 'First position that is surely after it',
-  why        COMMENT 'generation_skipped, joined_unasked, started_twice, stopped_twice or worked_after_closing',
+  why        COMMENT 'generation_skipped, joined_unasked, started_twice, stopped_twice, worked_after_closing, closed_unasked or committed_after_stop',
   event_id   COMMENT 'First line that is surely after it'
 )
 COMMENT 'One row per place in a Connect worker''s log where lines of it must be missing.'
@@ -42,9 +43,13 @@ WITH round AS (
   FROM life
   WINDOW w AS (PARTITION BY process_id, instance, resource ORDER BY life)
 ), returned AS (
-  SELECT process_id, instance, kind, event, stream_pos, event_id,
+  SELECT process_id, instance, kind, event, app_kind, timeout_ms, by_schedule, life, stream_pos, event_id,
     max(CASE WHEN kind = 'stop' THEN stream_pos END) OVER before AS stop_pos,
-    max(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER before AS closing_pos
+    max(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER before AS closing_pos,
+    max(CASE WHEN kind IN ('start', 'sign') THEN stream_pos END) OVER before AS sign_pos,
+    max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER before AS failed_stop_pos,
+    max(CASE WHEN kind IN ('stop', 'failed', 'orphan_failed') THEN stream_pos END) OVER before AS ordered_pos,
+    max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS given_up_pos
   FROM task_line
   WHERE resource_kind = 'task'
   WINDOW before AS (PARTITION BY process_id, instance, resource, life ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
@@ -69,6 +74,16 @@ WITH round AS (
   SELECT process_id, instance, closing_pos, stream_pos, 'worked_after_closing', event_id
   FROM returned
   WHERE event = 'task_committing' AND closing_pos IS NOT NULL
+  UNION ALL
+  -- Whom a worker gave up on closes its clients when it likes, in a later life of its task too.
+  SELECT process_id, instance, sign_pos, stream_pos, 'closed_unasked', event_id
+  FROM returned
+  WHERE (kind = 'closing' AND timeout_ms > 0 OR kind = 'closed' AND app_kind IN ('kafka.consumer', 'kafka.producer'))
+    AND life > 0 AND ordered_pos IS NULL AND given_up_pos IS NULL AND sign_pos IS NOT NULL
+  UNION ALL
+  SELECT process_id, instance, failed_stop_pos, stream_pos, 'committed_after_stop', event_id
+  FROM returned
+  WHERE event = 'task_committing' AND by_schedule AND failed_stop_pos IS NOT NULL
 )
 SELECT process_id, instance, max(from_pos), to_pos, min(why), min(event_id)
 FROM hole

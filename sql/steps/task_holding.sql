@@ -123,7 +123,8 @@ WITH marked AS (
     p.last_ts AS process_last_ts,
     p.next_start_ts AS process_next_ts,
     p.stopping_ts,
-    -- The earliest of the lines that say that the thread is gone.
+    -- The earliest of the lines that say that the thread is gone. A hole may hide that its worker gave up on it: then a second start, or the end of
+    -- the herder, does not say so.
     array_min(filter(array(
       CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id', f.stopped.event_id) END,
       CASE WHEN f.closed IS NOT NULL THEN named_struct('ts', f.closed.ts, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
@@ -133,8 +134,8 @@ WITH marked AS (
         -- A thread that had closed its client before its stop was given up on was past its task's code: only its last steps were left.
         AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos OR f.closed_before IS NOT NULL)
         THEN named_struct('ts', f.stop.tasks_stopped.ts, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
-      CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
-      CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
+      CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
+      CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
       CASE WHEN p.next_start_ts IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
     ), x -> x IS NOT NULL)) AS end_line
   FROM followed f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance

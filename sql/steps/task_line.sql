@@ -16,6 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   kind           COMMENT 'order, start, sign, stop, failed_stop, stopped, failed, orphan_failed, leaving, closing, closed',
   app_kind       COMMENT 'Kind of client that was closed',
   timeout_ms     COMMENT 'Time that a closing producer has left',
+  by_schedule    COMMENT 'True for what the thread says that commits the offsets of all source tasks (2.3.0 and later)',
   life           COMMENT 'n-th start of this resource in this life of the process; 0 before the first',
   member_id      COMMENT 'Worker''s member id at that time',
   generation     COMMENT 'Generation of the worker''s last assignment before the line',
@@ -27,7 +28,7 @@ COMMENT 'One row per line that tells something about one Connect task or connect
 AS
 WITH told AS (
   SELECT
-    event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, member_id, generation, client_kind,
+    event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN 'connector'
          WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN connector ELSE task END AS resource,
@@ -68,7 +69,7 @@ WITH told AS (
 )
 SELECT
   m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.ts, m.event, m.kind,
-  m.app_kind, m.timeout_ms, m.life, m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
+  m.app_kind, m.timeout_ms, m.by_schedule, m.life, m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
 FROM marked m
 JOIN process_cluster c ON c.process_id = m.process_id
 LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance
