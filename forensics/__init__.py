@@ -2,7 +2,9 @@
 
 The modules, in reading order; each imports only from those above it:
 
+    imports     what Python may import: nothing from the working folder
     errors      one tree of errors: what, why, where, what to do, exit code
+    failures    errors of others in these words
     resources   where the packaged TOML and SQL files are
     schema      names, types and meanings of table columns
     witnesses   what tools, REST answers and properties files say beside the logs
@@ -10,8 +12,11 @@ The modules, in reading order; each imports only from those above it:
     records     bytes to records: layouts, line edges, continuation lines
     patterns    TOML files to a checked catalogue of messages
     events      record and catalogue to a typed event
+    scratch     a folder for temporary files
     session     one way to start Spark
     source      the Spark data source: byte ranges to Arrow batches
+    stretches   jumps of local time inside a stream: each part its own zone
+    integrity   what a case's files were when they were written
     tables      the case folder: Parquet tables, manifest, open.sql
     ingest      evidence into a case
     queries     sql/ to views

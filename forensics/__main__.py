@@ -1,5 +1,15 @@
-"""`python -m forensics`: the same as the command `forensics`."""
+"""`python -m forensics`, and the command `forensics`."""
 
-from forensics.cli import main
+from forensics.imports import forget_working_folder
 
-main()
+
+def main() -> None:
+    """Runs the command line."""
+    forget_working_folder()  # before anything else is imported
+    from forensics.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from forensics.contents import Readable
+from forensics.streams import Readable
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

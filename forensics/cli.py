@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import traceback
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from forensics import __version__
-from forensics.errors import ForensicsError, UsageError
+from forensics.errors import CaseError, ForensicsError, UsageError
 from forensics.talk import bytes_below, progress, say, say_ingested
 
 if TYPE_CHECKING:
@@ -128,27 +129,37 @@ def ingest(
     host: Annotated[list[str] | None, typer.Option("--host", metavar="GLOB=NAME", help="Host that wrote these files. Repeatable.")] = None,
     parsers: ParsersOption = None,
     assume_skew: AssumeSkewOption = None,
+    no_views: Annotated[bool, typer.Option("--no-views", help="Leave the views to the next report, and open.sql without them.")] = False,
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
     """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
+    from forensics import views
     from forensics.evidence import Told
     from forensics.ingest import ingest as read_in
-    from forensics.session import expect_little, session
-    from forensics.views import EAGER_EVENTS, build, publish_unbuilt
+    from forensics.session import expect_little
 
     if not master and bytes_below(paths) < LITTLE_BYTES:
         expect_little()
-    told = Told.parse(time_zone or (), layout or (), host or ())
+    told, knobs = Told.parse(time_zone or (), layout or (), host or ()), _knobs(assume_skew)
     with progress() as step:
-        summary = read_in(paths, case, told=told, parsers=parsers or (), master=master, jobs=jobs, command_line=sys.argv, progress=step)
-        if summary.counts.get("events", 0) < EAGER_EVENTS:
-            build(summary.case, session(master, jobs), lambda view, number, of: step(f"views: {view}", number, of), _knobs(assume_skew))
-        else:
-            publish_unbuilt(summary.case, _knobs(assume_skew))
+
+        def made(found: Case, spark: SparkSession) -> tuple[Case, dict[str, str]]:
+            if no_views:
+                return views.without(found, knobs)
+            try:
+                return views.computed(found, spark, lambda view, number, of: step(f"views: {view}", number, of), knobs)
+            except CaseError as e:
+                raise CaseError(
+                    e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same."
+                ) from e
+
+        summary = read_in(
+            paths, case, told=told, parsers=parsers or (), master=master, jobs=jobs, command_line=sys.argv, progress=step, views=made
+        )  # fmt: skip
     say_ingested(summary, case)
-    if summary.counts.get("events", 0) >= EAGER_EVENTS:
-        say(f"The case is large: its views are built by the first `forensics report --case {case}`.")
+    if no_views:
+        say(f"The case has no views; the next `forensics report --case {case}` builds them.")
     if summary.faults:
         raise typer.Exit(3)
 
@@ -159,10 +170,12 @@ def report(
     since: Annotated[
         str,
         typer.Option(
-            "--since", metavar="TIME", help="From this time on: ISO 8601 (UTC unless it has a zone), or a span back from the last event: 2h, 30m, 1d."
+            "--since",
+            metavar="TIME",
+            help="From this time on: ISO 8601 (UTC unless it has a zone), a clock time of the case's day: 07:52, or a span back from the last event: 2h, 30m, 1d.",
         ),
     ] = "",
-    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, or a span back from the last event.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, written alike; a date alone is that whole day.")] = "",
     group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Only this group. Repeatable.")] = None,
     rule: Annotated[
         list[str] | None,
@@ -171,7 +184,11 @@ def report(
     form: Annotated[ReportFormat, typer.Option("--format", help="Form of the report.")] = ReportFormat.text,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")] = None,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Exit with 1 when there are critical or warning findings: proved ones, any, or never.")
+        FailOn,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 when there are critical or warning findings: proved ones, any, or never; with 3 when nothing could be examined.",
+        ),
     ] = FailOn.never,
     assume_skew: AssumeSkewOption = None,
     master: MasterOption = "",
@@ -187,6 +204,9 @@ def report(
     _tell(found, form, output)
     if found.failed(fail_on):
         raise typer.Exit(1)
+    if fail_on is not FailOn.never and found.nothing_examined():
+        say("Nothing was found because nothing could be examined; the report says why. --fail-on takes that for evidence that could not be read.")
+        raise typer.Exit(3)
 
 
 def _knobs(assume_skew: int | None) -> dict[str, int] | None:
@@ -197,7 +217,7 @@ def _knobs(assume_skew: int | None) -> dict[str, int] | None:
 def _built(path: Path, master: str, jobs: int | None, knobs: dict[str, int] | None = None) -> Case:
     """The case, its views built first where they are not yet, or not with these thresholds."""
     from forensics.tables import open_case
-    from forensics.views import build, is_current
+    from forensics.views import is_current
 
     case = open_case(path)
     changed = knobs is not None and knobs != case.knobs
@@ -207,6 +227,13 @@ def _built(path: Path, master: str, jobs: int | None, knobs: dict[str, int] | No
         if not os.access(case.root, os.W_OK):
             return case
         say("The case's views were built by another version of this program; they are built anew.")
+    return _build(case, master, jobs, knobs)
+
+
+def _build(case: Case, master: str, jobs: int | None, knobs: dict[str, int] | None) -> Case:
+    """The case with views built now."""
+    from forensics.views import build
+
     with progress() as step:
         step("starting Spark", 0, 1)
         return build(case, _spark(case, master, jobs), lambda view, number, of: step(f"views: {view}", number, of), knobs)
@@ -301,6 +328,35 @@ def show(
     text.render(shown(open_case(case), wanted, context))
 
 
+@app.command(short_help="Check a case and its evidence against what was recorded.")
+def verify(
+    case: Annotated[Path, typer.Argument(envvar="FORENSICS_CASE", metavar="[CASE]", help="The case folder.")] = CASE,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make damaged views again from the case's tables, if those are whole.")] = False,
+    master: MasterOption = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Check every file of a case, and the evidence where it still is, against the hashes and row counts that were recorded.
+
+    Exits with 4 when the case is damaged, with 3 when evidence has changed or cannot be read. Evidence that is not there any more is only said.
+    """
+    from forensics import integrity
+    from forensics.report import text
+    from forensics.report import verify as look
+    from forensics.tables import open_case
+
+    opened = open_case(case, check=False)
+    faults = opened.faults()
+    if rebuild and faults and integrity.of_views(faults):
+        opened = _build(opened, master, jobs, None)
+        faults = opened.faults()
+    checked = look.evidence(opened)
+    text.render(look.compose(opened, faults, checked))
+    if faults:
+        raise integrity.error(case, faults)
+    if any(c.state in look.WRONG for c in checked):
+        raise typer.Exit(3)
+
+
 @app.command("offsets-topic", short_help="Say what dies with each broker of an internal topic; make the reassignment.")
 def offsets_topic(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What kafka-topics --describe printed.")],
@@ -350,29 +406,34 @@ def explain(
     line: Annotated[str, typer.Argument(help="A log line, quoted; or - to read lines from standard input.")],
     parsers: ParsersOption = None,
 ) -> None:
-    """Say what a pasted log line is: which event, which releases print it, what it proves and what not, what to do."""
+    """Say what a pasted log line is: which event, which releases print it, what it proves and what not, what to do. Exit code 1: nothing is known."""
     from forensics import patterns
     from forensics.report import text
     from forensics.report.explain import explain as explained
 
     words = sys.stdin.buffer.read().decode("utf-8", "replace") if line == "-" else line
-    text.render(explained(words, patterns.load(parsers or ())))
+    result = explained(words, patterns.load(parsers or ()))
+    text.render(result.document)
+    if words.strip() and not result.known:
+        raise typer.Exit(1)
 
 
-@app.command(short_help="Check pattern files.")
+@app.command(short_help="Check pattern files, and rules with their words.")
 def check(
     paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
 ) -> None:
-    """Check pattern files: each pattern compiles, matches its examples alone, gives their captures, and no counterexample."""
-    from forensics import patterns
+    """Check pattern files (each pattern compiles, matches its examples alone, gives their captures, and no counterexample) and rules (SQL and words fit)."""
+    from forensics import patterns, queries
+    from forensics.wording.check import check_rules
 
-    errors = patterns.check(paths or ())
+    rules = queries.rule_queries()
+    errors = [*patterns.check(paths or ()), *check_rules(rules, frozenset(queries.RULE_COLUMNS))]
     for error in errors:
         typer.echo(f"error: {error}\n", err=True)
     if errors:
         typer.echo(f"{len(errors)} errors.", err=True)
         raise typer.Exit(2)
-    typer.echo(f"{len(patterns.load(paths or ()).events)} patterns, all sound.")
+    typer.echo(f"{len(patterns.load(paths or ()).events)} patterns and {len(rules)} rules, all sound.")
 
 
 def main() -> None:
@@ -380,19 +441,32 @@ def main() -> None:
     try:
         try:
             app(prog_name="forensics")
+        except SystemExit as e:
+            if isinstance(e.__context__, BrokenPipeError):  # typer makes 1 of it, which means findings here
+                raise e.__context__ from None
+            raise
         finally:
             sys.stdout.flush()  # here, where a reader that has gone can be dealt with, not while Python shuts down
-    except ForensicsError as e:
-        typer.echo(f"error: {e}", err=True)
-        sys.exit(e.exit_code)
-    except BrokenPipeError:
+    except BrokenPipeError as e:
+        if _is_of_spark(e):
+            _fail(e)
         # The reader of our output has gone (`| head`). Without this, Python would complain once more while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as e:
-        # What Spark could not do is no fault of the program, and its stack helps nobody who only reads logs.
-        if type(e).__module__.partition(".")[0] not in ("pyspark", "py4j") or os.environ.get("FORENSICS_DEBUG"):
+        if os.environ.get("FORENSICS_DEBUG") and not isinstance(e, ForensicsError):
             raise
-        why = str(e).strip().split("\n")[0]
-        typer.echo(f"error: {ForensicsError('Spark failed.', why=why, fix='FORENSICS_DEBUG=1 shows where.')}", err=True)
-        sys.exit(ForensicsError.exit_code)
+        _fail(e)
+
+
+def _fail(error: Exception) -> NoReturn:
+    from forensics.failures import explained
+
+    known = explained(error)
+    say(f"error: {known}")
+    sys.exit(known.exit_code)
+
+
+def _is_of_spark(error: Exception) -> bool:
+    """Whether a pipe broke to Spark's JVM, and not to the reader of our output."""
+    return any("py4j" in frame.filename or "pyspark" in frame.filename for frame in traceback.extract_tb(error.__traceback__))

@@ -7,7 +7,7 @@ catalogue; only relevant records are touched one by one. Memory is bounded by th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.buffers import Buffer, Flags, Ints, Window
-from forensics.contents import Readable
 from forensics.counts import Statistics
-from forensics.events import MARKS
 from forensics.heads import HeadFinder, Heads
 from forensics.layouts import Layouts
 from forensics.records import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.rows import RowBuilder, Rows
 from forensics.shapes import NO_TAIL, NO_TIME, Tail, Tails
+from forensics.streams import Readable
 from forensics.timestamps import Zone
 
 CHUNK = 8 << 20
@@ -59,9 +58,12 @@ class ColumnReader:
         names = sorted(rows.recogniser.interesting_loggers)
         self._names = _DELIMITED.format("|".join(map(re.escape, names)))
         # Beginnings are enough for a sieve; whole texts would be more states than RE2 keeps, and a hundred times slower.
-        self._literals = "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in (*rows.recogniser.literals, *MARKS)}))
+        self._literals = _sieve((*rows.recogniser.literals, *rows.recogniser.words))
+        self._words = _sieve(rows.recogniser.words)
         candidates = layouts.candidates(reader.profile.untimed)
-        #: Layouts in which a record without a logger's name cannot be: all others are also searched for literals.
+        #: Layouts that print a date; JSON may.
+        self._dated = np.array([*(x.time is not None and x.time.dated for x in candidates), True], bool)
+        #: Layouts in which a record without a logger's name cannot be: all others are searched for all literals, these for clients' words only.
         self._named = np.array([*("(?P<logger>" in x.head and "(?P<logger>" not in "".join(x.tails) for x in candidates), False], bool)
 
     def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[Rows]:
@@ -85,6 +87,11 @@ class ColumnReader:
                 return
             buffer, at = window.buffer, window.base
             starts, breaks = buffer.lines()
+            for i in np.flatnonzero(breaks - starts > MOST_RECORD_BYTES).tolist():
+                if end is None or at + int(starts[i]) < end:
+                    self._statistics.see_cut(line + i)
+            if not window.whole and breaks[-1] - starts[-1] == MOST_RECORD_BYTES and (end is None or at + int(starts[-1]) < end):
+                self._statistics.see_cut(line + len(starts) - 1)
             ends = _text_ends(buffer, starts, breaks)
             heads = self._finder.find(buffer, starts, ends)
             limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
@@ -128,6 +135,7 @@ class ColumnReader:
         for name, number in zip(self._finder.names, np.bincount(heads.layouts[:count]).tolist(), strict=False):
             if number:
                 self._statistics.layouts[name] += number
+        self._see_no_times(buffer, heads, np.flatnonzero(heads.times[:count] == NO_TIME), starts[firsts], ends[firsts], line)
         tails = np.full(count, -1, np.int64)
         relevant = np.zeros(count, bool)
         fixed = np.flatnonzero(heads.shapes[:count] >= 0)
@@ -140,6 +148,14 @@ class ColumnReader:
         others = np.flatnonzero(unnamed)
         relevant[others] = self._search(buffer, begins, others, self._named[heads.layouts[others]])
         yield from self._take(buffer, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends[firsts]), heads, tails, at, line)
+
+    def _see_no_times(self, buffer: Buffer, heads: Heads, which: Ints, begins: Ints, ends: Ints, line: int) -> None:
+        """Takes note of those records without a time whose layout prints one."""
+        for i in which[self._dated[heads.layouts[which]]].tolist():
+            text = decode(buffer.slice(int(begins[i]), int(ends[i])))
+            start = self._reader.start(Line(text))
+            if start is not None and self._reader.finish(start, [text]).no_time:
+                self._statistics.see_no_time(line + int(heads.lines[i]))
 
     def _take(self, buffer: Buffer, which: Ints, places: _Places, heads: Heads, tails: Ints, at: int, line: int) -> Iterator[Rows]:
         """Reads relevant records one by one."""
@@ -172,10 +188,11 @@ class ColumnReader:
             return np.ones(len(which), bool)  # the sieve would cost more than it saves
         array = buffer.pieces(begins).take(pa.array(which))
         found: np.ndarray = pc.match_substring_regex(array, self._names).to_numpy(zero_copy_only=False)
-        rest = np.flatnonzero(~found & ~named)
-        if len(rest):
-            found = found.copy()
-            found[rest] = pc.match_substring_regex(array.take(pa.array(rest)), self._literals).to_numpy(zero_copy_only=False)
+        found = found.copy()
+        for also, texts in ((~named, self._literals), (named, self._words)):
+            rest = np.flatnonzero(~found & also)
+            if len(rest):
+                found[rest] = pc.match_substring_regex(array.take(pa.array(rest)), texts).to_numpy(zero_copy_only=False)
         return found
 
     def _see_unfit(self, buffer: Buffer, starts: Ints, ends: Ints, begin: int, stop: int, at: int, line: int, before: int | None) -> None:
@@ -198,8 +215,13 @@ class ColumnReader:
         logger = found.get("logger")
         return Tail(
             len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
-            found.get("thread"), self._rows.recogniser.is_interesting(logger),
+            found.get("thread"), self._rows.recogniser.may_tell(logger),
         )  # fmt: skip
+
+
+def _sieve(texts: Iterable[str]) -> str:
+    """An expression for the beginnings of some texts."""
+    return "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in texts}))
 
 
 def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:

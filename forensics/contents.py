@@ -1,77 +1,35 @@
 """Bytes out of files: compression and archives inside one another, opened by what they are and not by what they are called.
 
 Nothing is unpacked to disk by name, and nothing grows without bound: depth, members and the ratio of expansion are limited, for an archive
-in a support bundle is as trustworthy as its sender.
+in a support bundle is as trustworthy as its sender. What a fault leaves is read, and what it costs is said.
 """
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import lzma
+import copy
+import os
+import re
 import shutil
+import struct
 import tarfile
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
-import pyarrow as pa
+from forensics.streams import BLOCK, BROKEN, COMPRESSION, Budget, Checked, Part, Peekable, Readable, deflated, fault_of, lost_of, why
 
-MOST_DEPTH = 6
-MOST_MEMBERS = 100_000
-MOST_RATIO = 2_000
-#: Below this an archive may expand as much as it likes.
-HARMLESS_BYTES = 1 << 30
-BLOCK = 1 << 20
 _SPOOL_BYTES = 64 << 20
 _TAR_MARK = slice(257, 262)
-#: What reading hostile or broken evidence may raise.
-BROKEN = (
-    OSError,
-    EOFError,
-    ValueError,
-    RuntimeError,
-    NotImplementedError,
-    LookupError,
-    zlib.error,
-    lzma.LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    pa.ArrowException,
-)
+_ENTRY, _DIRECTORY = b"PK\x03\x04", (b"PK\x01\x02", b"PK\x05\x06")
+_ENTRY_HEAD = struct.Struct("<4sHHHHHIIIHH")
+_UNKNOWN_SIZE = (0, 0xFFFFFFFF)
 SEPARATOR = "!"
 
-
-class Readable(Protocol):
-    """Anything with `read(n)`."""
-
-    def read(self, size: int = -1, /) -> bytes: ...
-
-
-@dataclass
-class _Budget:
-    """What the archive on disk may still give."""
-
-    size: int
-    given: int = 0
-    members: int = 0
-
-    def take(self, count: int) -> None:
-        self.given += count
-        if self.given > HARMLESS_BYTES and self.given > MOST_RATIO * max(self.size, 1):
-            raise ValueError(f"it expands to more than {MOST_RATIO} times its size")
-
-    def enter(self, depth: int) -> None:
-        self.members += 1
-        if self.members > MOST_MEMBERS:
-            raise ValueError(f"it has more than {MOST_MEMBERS} members")
-        if depth > MOST_DEPTH:
-            raise ValueError(f"archives are nested more than {MOST_DEPTH} deep")
+Members = Iterator[tuple[str | None, "Content"]]
 
 
 class Content:
@@ -82,96 +40,30 @@ class Content:
         plain: the file on disk holds these bytes as they are, so that ranges of it can be read.
     """
 
-    def __init__(self, stream: Readable, budget: _Budget, *, plain: bool = False, error: str = "") -> None:
-        self._stream, self._budget = stream, budget
+    def __init__(self, stream: Readable, *, plain: bool = False, error: str = "") -> None:
+        self._stream = stream
         self.plain, self.error = plain, error
 
+    @property
+    def lost(self) -> tuple[int, bool]:
+        """Bytes behind the fault, and whether that is exact; 0 when nobody knows."""
+        return lost_of(self._stream)
+
     def read(self, size: int = BLOCK) -> bytes:
-        """Up to `size` bytes; none at the end or after a fault."""
-        if self.error:
-            return b""
+        """`size` bytes; fewer at the end or before a fault, none behind it."""
+        parts: list[bytes] = []
         try:
-            data = self._stream.read(size)
-            if not self.plain:
-                self._budget.take(len(data))
+            while size > 0 and not self.error and (data := self._stream.read(size)):
+                parts.append(data)
+                size -= len(data)
         except BROKEN as e:
-            self.error = _reason(e)
-            return b""
-        return data
+            self.error = why(e)
+        if size > 0:
+            self.error = self.error or fault_of(self._stream)
+        return b"".join(parts)
 
 
-class _Peekable:
-    """A stream whose first bytes can be looked at."""
-
-    def __init__(self, stream: Readable) -> None:
-        self._stream, self._ahead = stream, b""
-
-    def peek(self, size: int) -> bytes:
-        while len(self._ahead) < size:
-            more = self._stream.read(size - len(self._ahead))
-            if not more:
-                break
-            self._ahead += more
-        return self._ahead[:size]
-
-    def read(self, size: int = -1, /) -> bytes:
-        if not self._ahead:
-            return self._stream.read(size)
-        if size < 0:
-            data, self._ahead = self._ahead + self._stream.read(), b""
-        else:  # filled up, so that the blocks of a plain file keep their places
-            data, self._ahead = self._ahead[:size], self._ahead[size:]
-            data += self._stream.read(size - len(data)) if len(data) < size else b""
-        return data
-
-
-class _Inflating:
-    """Members of a compressed stream one behind the other, as gzip, bzip2 and xz allow; gives what it can before a fault."""
-
-    def __init__(self, stream: Readable, new: Callable[[], Any]) -> None:
-        self._stream, self._new, self._engine = stream, new, new()
-        self._ready, self._ended, self._begun = b"", False, False
-
-    def read(self, size: int = -1, /) -> bytes:
-        size = BLOCK if size < 0 else size
-        while not self._ready and not self._ended:
-            data = self._stream.read(BLOCK // 4)
-            if not data:
-                self._ended = True
-                if self._begun and not self._engine.eof:
-                    raise EOFError("the compressed data is cut off")
-                break
-            self._ready = self._feed(data)
-        data, self._ready = self._ready[:size], self._ready[size:]
-        return data
-
-    def _feed(self, data: bytes) -> bytes:
-        out = b""
-        while data:
-            if self._engine.eof:
-                data = data.lstrip(b"\0")
-                if not data:
-                    break
-                self._engine = self._new()
-            out += self._engine.decompress(data)
-            self._begun = True
-            data = self._engine.unused_data if self._engine.eof else b""
-        return out
-
-
-def _zstd(stream: Readable) -> Readable:
-    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")  # type: ignore[no-any-return]
-
-
-_COMPRESSION: tuple[tuple[bytes, Callable[[Readable], Readable]], ...] = (
-    (b"\x1f\x8b", lambda s: _Inflating(s, lambda: zlib.decompressobj(31))),
-    (b"BZh", lambda s: _Inflating(s, bz2.BZ2Decompressor)),
-    (b"\xfd7zXZ\0", lambda s: _Inflating(s, lzma.LZMADecompressor)),
-    (b"\x28\xb5\x2f\xfd", _zstd),
-)
-
-
-def contents(location: Path, wanted: frozenset[str | None] | None = None) -> Iterator[tuple[str | None, Content]]:
+def contents(location: Path, wanted: frozenset[str | None] | None = None) -> Members:
     """All files in a file, in order: itself, or the members of the archive that it is.
 
     Args:
@@ -179,15 +71,16 @@ def contents(location: Path, wanted: frozenset[str | None] | None = None) -> Ite
         wanted: members to open; all when None.
 
     Yields:
-        Member name (None for the file itself; members of nested archives are joined by `!`) and content. A content must be read before the
-        next is asked for. What cannot be opened is a content with an error.
+        Member name (None for the file itself; members of nested archives are joined by `!`; a name that was there before gets a `~2`) and
+        content. A content must be read before the next is asked for. What cannot be opened is a content with an error; so is an archive of
+        which something cannot be read, behind its members.
 
     Raises:
         OSError: the file cannot be opened at all.
     """
-    budget = _Budget(location.stat().st_size)
     with location.open("rb") as file:
-        yield from _expand(_Peekable(file), None, 0, budget, wanted, on_disk=file)
+        walk = _Walk(Budget(os.fstat(file.fileno()).st_size), wanted)
+        yield from walk.expand(Peekable(file), None, 0, on_disk=file)
 
 
 @contextmanager
@@ -204,77 +97,179 @@ def open_content(location: Path, member: str | None) -> Iterator[Content]:
     raise FileNotFoundError(f"{location} has no member {member}")
 
 
-def _expand(
-    stream: _Peekable, name: str | None, depth: int, budget: _Budget, wanted: frozenset[str | None] | None, on_disk: BinaryIO | None = None
-) -> Iterator[tuple[str | None, Content]]:
-    try:
-        budget.enter(depth)
-        head = stream.peek(512)
-        opened = next((open_ for magic, open_ in _COMPRESSION if head.startswith(magic)), None)
-        if opened:
-            yield from _expand(_Peekable(opened(stream)), name, depth + 1, budget, wanted)
-        elif head[_TAR_MARK] == b"ustar":
-            yield from _tar(stream, name, depth, budget, wanted)
-        elif head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            yield from _zip(stream, name, depth, budget, wanted, on_disk)
-        elif wanted is None or name in wanted:
-            yield name, Content(stream, budget, plain=on_disk is not None)
-    except BROKEN as e:
-        yield name, Content(stream, budget, error=_reason(e))
+class _Walk:
+    """Goes through a file on disk."""
+
+    def __init__(self, budget: Budget, wanted: frozenset[str | None] | None) -> None:
+        self._budget, self._wanted = budget, wanted
+
+    def expand(self, stream: Peekable, name: str | None, depth: int, on_disk: BinaryIO | None = None) -> Members:
+        try:
+            self._budget.enter(depth)
+            head = stream.peek(512)
+            opened = next((open_ for magic, open_ in COMPRESSION if head.startswith(magic)), None)
+            if opened:
+                yield from self.expand(Peekable(opened(stream, self._budget)), name, depth + 1)
+            elif head[_TAR_MARK] == b"ustar":
+                yield from self._tar(stream, name, depth)
+            elif head.startswith((_ENTRY, _DIRECTORY[1])):
+                yield from self._zip(stream, name, depth, on_disk)
+            elif self._wanted is None or name in self._wanted:
+                yield name, Content(stream, plain=on_disk is not None)
+        except BROKEN as e:
+            yield name, Content(stream, error=why(e))
+
+    def _tar(self, stream: Peekable, name: str | None, depth: int) -> Members:
+        names, damaged = _Names(name), _Damaged()
+        # damaged headers are passed over, block by block, and counted: what stands behind them is evidence too
+        with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK, tarinfo=damaged.entries(), ignore_zeros=True) as archive:  # type: ignore[call-overload]
+            for entry in archive:
+                full = names.of(entry.name) if entry.isreg() else None
+                if full is not None and self._may_hold(full):
+                    part = archive.extractfile(entry) if entry.issparse() else Part(archive.fileobj, entry.size)
+                    yield from self.expand(Peekable(part), full, depth + 1)
+                archive.members = []  # a stream never goes back; its index would only grow
+        if fault := stream.fault or damaged.told:
+            yield name, Content(stream, error=fault)
+
+    def _zip(self, stream: Peekable, name: str | None, depth: int, on_disk: BinaryIO | None) -> Members:
+        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+            file: Any = on_disk
+            if file is None:
+                file = spool
+                shutil.copyfileobj(stream, spool, BLOCK)
+            try:
+                archive = zipfile.ZipFile(file)
+            except BROKEN as e:
+                yield from self._zip_by_entries(file, name, depth)
+                yield name, Content(stream, error=f"{stream.fault or why(e)}: its directory is lost, its files were looked for one by one")
+                return
+            names = _Names(name)
+            with archive:
+                for entry in archive.infolist():
+                    full = names.of(entry.filename) if not entry.is_dir() else None
+                    if full is None or not self._may_hold(full):
+                        continue
+                    try:
+                        with archive.open(_as_stored(entry)) as raw:
+                            yield from self.expand(Peekable(self._unpacked(raw, entry)), full, depth + 1)
+                    except BROKEN as e:
+                        yield full, Content(stream, error=why(e))
+
+    def _unpacked(self, raw: Readable, entry: zipfile.ZipInfo) -> Readable:
+        """A file in a zip archive, by its bytes as they are packed."""
+        packed = Part(raw, entry.compress_size)
+        if entry.compress_type == zipfile.ZIP_STORED:
+            return Checked(packed, entry.file_size, entry.CRC)
+        return Checked(deflated(packed, self._budget), entry.file_size, entry.CRC)
+
+    def _zip_by_entries(self, file: Any, name: str | None, depth: int) -> Members:  # noqa: ANN401  (a file, or one in memory)
+        """Files of a zip archive that was cut, by what stands before each."""
+        names = _Names(name)
+        at = _find(file, 0, _ENTRY)
+        while at >= 0:
+            file.seek(at)
+            head = file.read(_ENTRY_HEAD.size)
+            if len(head) < _ENTRY_HEAD.size:
+                return
+            _, _, flags, method, _, _, checksum, size, whole, name_size, extra_size = _ENTRY_HEAD.unpack(head)
+            told = file.read(name_size).decode("utf-8" if flags & 0x800 else "cp437", "replace")
+            begin = at + _ENTRY_HEAD.size + name_size + extra_size
+            known = size not in _UNKNOWN_SIZE and not flags & 8
+            at = _find(file, begin + size if known else begin, _ENTRY)
+            full = names.of(told)
+            if told.endswith("/") or flags & 1 or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or not self._may_hold(full):
+                continue
+            if not known:
+                size = (at if at >= 0 else file.seek(0, os.SEEK_END)) - begin
+            file.seek(begin)
+            part: Readable = Part(file, size)
+            if method == zipfile.ZIP_DEFLATED:
+                part = deflated(part, self._budget)
+            yield from self.expand(Peekable(Checked(part, whole, checksum) if known else part), full, depth + 1)
+
+    def _may_hold(self, name: str) -> bool:
+        return self._wanted is None or any(w is not None and (w == name or w.startswith(name + SEPARATOR)) for w in self._wanted)
 
 
-def _tar(
-    stream: _Peekable, name: str | None, depth: int, budget: _Budget, wanted: frozenset[str | None] | None
-) -> Iterator[tuple[str | None, Content]]:
-    with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK) as archive:  # type: ignore[call-overload]
-        for entry in archive:
-            file = archive.extractfile(entry) if entry.isreg() else None
-            if file is not None and _may_hold(_joined(name, entry.name), wanted):
-                yield from _expand(_Peekable(file), _joined(name, entry.name), depth + 1, budget, wanted)
-            archive.members = []  # a stream never goes back; its index would only grow
+class _Names:
+    """Names of the members of one archive, each once: a second one of a name is no less evidence."""
+
+    def __init__(self, outer: str | None) -> None:
+        self._outer, self._seen = outer, dict[str, int]()
+
+    def of(self, name: str) -> str:
+        """The member's name in the file on disk."""
+        name = written(name)
+        self._seen[name] = number = self._seen.get(name, 0) + 1
+        if number > 1:
+            return self.of(f"{name}~{number}")
+        return f"{self._outer}{SEPARATOR}{name}" if self._outer else name
 
 
-def _zip(
-    stream: _Peekable, name: str | None, depth: int, budget: _Budget, wanted: frozenset[str | None] | None, on_disk: BinaryIO | None
-) -> Iterator[tuple[str | None, Content]]:
-    with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
-        file: Any = on_disk
-        if file is None:
-            file = spool
-            shutil.copyfileobj(_Counted(stream, budget), spool, BLOCK)
-        with zipfile.ZipFile(file) as archive:
-            for entry in archive.infolist():
-                full = _joined(name, entry.filename)
-                if entry.is_dir() or not _may_hold(full, wanted):
-                    continue
+class _Damaged:
+    """Counts the blocks of a tar archive that should be headers and are none."""
+
+    def __init__(self) -> None:
+        self._blocks = 0
+
+    @property
+    def told(self) -> str:
+        size = self._blocks * tarfile.BLOCKSIZE
+        return f"{size:,} bytes of the archive are neither a file nor its header, and were passed over" if size else ""
+
+    def entries(self) -> type[tarfile.TarInfo]:
+        """A class of entries that tells when one cannot be read."""
+        damaged = self
+
+        class Entry(tarfile.TarInfo):
+            @classmethod
+            def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Any:  # noqa: ANN401
                 try:
-                    with archive.open(entry) as member:
-                        yield from _expand(_Peekable(member), full, depth + 1, budget, wanted)
-                except BROKEN as e:
-                    yield full, Content(stream, budget, error=_reason(e))
+                    return super().frombuf(buf, encoding, errors)
+                except tarfile.HeaderError:
+                    damaged._blocks += any(buf)
+                    raise
+
+        return Entry
 
 
-@dataclass
-class _Counted:
-    stream: Readable
-    budget: _Budget
-
-    def read(self, size: int = -1, /) -> bytes:
-        data = self.stream.read(size)
-        self.budget.take(len(data))
-        return data
-
-
-def _may_hold(name: str, wanted: frozenset[str | None] | None) -> bool:
-    return wanted is None or any(w is not None and (w == name or w.startswith(name + SEPARATOR)) for w in wanted)
+def _as_stored(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """The entry as if its packed bytes were the file: they are unpacked and checked here, where a fault keeps what stands before it."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError(f"its compression (method {entry.compress_type}) is not known")
+    stored = copy.copy(entry)
+    stored.compress_type, stored.file_size = zipfile.ZIP_STORED, entry.compress_size
+    del stored.CRC
+    return stored
 
 
-def _joined(outer: str | None, name: str) -> str:
-    return f"{outer}{SEPARATOR}{name}" if outer else name
+def _find(file: Any, at: int, mark: bytes) -> int:  # noqa: ANN401
+    """Where a mark stands at or behind a place; -1 when it does not."""
+    file.seek(at)
+    held = b""
+    while data := file.read(BLOCK):
+        held += data
+        found: int = held.find(mark)
+        if found >= 0:
+            return at + found
+        at += max(0, len(held) - len(mark) + 1)
+        held = held[-len(mark) + 1 :]
+    return -1
 
 
-def _reason(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+def written(name: str) -> str:
+    r"""A name as it is kept: what is no UTF-8 in it stands as `\xff`, for neither JSON nor Parquet can hold such a name."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def place_of(location: str) -> Path:
+    """The file of a name as `written` gives it."""
+    path = Path(location)
+    if "\\x" in location and not path.exists():
+        raw = re.sub(rb"\\x([89a-f][0-9a-f])", lambda m: bytes((int(m[1], 16),)), location.encode())
+        path = Path(os.fsdecode(raw))
+    return path
 
 
 class Text:

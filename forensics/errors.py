@@ -38,6 +38,15 @@ def _rebuild(kind: type[ForensicsError], what: str, why: str, where: str, fix: s
     return kind(what, why=why, where=where, fix=fix)
 
 
+def reason_of(error: BaseException) -> str:
+    """Why something failed, for the note beside a file: one line, never empty. What nobody expected is named by its kind."""
+    text = " ".join(str((isinstance(error, OSError) and error.strerror) or error).split())[:200]
+    return text if text and isinstance(error, _TOLD) else f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+_TOLD = (ForensicsError, OSError, EOFError, ValueError)
+
+
 class UsageError(ForensicsError):
     """A wrong argument or option."""
 

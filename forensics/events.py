@@ -9,9 +9,10 @@ from typing import Any
 
 import regex
 
+from forensics.client_words import Pairs, beginnings_of, cover_of, places, stands_alone, tells, ways_to_read
 from forensics.literals import requirements
 from forensics.pattern_files import EventPattern
-from forensics.patterns import LEAST_SECONDS, LONG_MESSAGE, MATCH_SECONDS, Catalogue, compiled, convert, match, simple_name
+from forensics.patterns import LEAST_SECONDS, LONG_MESSAGE, MATCH_SECONDS, Catalogue, beginnings, compiled, convert, read, read_at, simple_name
 from forensics.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
 from forensics.schema import Field
 from forensics.values import CONVERTERS, EXPANDING, LISTS
@@ -33,7 +34,15 @@ MARKS = (
     "[Consumer clientId=", "[Consumer instanceId=", "[Worker clientId=", "[ShareConsumer clientId=", "[GroupCoordinator ", "[GroupMetadataManager ",
     "WorkerSinkTask{id=", "WorkerSourceTask{id=",
 )  # fmt: skip
+#: The same and those of other programs that speak the protocol of groups (Schema Registry), wherever in a record.
+_MARK = regex.compile(
+    r"\[(?:[A-Z][a-z]+(?:\ [a-z]+)?\ (?:clientId|instanceId)=[^\]]|GroupCoordinator\ |GroupMetadataManager\ brokerId=)", regex.VERBOSE
+)
+#: Classes of other programs that extend Kafka's coordinator print its messages under their own names.
+_HEIR = "Coordinator"
 _KEY = 5
+#: Any program says `started` or `shutting down`; without a logger that tells nothing.
+_WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
@@ -129,6 +138,32 @@ class _Index:
         return found + self.rest if self.rest else found
 
 
+class _Anywhere:
+    """The blocks whose words may stand anywhere, found by how they begin."""
+
+    def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
+        self._fields = fields
+        mine = [(event, requirements(event.pattern).prefixes) for event in events if event.anywhere]
+        self.texts = beginnings_of(p for _, prefixes in mine for p in prefixes)
+        self._blocks = {
+            text: [(e, tells(prefixes, e.keys)) for e, prefixes in mine if any(p.startswith(text) for p in prefixes)] for text in self.texts
+        }
+        self._cover = cover_of(self.texts)
+        self._find = beginnings(self.texts)
+
+    def read(self, message: str, pairs: Pairs | None) -> Recognised | None:
+        """What a message is by the words in it."""
+        if not any(piece in message for piece in self._cover) or not self._find.search(message):
+            return None
+        for spoken in ways_to_read(message, pairs):
+            for at, text in places(spoken.text, self._find):
+                for block, telling in self._blocks[text]:
+                    captures = read_at(block, spoken, at, self._fields) if stands_alone(spoken.text, at, telling) else None
+                    if captures is not None:
+                        return Recognised(block.name, block.category, captures, spoken.text[at:].partition("\n")[0].rstrip(), None, block)
+        return None
+
+
 class Recogniser:
     """Recognises messages. Picklable: workers get the catalogue's data and compile the patterns that they meet."""
 
@@ -157,6 +192,19 @@ class Recogniser:
                 kept.append(text)
         return tuple(kept)
 
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Texts of which every record holds one that is recognised whatever its logger: beginnings of clients' words, and Kafka's own prefixes."""
+        return (*self._anywhere.texts, *MARKS)
+
+    @cached_property
+    def _anywhere(self) -> _Anywhere:
+        return _Anywhere(self.catalogue.events, self.catalogue.fields)
+
+    def may_tell(self, logger: str | None) -> bool:
+        """Whether records of a logger are worth a look: some block is for it, or it may be a class that extends Kafka's coordinator."""
+        return self.is_interesting(logger) or (logger is not None and logger.endswith(_HEIR))
+
     def is_interesting(self, logger: str | None) -> bool:
         """Whether some block is for this logger; without a logger every record may be an event."""
         return logger is None or self._simple_name(logger) in self.interesting_loggers
@@ -181,7 +229,9 @@ class Recogniser:
         rest, captures, context = self._prefixes.split(message)
         return rest, dict(captures), context
 
-    def recognise(self, logger: str | None, message: str, thread: str | None = None, context: str | None = None) -> Recognised | None:
+    def recognise(
+        self, logger: str | None, message: str, thread: str | None = None, context: str | None = None, pairs: Pairs | None = None
+    ) -> Recognised | None:
         """What a record is.
 
         Args:
@@ -189,12 +239,13 @@ class Recogniser:
             message: the whole record after its layout, lines joined by line breaks.
             thread: as printed; names the group of a heartbeat thread, or the task of a task's thread.
             context: Connect's logging context, where the layout and not the message carries it (`b|task-1`, brackets or not).
+            pairs: keys and values of a JSON record.
 
         Returns:
             The event, or None when no block matches. Captures of the pattern win over those of prefixes, these over the thread's.
         """
-        if len(message) > _LONGEST_CACHED:
-            found = self._recognise(logger, message)
+        if len(message) > _LONGEST_CACHED or pairs is not None:
+            found = self._recognise(logger, message, pairs)
         else:
             key = (logger, message)
             try:
@@ -209,20 +260,42 @@ class Recogniser:
         """All blocks that match; more than one is a fault of the catalogue."""
         rest = self._prefixes.split(message)[0]
         index = self._index(logger)
-        if index is None:
-            return []
-        return [plan.event for plan in index.candidates(rest) if plan.needle in rest and match(plan.event, rest)]
+        plans = index.candidates(rest) if index else []
+        others = [e for e in self.catalogue.events if e.anywhere]
+        fields = self.catalogue.fields
+        found = [p.event for p in plans if p.needle in rest and read(p.event, rest, fields) is not None]
+        if found and logger is not None:
+            return found
+        return [*found, *(e for e in others if read(e, rest, fields) is not None)]
 
-    def _recognise(self, logger: str | None, message: str) -> Recognised | None:
-        index = self._index(logger)
-        if index is None:
-            return None
+    def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
+        # Without a logger the words of other clients go first: Java's blocks have wordings that take less of the same sentence.
+        found = self._anywhere.read(message, pairs) if logger is None and not _MARK.search(message) else None
+        index = self._index(logger) if found is None else None
+        if index is not None and (logger is not None or not _WORD.fullmatch(message)):
+            found = self._by_logger(index, message)
+        found = found or self._by_mark(message) or self._anywhere.read(message, pairs)
+        if found is None and logger and "." not in logger:  # a layout may have taken the tag before a message for a logger
+            found = self._anywhere.read(f"[{logger}] {message}", pairs)
+        return found
+
+    def _by_logger(self, index: _Index, message: str) -> Recognised | None:
         rest, outer, context = self._prefixes.split(message)
         found = self._matched(index, rest, outer, context)
         if found is None and rest.startswith("["):
             column = _COLUMN.match(rest)  # of a layout that prints it right before the message
             found = self._matched(index, *self._prefixes.split(rest[column.end() :])) if column else None
         return found
+
+    def _by_mark(self, message: str) -> Recognised | None:
+        """What follows one of Kafka's own prefixes, behind any head and under any logger."""
+        if "[" in message and _MARK.search(message) and (everything := self._index(None)):
+            for spoken in ways_to_read(message, None):
+                mark = _MARK.search(spoken.text)
+                found = self._matched(everything, *self._prefixes.split(spoken.text[mark.start() :])) if mark else None
+                if found:
+                    return found
+        return None
 
     @staticmethod
     def _matched(index: _Index, rest: str, outer: dict[str, Any], context: str | None) -> Recognised | None:
@@ -255,11 +328,11 @@ class Recogniser:
         name = "" if logger is None else self._simple_name(logger)
         index = self._indexes.get(name)
         if index is None:
-            events = self.catalogue.events
-            if logger is not None:
-                if name not in self.interesting_loggers:
-                    return None
-                events = tuple(e for e in events if any(simple_name(x) == name for x in e.loggers))
+            if logger is not None and name not in self.interesting_loggers:
+                return None
+            events = [e for e in self.catalogue.events if not e.anywhere and (logger is None or any(simple_name(x) == name for x in e.loggers))]
+            # Without a logger several blocks may know a wording: one that tells something goes before one that only says whose it is.
+            events.sort(key=lambda e: e.name.startswith("other_"))
             index = self._indexes[name] = _Index(events, self.catalogue.fields)
         return index
 

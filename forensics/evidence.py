@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -18,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from forensics.contents import BLOCK, BROKEN, SEPARATOR, Content, Text, contents, encoding_of, open_content
-from forensics.errors import UsageError
+from forensics.contents import SEPARATOR, Content, Text, contents, encoding_of, open_content, place_of, written
+from forensics.errors import UsageError, reason_of
 from forensics.kinds import is_binary, is_log, looks_like
 from forensics.layouts import Layouts, packaged
 from forensics.profiles import SAMPLE_BYTES, ends_of, profile_of
-from forensics.records import Profile
+from forensics.records import HOLE, Profile, without_holes
 from forensics.rotation import disjoint, host_of, read_name
+from forensics.streams import BLOCK, BROKEN
 from forensics.timestamps import Moment, Zone
 from forensics.witnesses.kinds import LOG, kind_of
 
@@ -37,6 +38,9 @@ _START_BYTES = 96
 _THREADS = 2
 _ORDINAL_STEP = 1024
 
+#: What is said of a file whose rows and whose hash may be of different bytes.
+CHANGED = "it changed while it was read: its rows may be of other bytes than its hash; ingest it again"
+_LEADS_OUT = "a link that leads out of the evidence; name where it leads to as a path of its own to have it read"
 READ, SKIPPED, UNREADABLE, SUPERSEDED = "read", "skipped", "unreadable", "superseded"
 
 
@@ -92,7 +96,9 @@ class Evidence:
         below: path below the ingested folder, as `path`, but never with more in front of it to be unique.
         segment: segment of the case's tables that has its rows.
         first, last: times at both ends, microseconds UTC.
+        host_told: the user told the host.
         start_id: made of the first bytes only: candidates for being one log at two times.
+        seen: what the disk said of the file on it before it was looked at; see `mark_of`.
     """
 
     file_id: str | None
@@ -123,6 +129,8 @@ class Evidence:
     ends: tuple[Moment | None, Moment | None] = (None, None)
     first: int | None = None
     last: int | None = None
+    seen: tuple[int, ...] = ()
+    host_told: bool = False
 
     @property
     def root(self) -> str:
@@ -170,9 +178,13 @@ def find_evidence(
 
     with ThreadPoolExecutor(_THREADS) as pool:
         evidence = [e for group in pool.map(look, found) for e in group]
-    evidence = _same_content(_with_own_paths(evidence, known), known, told, again)
+    evidence = _same_content(_with_paths(evidence, known), known, told, again)
     gone = {e.sha256 for e in evidence if e.status == SUPERSEDED}
-    return _with_processes(evidence, told, [k for k in known if _is_live(k) and k.sha256 not in gone])
+    evidence = [_with_zone(e, told) if _is_live(e) else e for e in evidence]
+    now = renamed(known, evidence)
+    changed = {k.process_id: n.process_id for k, n in zip(known, now, strict=True) if k.process_id != n.process_id}
+    evidence = [replace(e, process_id=changed.get(e.process_id, e.process_id)) if _is_live(e) else e for e in evidence]
+    return with_hosts(_with_processes(evidence, told, now, gone))
 
 
 @dataclass(frozen=True)
@@ -182,21 +194,28 @@ class _Found:
     size: int
     status: str = READ
     note: str = ""
+    seen: tuple[int, ...] = ()
+
+
+def mark_of(about: os.stat_result) -> tuple[int, ...]:
+    """What changes when somebody writes to a file or puts another in its place."""
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def _walk(paths: Sequence[Path], exclude: set[Path]) -> Iterator[_Found]:
     """Files on disk, each once, in a stable order."""
     seen: set[tuple[int, int]] = set()
+    roots = [path.resolve() for path in paths]
     for path in paths:
         if not path.exists():
             raise UsageError(f"There is no file or folder {path}.", where=str(path))
         if path.is_dir():
-            yield from _walk_folder(path.resolve(), "", seen, exclude)
+            yield from _walk_folder(path.resolve(), "", seen, exclude, roots)
         else:
-            yield from _file(path.resolve(), path.name, seen)
+            yield from _file(path.resolve(), written(path.name), seen)
 
 
-def _walk_folder(folder: Path, prefix: str, seen: set[tuple[int, int]], exclude: set[Path]) -> Iterator[_Found]:
+def _walk_folder(folder: Path, prefix: str, seen: set[tuple[int, int]], exclude: set[Path], roots: Sequence[Path]) -> Iterator[_Found]:
     try:
         about = folder.stat()
         if folder.resolve() in exclude or (about.st_dev, about.st_ino) in seen:
@@ -204,19 +223,28 @@ def _walk_folder(folder: Path, prefix: str, seen: set[tuple[int, int]], exclude:
         seen.add((about.st_dev, about.st_ino))
         entries = sorted(os.scandir(folder), key=lambda e: e.name)
     except OSError as e:
-        yield _Found(prefix.rstrip("/") or folder.name, folder, 0, UNREADABLE, _os_reason(e))
+        yield _Found(prefix.rstrip("/") or written(folder.name), folder, 0, UNREADABLE, _os_reason(e))
         return
     for entry in entries:
-        path = prefix + entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        path = prefix + written(entry.name)
         try:
+            if entry.is_symlink() and not _is_inside(Path(entry.path), roots):
+                yield _Found(path, Path(entry.path), 0, SKIPPED, _LEADS_OUT)
+                continue
             is_dir = entry.is_dir()
         except OSError as e:
             yield _Found(path, Path(entry.path), 0, UNREADABLE, _os_reason(e))
             continue
         if is_dir:
-            yield from _walk_folder(Path(entry.path), path + "/", seen, exclude)
+            yield from _walk_folder(Path(entry.path), path + "/", seen, exclude, roots)
         else:
             yield from _file(Path(entry.path), path, seen)
+
+
+def _is_inside(link: Path, roots: Sequence[Path]) -> bool:
+    """Whether a link leads to something below the given paths: else the sender of a bundle could have us read the reader's own files."""
+    target = link.resolve()
+    return any(target == root or root in target.parents for root in roots)
 
 
 def _file(location: Path, path: str, seen: set[tuple[int, int]]) -> Iterator[_Found]:
@@ -232,7 +260,7 @@ def _file(location: Path, path: str, seen: set[tuple[int, int]]) -> Iterator[_Fo
     if not stat.S_ISREG(about.st_mode):
         yield _Found(path, location, 0, SKIPPED, "not a regular file")
     else:
-        yield _Found(path, location, about.st_size)
+        yield _Found(path, location, about.st_size, seen=mark_of(about))
 
 
 def _os_reason(error: OSError) -> str:
@@ -240,7 +268,7 @@ def _os_reason(error: OSError) -> str:
 
 
 def _look(found: _Found, told: Told, step: Callable[[int], None]) -> Iterator[Evidence]:
-    location = str(found.location)
+    location = written(str(found.location))
     if found.status != READ:
         yield Evidence(None, None, found.path, location, None, below=found.path, status=found.status, note=found.note)
         return
@@ -250,12 +278,14 @@ def _look(found: _Found, told: Told, step: Callable[[int], None]) -> Iterator[Ev
             path = f"{found.path}/{_shown(member)}" if member else found.path
             pattern = _said(told.layouts, path, location)
             layouts = packaged().with_pattern(pattern) if pattern else packaged()
-            yield _examine(Evidence(None, None, path, location, member, below=path, pattern=pattern, plain=content.plain), content, layouts, step)
+            evidence = Evidence(None, None, path, location, member, below=path, pattern=pattern, plain=content.plain, seen=found.seen)
+            try:
+                yield _examine(evidence, content, layouts, step)
+            except Exception as e:  # whatever is wrong with one file, it is named and the others are read
+                yield replace(evidence, status=UNREADABLE, note=reason_of(e))
             given += 1
-    except BROKEN as e:
-        yield Evidence(
-            None, None, found.path, location, None, below=found.path, status=UNREADABLE, note=_os_reason(e) if isinstance(e, OSError) else str(e)
-        )
+    except Exception as e:
+        yield Evidence(None, None, found.path, location, None, below=found.path, status=UNREADABLE, note=reason_of(e).lower())
         return
     if not given:
         yield Evidence(None, None, found.path, location, None, below=found.path, status=SKIPPED, note="an archive without files")
@@ -292,11 +322,16 @@ def _examine(evidence: Evidence, content: Content, layouts: Layouts, step: Calla
     )  # fmt: skip
     if content.error and not size:
         return replace(found, file_id=None, sha256=None, bytes=None, lines=None, status=UNREADABLE, note=content.error)
-    note = f"read up to a fault: {content.error}" if content.error else None
+    note = _fault_note(content, size, found.lines or 0) if content.error else None
     if not size:
         return replace(found, status=SKIPPED, note="empty")
+    if not counter.written:
+        lost = is_log(evidence.path, b"", Profile())
+        told = "nothing but zero bytes" + (": what was written to it is lost" if lost else "")
+        return replace(found, status=UNREADABLE if lost else SKIPPED, note=told)
     sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
-    profile = profile_of(sample, layouts, tail if counter.size > SAMPLE_BYTES + _TAIL_BYTES else b"") if not is_binary(sample) else Profile()
+    profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"") if not is_binary(sample) else Profile()
+    profile = replace(profile, holes=counter.holes)
     # A layout that was learned from the file itself fits the output of a tool as well as a log.
     fitting = 0 if profile.learned else profile.fitting
     kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None
@@ -304,18 +339,34 @@ def _examine(evidence: Evidence, content: Content, layouts: Layouts, step: Calla
         return replace(found, kind=kind, note=note)
     if not is_log(evidence.path, sample, profile):
         return replace(found, status=SKIPPED, note=looks_like(evidence.path, sample))
-    ends = ends_of(sample, tail if size > SAMPLE_BYTES else sample, layouts, profile)
+    ends = ends_of(sample, tail if counter.written > SAMPLE_BYTES else sample, layouts, profile)
     return replace(found, profile=profile, ends=ends, note=note)
+
+
+def _fault_note(content: Content, size: int, lines: int) -> str:
+    """What was read of a content before its fault, and what was not."""
+    note = f"read up to a fault: {content.error}; {lines:,} {'line' if lines == 1 else 'lines'} ({size:,} bytes) before it"
+    lost, exact = content.lost
+    if not lost:
+        return note
+    return f"{note}, {'' if exact else 'about '}{lost:,} bytes (about {max(1, lost * lines // max(size, 1)):,} lines) are lost"
 
 
 @dataclass
 class _TextCounter:
-    """Counts newlines for each block of text; keeps its beginning and end."""
+    """Counts newlines for each block of text; keeps its beginning and end, holes left out.
+
+    Attributes:
+        written: size without holes.
+        holes: whether there is one, or a line that begins with a zero byte.
+    """
 
     size: int = 0
+    written: int = 0
     lines: int = 0
     last: bytes = b""
     counts: list[int] = field(default_factory=list)
+    holes: bool = False
     sample: bytearray = field(default_factory=bytearray)
     tail: deque[bytes] = field(default_factory=deque)
 
@@ -329,6 +380,9 @@ class _TextCounter:
         self.lines += newlines
         self.size += len(data)
         self.last = data[-1:]
+        self.holes = self.holes or HOLE in data or b"\n\0" in data or (self.size == len(data) and data[:1] == b"\0")
+        data = without_holes(data)
+        self.written += len(data)
         if len(self.sample) < SAMPLE_BYTES:
             self.sample += data[: SAMPLE_BYTES - len(self.sample)]
         self.tail.append(data)
@@ -338,18 +392,24 @@ class _TextCounter:
 
 def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence], told: Told, again: bool) -> list[Evidence]:
     """Marks what is there twice, and what is the beginning of something else: a log as it was earlier."""
+    stale = {(k.location, k.archive_member): k for k in known if k.status == READ and CHANGED in (k.note or "")}
+    known = [k for k in known if k not in stale.values()]
     by_hash = {k.sha256: k for k in known if k.status in (READ, SUPERSEDED)}
     by_start: dict[str, list[Evidence]] = {}
+    natural = _process_names([k for k in known if _is_live(k)])
     for k in known:
         if k.status == READ:
             by_start.setdefault(k.start_id, []).append(k)
     result, superseded = [], []
     # larger first: an earlier state of a log is its beginning
     for e in sorted((e for e in evidence if e.status == READ), key=lambda e: -(e.bytes or 0)):
+        if old := stale.get((e.location, e.archive_member)):
+            superseded.append(replace(old, status=SUPERSEDED, note="read again"))
+            e = replace(e, process_id=old.process_id, ordinal=old.ordinal)
         twin = by_hash.get(e.sha256)
         if twin is not None and twin.status == READ and twin in known and (again or _told_anew(e, twin, told)):
             superseded.append(replace(twin, status=SUPERSEDED, note="read again"))
-            e = replace(e, process_id=twin.process_id, ordinal=twin.ordinal)
+            e = replace(e, process_id=_inherited(e, twin, natural), ordinal=twin.ordinal)
             by_start[e.start_id].remove(twin)
         elif twin is not None:
             result.append(replace(e, status=SKIPPED, file_id=None, note=f"same content as {twin.path}"))
@@ -361,7 +421,7 @@ def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence], told:
             continue
         for older in [o for o in alike if (o.bytes or 0) < (e.bytes or 0) and _prefix_hash(e, o.bytes or 0) == o.sha256]:
             superseded.append(replace(older, status=SUPERSEDED, note=f"has grown into {e.path}"))
-            e = replace(e, process_id=older.process_id, ordinal=older.ordinal)
+            e = replace(e, process_id=_inherited(e, older, natural), ordinal=older.ordinal)
             alike.remove(older)
         by_hash[e.sha256] = e
         by_start.setdefault(e.start_id, []).append(e)
@@ -370,31 +430,75 @@ def _same_content(evidence: Sequence[Evidence], known: Sequence[Evidence], told:
     return sorted(result, key=lambda e: (e.path, e.location)) + superseded
 
 
+def _inherited(evidence: Evidence, older: Evidence, natural: Mapping[int, str]) -> str | None:
+    """The process of a log that was known as it was earlier; None where the place where it lies names it anyway."""
+    return None if _place(evidence) == _place(older) and natural.get(id(older)) == older.process_id else older.process_id
+
+
 def _told_anew(evidence: Evidence, twin: Evidence, told: Told) -> bool:
     """Whether the user now says something about a file of the case that changes how it is read."""
     zone = _said(told.time_zones, evidence.path, evidence.location)
     return (zone is not None and zone != twin.time_zone) or (evidence.pattern is not None and evidence.pattern != twin.pattern)
 
 
-def _with_own_paths(evidence: Iterable[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
-    """Gives a path that two files have as much of the folder above as tells them apart."""
-    taken = {k.path: (k.location, k.archive_member) for k in known}
-    mine = {(k.location, k.archive_member): k.path for k in known}
-    count: dict[str, set[str]] = {}
-    for e in evidence:
-        count.setdefault(e.path, set()).add(e.location)
-    result = []
-    for e in evidence:
-        place = (e.location, e.archive_member)
-        path = mine.get(place, e.path)
-        if place not in mine and (len(count[e.path]) > 1 or taken.get(e.path, place) != place):
-            path = f"{Path(e.root).name}/{e.path}"
-        number = 1
-        while taken.get(path, place) != place:
+def _place(evidence: Evidence) -> tuple[str, str | None]:
+    return evidence.location, evidence.archive_member
+
+
+def _labels(evidence: Iterable[Evidence]) -> dict[str, str]:
+    """A short name for each ingested folder that no other one has."""
+    labels: dict[str, str] = {}
+    for root in sorted({e.root for e in evidence}):
+        label, number = Path(root).name, 1
+        while label in labels.values():
             number += 1
-            path = f"{Path(e.root).name}~{number}/{e.below}"
-        taken[path] = place
-        result.append(replace(e, path=path))
+            label = f"{Path(root).name}~{number}"
+        labels[root] = label
+    return labels
+
+
+def _paths(evidence: Sequence[Evidence]) -> dict[tuple[str, str | None], str]:
+    """The path of each file of a case, by its place: as below the ingested folder, with that folder's name before it where two would have one path."""
+    labels = _labels(evidence)
+    alike: dict[str, dict[tuple[str, str | None], Evidence]] = {}
+    for e in evidence:
+        alike.setdefault(e.below, {}).setdefault(_place(e), e)
+    paths: dict[tuple[str, str | None], str] = {}
+    taken: set[str] = set()
+    for below, files in sorted(alike.items(), key=lambda item: (len(item[1]) > 1, item[0])):
+        for place, e in sorted(files.items(), key=lambda item: (item[1].root, item[0][0], item[0][1] or "")):
+            path = below if len(files) == 1 else f"{labels[e.root]}/{below}"
+            number = 1
+            while path in taken:
+                number += 1
+                path = f"{labels[e.root]}~{number}/{below}"
+            taken.add(path)
+            paths[place] = path
+    return paths
+
+
+def _with_paths(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
+    paths = _paths([*known, *evidence])
+    return [replace(e, path=paths[_place(e)]) for e in evidence]
+
+
+def renamed(known: Sequence[Evidence], found: Sequence[Evidence]) -> list[Evidence]:
+    """What a case has, with the names that it would have if it had been ingested together with what is found now: any order gives the same.
+
+    Args:
+        known: evidence of the case.
+        found: what was found now; what it supersedes keeps its names, for its rows go.
+    """
+    gone = {(e.sha256, *_place(e)) for e in found if e.status == SUPERSEDED}
+    paths = _paths([*known, *(e for e in found if e.status != SUPERSEDED)])
+    staying = [k for k in known if _is_live(k) and (k.sha256, *_place(k)) not in gone]
+    before = _process_names([k for k in known if _is_live(k)])
+    after = _process_names([*staying, *(e for e in found if _is_live(e))])
+    result = []
+    for k in known:
+        if k.status != SUPERSEDED and (k.sha256, *_place(k)) not in gone:
+            k = replace(k, path=paths[_place(k)], process_id=after[id(k)] if id(k) in after and k.process_id == before[id(k)] else k.process_id)
+        result.append(k)
     return result
 
 
@@ -402,7 +506,7 @@ def _prefix_hash(evidence: Evidence, size: int) -> str | None:
     """Hash of the first `size` bytes of a content, None when it cannot be read any more."""
     whole = hashlib.sha256()
     try:
-        with open_content(Path(evidence.location), evidence.archive_member) as content:
+        with open_content(place_of(evidence.location), evidence.archive_member) as content:
             while size > 0 and (data := content.read(min(BLOCK, size))):
                 whole.update(data)
                 size -= len(data)
@@ -411,25 +515,53 @@ def _prefix_hash(evidence: Evidence, size: int) -> str | None:
     return whole.hexdigest() if size == 0 else None
 
 
-def _with_processes(evidence: list[Evidence], told: Told, known: Sequence[Evidence]) -> list[Evidence]:
-    """Adds process, host, zone and the order of rotated files."""
-    evidence = [_with_zone(e, told) if _is_live(e) else e for e in evidence]
+def changed_since(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Those files whose content is no longer what it was when their hashes were taken. A log that only grew is not among them."""
+    by_place: dict[str, list[Evidence]] = {}
+    for e in evidence:
+        by_place.setdefault(e.location, []).append(e)
+    return [e for place, files in by_place.items() if _is_touched(place, files[0].seen) for e in files if _prefix_hash(e, e.bytes or 0) != e.sha256]
+
+
+def _is_touched(location: str, seen: tuple[int, ...]) -> bool:
+    try:
+        return mark_of(place_of(location).stat()) != seen
+    except OSError:
+        return True
+
+
+def _with_processes(evidence: list[Evidence], told: Told, known: Sequence[Evidence], gone: Collection[str | None]) -> list[Evidence]:
+    """Adds process, told host and the order of rotated files."""
     live = [e for e in evidence if _is_live(e)]
-    names = _process_names(live, known)
+    known = [k for k in known if _is_live(k) and k.sha256 not in gone]
+    names = _process_names([*known, *live])
     groups: dict[str, list[Evidence]] = {}
     for e in live:
         groups.setdefault(e.process_id or names[id(e)], []).append(e)
     ordinals: dict[int, int] = {}
     for process, files in groups.items():
         ordinals.update(_ordinals(files, [k for k in known if k.process_id == process]))
-    several_roots = len({e.root for e in live}) > 1
     result = []
     for e in evidence:
-        if e.status == READ and e.kind != LOG:
-            e = replace(e, host=_said(told.hosts, e.path, e.location) or host_of(e.below))
-        elif e.status == READ:
-            host = _said(told.hosts, e.path, e.location) or host_of(e.below) or (Path(e.root).name if several_roots else None)
-            e = replace(e, process_id=e.process_id or names[id(e)], ordinal=ordinals[id(e)], host=host)
+        if e.status == READ:
+            host = _said(told.hosts, e.path, e.location)
+            owner = (e.process_id or names[id(e)]) if _is_live(e) else None
+            e = replace(e, host=host, host_told=host is not None, process_id=owner, ordinal=ordinals.get(id(e)))
+        result.append(e)
+    return result
+
+
+def with_hosts(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Adds the host of each file where the user told none: the folder that it lies in, or the ingested one where there are several.
+
+    Args:
+        evidence: all evidence of a case, for it is the same whatever was ingested first.
+    """
+    several_roots = len({e.root for e in evidence if _is_live(e)}) > 1
+    result = []
+    for e in evidence:
+        if e.status == READ and not e.host_told:
+            e = replace(e, host=host_of(e.below) or (Path(e.root).name if several_roots and e.kind == LOG else None))
         result.append(e)
     return result
 
@@ -449,22 +581,17 @@ def _with_zone(evidence: Evidence, told: Told) -> Evidence:
     )
 
 
-def _process_names(live: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int, str]:
+def _process_names(live: Sequence[Evidence]) -> dict[int, str]:
     """Process id of each file: its path without rotation, and as much of the folders above as tells it from others."""
     names: dict[int, str] = {}
+    labels = _labels(live)
     streams: dict[str, dict[str, list[Evidence]]] = {}  # stream's name, then ingested folder
     for e in live:
         streams.setdefault(_stream_name(e, live), {}).setdefault(e.root, []).append(e)
     for name, roots in streams.items():
-        taken: dict[str, list[Evidence]] = {}
-        for k in known:
-            if k.process_id == name:
-                taken.setdefault(k.root, []).append(k)
-        for root, files in sorted(roots.items()):
-            others = [o for r, group in (*taken.items(), *((r, g) for r, g in roots.items())) if r != root for o in group]
-            one_process = "/" in name and disjoint([(o.first, o.last) for o in (*files, *others)])
-            for e in files:
-                names[id(e)] = name if not others or one_process else f"{Path(root).name}/{name}"
+        one_process = len(roots) == 1 or ("/" in name and disjoint([(e.first, e.last) for files in roots.values() for e in files]))
+        for root, files in roots.items():
+            names.update((id(e), name if one_process else f"{labels[root]}/{name}") for e in files)
     return names
 
 

@@ -17,6 +17,8 @@ from forensics.timestamps import ZONES, TimeFormat
 
 _MOST_CELLS = 14
 _MOST_WORDS = 2
+#: Blanks that pad a column.
+_MOST_BLANKS = 80
 _LONGEST_HEAD = 400
 _COMMON = 0.05
 _MOST_LAYOUTS = 4
@@ -74,7 +76,6 @@ _SIMPLE_CELL = re.compile(
 _PLACE_CELL = re.compile(r"[A-Za-z0-9_$]+\.(?:java|scala|kt):([0-9]+|\?)")
 _NUMBER_CELL = re.compile(rf"[0-9]+{_AFTER}")
 _PIPED = re.compile(r"[^|]{1,120}(?P<end> \| )")
-_NONE = re.compile(r"(?!)")
 _SEMICOLONS = re.compile(r"[^;]{1,120}(?P<end>;)")
 #: A value of several words without quotation marks: the next key ends it.
 _VALUE = re.compile(r"[^=\"]{1,120}?(?=[ \t][@A-Za-z_.]{1,30}=)")
@@ -265,8 +266,10 @@ class _Cells:
                 return None
             self._add("W", '[^"]*"')
             return end + 1
-        column = _column(self._parts[-1]).match(line, at) if self._cells and "C" not in self._cells else None
-        if column and self._named(column.end()):  # a thread of several words, and the logger in the next column
+        columns = _columns(self._parts[-1]) if self._cells and "C" not in self._cells else None
+        if (
+            columns and (column := columns.match(line, at)) and self._named(column.end())
+        ):  # a thread of several words, and the logger in the next column
             self._add("B", f"[^{column['end'].strip()}]*?")
             return column.start("end")
         if keyed and (column := _VALUE.match(line, at)):
@@ -319,9 +322,9 @@ class _Cells:
             self._add("L", rf"{re.escape(opening)}[A-Za-z0-9_$]+\.(?:java|scala|kt):(?P<line>[0-9]+|\?){re.escape(closing)}")
         elif name := self._name_of(line[at : end + 1]):
             self._groups.add(name)
-            self._add("B", rf"{re.escape(opening)}(?P<{name}>{_inside(opening, closing)}){re.escape(closing)}")
+            self._add("B", rf"{re.escape(opening)}(?P<{name}>{_inside(line[at : end + 1], opening, closing)}){re.escape(closing)}")
         else:
-            self._add("B", rf"{re.escape(opening)}{_inside(opening, closing)}{re.escape(closing)}")
+            self._add("B", rf"{re.escape(opening)}{_inside(line[at : end + 1], opening, closing)}{re.escape(closing)}")
         return end + 1
 
     def _is_column(self, context: str, at: int) -> bool:
@@ -382,9 +385,9 @@ class _Cells:
         self._parts.append(part)
 
 
-def _column(before: str) -> re.Pattern[str]:
-    """A column of several words, by what separates it from the one before."""
-    return _PIPED if before.endswith(r"\| ") else _SEMICOLONS if before.endswith(";") else _NONE
+def _columns(before: str) -> re.Pattern[str] | None:
+    """Columns of several words, by what separates one from the one before; None where columns are words."""
+    return _PIPED if before.endswith(r"\| ") else _SEMICOLONS if before.endswith(";") else None
 
 
 def _closing(line: str, at: int, opening: str, closing: str) -> int:
@@ -397,10 +400,12 @@ def _closing(line: str, at: int, opening: str, closing: str) -> int:
     return line.find(closing, at + 1)
 
 
-def _inside(opening: str, closing: str) -> str:
-    """A regular expression of what stands in brackets, with such brackets in it or without."""
+def _inside(text: str, opening: str, closing: str) -> str:
+    """A regular expression of what stands in brackets such as these, with such brackets in it or without. There is one way only to read a line by it."""
     begin, end = re.escape(opening), re.escape(closing)
-    return rf"(?:{begin}[^{begin}{end}]*{end}|[^{end}])*"
+    if text.count(opening) != text.count(closing):
+        return f"[^{end}]*"
+    return rf"(?:{begin}[^{begin}{end}]*{end}|[^{begin}{end}])*"
 
 
 def _is_context(text: str) -> bool:
@@ -436,4 +441,9 @@ def _blanks(separator: str) -> str:
     end = separator[len(body) :]
     begin = body[: len(body) - len(body.lstrip(" \t"))]
     inner = re.sub(r"(?:\\ )+", " +", re.escape(body.strip(" \t")))
-    return (r" *" if begin.strip("\t") or not begin else r"\t") + inner + (" " if end == " " else r"[ \t]*" if end else "")
+    # bounded, for what stands beside it may hold blanks too
+    return (
+        (f" {{0,{_MOST_BLANKS}}}" if begin.strip("\t") or not begin else r"\t")
+        + inner
+        + (" " if end == " " else rf"[ \t]{{0,{_MOST_BLANKS}}}" if end else "")
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,12 +15,15 @@ import pyarrow.dataset as ds
 
 from forensics import __version__
 from forensics.errors import UsageError
-from forensics.evidence import READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, find_evidence
+from forensics.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence, Told, changed_since, find_evidence, renamed, with_hosts
+from forensics.failures import explained
 from forensics.patterns import load
 from forensics.pieces import RANGE_BYTES, plan
+from forensics.rows import EVENTS, UNRECOGNISED
 from forensics.session import session
 from forensics.source import NAME, EvidenceSource, job_option, range_rows
-from forensics.tables import Case, CaseWriter, files_to_drop, writing
+from forensics.stretches import separate
+from forensics.tables import Case, CaseWriter, files_to_drop, publish, writing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,6 +87,7 @@ def ingest(
     command_line: Sequence[str] = (),
     range_bytes: int = RANGE_BYTES,
     progress: Progress = lambda step, done, total: None,
+    views: Callable[[Case, SparkSession], tuple[Case, Mapping[str, str]]] | None = None,
 ) -> Summary:
     """Reads evidence into a case; what the case has by content is not read again.
 
@@ -97,6 +101,8 @@ def ingest(
         command_line: kept in the manifest.
         range_bytes: size of the ranges that large files are cut in.
         progress: told a step (`looking`, `reading`, `writing`), what of it is done, and all of it.
+        views: makes the views of the case and the texts that go with them, before it is published: rows and views become part of the case at once,
+            or not at all. None: the case has no views yet.
 
     Raises:
         UsageError: a path does not exist.
@@ -116,19 +122,30 @@ def ingest(
         )  # fmt: skip
         spark = starting.result()
         fresh = [e for e in found if e.status == READ]
-        faults: list[tuple[str, str]] = []
+        faults: dict[str, list[str]] = {}
         if fresh:
             progress("reading", 0, 1)
             staged = writer.staging / "rows"
             written = _read(spark, fresh, catalogue, staged, range_bytes, progress)
             progress("writing", 0, 1)
-            ranges = range_rows(written)
-            faults = [(str(r["path"]), str(r["error"])) for r in ranges if r["error"]]
+            zoned = frozenset(e.process_id or e.path for e in fresh if e.time_zone_how == "layout")
+            ranges = separate(staged, _named(written, EVENTS), _named(written, UNRECOGNISED), range_rows(written), zoned)
+            for r in ranges:
+                mine = faults.setdefault(str(r["path"]), [])
+                mine.extend({str(r["error"])} - {"", *mine})
+            for e in changed_since(fresh):
+                faults.setdefault(e.path, []).append(CHANGED)
             writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
         writer.drop(files_to_drop(writer.case, found))
-        evidence = _merged(writer, found, dict(faults))
-        case = writer.publish(evidence, _facts(writer, catalogue, command_line))
-    return _summary(case, evidence, fresh, faults)
+        writer.rename(
+            [(k.segment, k.path, k.process_id, n.path, n.process_id) for k, n in zip(writer.known(), renamed(writer.known(), found), strict=True)]
+        )
+        evidence = _merged(writer, found, faults)
+        case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line)), None
+        if views is not None:
+            case, texts = views(case, spark)
+        case = publish(case, texts)
+    return _summary(case, evidence, fresh)
 
 
 def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
@@ -148,15 +165,23 @@ def _read(
         while not wait([collected], timeout=_WATCH_SECONDS).done:
             stages = [spark.sparkContext.statusTracker().getStageInfo(i) for i in spark.sparkContext.statusTracker().getActiveStageIds()]
             progress("reading", sum(s.numCompletedTasks for s in stages if s), len(tasks))
-        return [(row[0], row[1], row[2]) for row in collected.result()]
+        try:
+            return [(row[0], row[1], row[2]) for row in collected.result()]
+        except Exception as e:  # Spark's errors have no common base that pyspark promises
+            raise explained(e) from e
 
 
-def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, str]) -> list[Evidence]:
+def _named(written: Sequence[tuple[str, str, int]], table: str) -> list[str]:
+    """Names of the files of one table."""
+    return [name for of, name, _ in written if of == table]
+
+
+def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, list[str]]) -> list[Evidence]:
     """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones."""
     new = {(e.location, e.archive_member): e for e in found if e.status != SUPERSEDED}
     gone = {(e.sha256, e.location, e.archive_member): e for e in found if e.status == SUPERSEDED}
     merged: list[Evidence] = []
-    for k in writer.known():
+    for k in renamed(writer.known(), found):
         key = (k.location, k.archive_member)
         older = gone.get((k.sha256, *key))
         if older is not None:
@@ -169,10 +194,10 @@ def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, str
             merged.append(k)
     for e in new.values():
         if e.status == READ:
-            fault = faults.get(e.path)
-            e = replace(e, segment=writer.segment, note=f"read up to a fault: {fault}" if fault else e.note)
+            more = [fault for fault in faults.get(e.path, ()) if fault not in (e.note or "")]
+            e = replace(e, segment=writer.segment, note="; ".join(filter(None, (e.note, *more))) or None)
         merged.append(e)
-    return sorted(merged, key=lambda e: (e.path, e.location))
+    return sorted(with_hosts(merged), key=lambda e: (e.path, e.location))
 
 
 def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]) -> dict[str, object]:
@@ -184,7 +209,7 @@ def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]
     }  # fmt: skip
 
 
-def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence], faults: list[tuple[str, str]]) -> Summary:
+def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Summary:
     ranges = ds.dataset(case.table_paths("range_row")[0], format="parquet") if len(case.table_paths("range_row")) == 1 else ds.dataset(
         [ds.dataset(p, format="parquet") for p in case.table_paths("range_row")]
     )  # fmt: skip
@@ -198,8 +223,8 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence], faults
         file.unfit += row["unfit"]
         if row["unfit"] and file.first_unfit is None:
             file.first_unfit = row["unfit_line"], row["unfit_text"]
-    broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.note or "").startswith("read up to a fault")]
+    broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.status == READ and e.note)]
     return Summary(
-        case, evidence, fresh, counts, sorted({*broken, *faults}), read,
+        case, evidence, fresh, counts, sorted(broken), read,
         [e.path for e in evidence if e.status == READ and e.time_zone_how == "assumed" and e.first is not None],
     )  # fmt: skip

@@ -22,11 +22,17 @@ _RARE = 50
 
 
 def is_binary(sample: bytes) -> bool:
-    """Whether bytes are no text: more than one in ten is a control character."""
+    """Whether bytes are no text: one in ten is a control character, or one in thirty and one in five is in no encoding of letters.
+
+    Args:
+        sample: without holes.
+    """
     if not sample:
         return False
-    text = sample.lstrip(b"\0") or sample  # a log that was truncated while open begins with a hole
-    return len(text) - len(text.translate(None, _CONTROL)) > len(text) // 10
+    controls = len(sample) - len(sample.translate(None, _CONTROL))
+    if controls > len(sample) // 10:
+        return True
+    return controls > len(sample) // 30 and sample.decode("utf-8", "replace").count("\ufffd") > len(sample) // 5
 
 
 def is_log(path: str, sample: bytes, profile: Profile) -> bool:

@@ -25,7 +25,9 @@ _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
 #: A key and its value in an object whose quotation marks are not escaped.
 _BROKEN_PAIR = re.compile(
-    r"""\s*"(?P<key>[^"]{1,60})"\s*:\s*(?:"(?P<text>.*?)(?:"\s*(?=,\s*"[^"]{1,60}"\s*:|\}?\s*\Z)|\Z)|(?P<bare>[^",{}\[\]]+)),?""", re.DOTALL
+    r"""\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}
+    (?:"(?P<text>.*?)(?:"\s{0,20}(?=,\s{0,20}"[^"]{1,60}"\s{0,20}:|\}?\s{0,20}\Z)|\Z)|(?P<bare>[^",{}\[\]]+)),?""",
+    re.DOTALL | re.VERBOSE,
 )
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
@@ -165,6 +167,11 @@ class Layouts:
         match = self.compiled(layout.head).match(line)
         return (layout, match) if match else None
 
+    def find_telling(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
+        """As `find`; None also where the layout says little."""
+        found = self.find(line, untimed)
+        return found if found and not found[0].general else None
+
     def find_tail(self, layout: Layout, line: str) -> re.Match[str] | None:
         """What stands after the message at the end of a line."""
         for tail in layout.tails:
@@ -208,9 +215,9 @@ def strip_colours(line: str) -> str:
 
 
 def read_json(line: str) -> dict[str, Any] | None:
-    """The object that a line holds, None when it holds none."""
+    """The object that a line holds, None when it holds none; a comma behind it is of the list that it stands in."""
     try:
-        found = json.loads(line)
+        found = json.loads(line.removesuffix(","))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -222,7 +229,7 @@ class BrokenJson(dict[str, Any]):
 
 def read_json_as_far(text: str) -> dict[str, Any]:
     """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains."""
-    found = read_json(text.removesuffix(","))
+    found = read_json(text)
     if found is not None:
         return found
     broken = BrokenJson()

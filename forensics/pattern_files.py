@@ -15,10 +15,10 @@ import regex
 from forensics.errors import CatalogueError
 
 CATEGORIES = (
-    "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "process", "network", "streams", "other",
+    "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "start", "process", "network", "streams", "other",
 )  # fmt: skip
 KEYS = {
-    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool,
+    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "keys": dict,
     "proves": str, "disproves": str, "advice": str, "example": list, "counterexample": list,
 }  # fmt: skip
 
@@ -48,6 +48,8 @@ class EventPattern:
         kafka: releases, as written: `2.4.0..` or `0.9.0.0..0.9.0.1, 2.0.0..`.
         pattern: verbose pattern, as written.
         multiline: whether the pattern is for all lines of the record.
+        anywhere: anything may stand before the words that the pattern is for.
+        keys: captures by the keys of values that stand behind or beside the words; `key?` may be missing.
         proves: what the message proves, for `forensics explain`.
         disproves: what it does not prove.
         advice: what to do about it.
@@ -62,6 +64,8 @@ class EventPattern:
     kafka: str
     pattern: str
     multiline: bool = False
+    anywhere: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
     proves: str = ""
     disproves: str = ""
     advice: str = ""
@@ -149,6 +153,8 @@ def _event(block: dict[str, Any], file: str, start: int, lines: list[str]) -> Ev
         kafka=block["kafka"],
         pattern=block["pattern"],
         multiline=block.get("multiline", False),
+        anywhere=block.get("anywhere", False),
+        keys=block.get("keys", {}),
         proves=block.get("proves", ""),
         disproves=block.get("disproves", ""),
         advice=block.get("advice", ""),

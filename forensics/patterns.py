@@ -8,6 +8,7 @@ it, and examples with their captures. `load` reads and checks form only; `check`
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
+from forensics.client_words import Pairs, Spoken, beginnings_of, captures_of, end_of, pairs_behind, places, stands_alone, tells, ways_to_read
 from forensics.errors import CatalogueError
 from forensics.literals import requirements
 from forensics.pattern_files import EventPattern, Example, parse_events
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 #: Files of a pattern folder that hold no events.
-OTHER_FILES = {"fields.toml", "layouts.toml"}
+OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "secrets.toml"}
 #: Messages longer than this are matched under a time limit: a log line is written by whoever can make Kafka print it.
 LONG_MESSAGE = 2_000
 MATCH_SECONDS = 1.0
 LEAST_SECONDS = 0.02
+#: Words that may stand anywhere begin with at least so much literal text.
+LEAST_WORDS = 5
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,52 @@ def match(event: EventPattern, message: str) -> regex.Match[str] | None:
         return None
 
 
+def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: Pairs | None = None) -> dict[str, Any] | None:
+    """Captures that a block reads off a message, None when the message is none of its own.
+
+    Args:
+        event: the block.
+        message: the record's text without context prefixes.
+        fields: known captures.
+        pairs: keys and values of a JSON record.
+    """
+    if not event.anywhere:
+        found = match(event, message)
+        return convert(found, fields) if found else None
+    prefixes = requirements(event.pattern).prefixes
+    for spoken in ways_to_read(message, pairs):
+        for at, _ in places(spoken.text, beginnings(prefixes)):
+            if stands_alone(spoken.text, at, tells(prefixes, event.keys)) and (captures := read_at(event, spoken, at, fields)) is not None:
+                return captures
+    return None
+
+
+def read_at(event: EventPattern, spoken: Spoken, at: int, fields: Mapping[str, Field]) -> dict[str, Any] | None:
+    """Captures of the words of a client that begin at a place; None when they are not this block's."""
+    text = spoken.text if event.multiline else spoken.text.partition("\n")[0]
+    end = end_of(text, at)
+    seconds = MATCH_SECONDS if end - at > LONG_MESSAGE else None
+    try:
+        if not event.keys:
+            found = compiled(event.pattern).fullmatch(text, at, end, timeout=seconds)
+            return convert(found, fields) if found else None
+        found = compiled(event.pattern).match(text, at, end, timeout=seconds)
+    except TimeoutError:
+        return None
+    pairs = pairs_behind(text[found.end() : end], spoken.pairs) if found else None
+    texts = captures_of(pairs, event.keys) if pairs is not None else None
+    if found is None or texts is None:
+        return None
+    typed = {name: CONVERTERS[fields[name].type](value) for name, value in texts.items()}
+    return {**convert(found, fields), **{name: value for name, value in typed.items() if value is not None}}
+
+
+@lru_cache(maxsize=1024)
+def beginnings(prefixes: tuple[str, ...]) -> re.Pattern[str]:
+    """An expression that finds the beginnings of words."""
+    return re.compile("|".join(re.escape(text) for text in beginnings_of(prefixes)))
+
+
 def convert(found: regex.Match[str], fields: Mapping[str, Field]) -> dict[str, Any]:
     """Typed captures of a match; a capture without a value is left out. A list may be captured item by item."""
     captures: dict[str, Any] = {}
@@ -176,7 +226,7 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
             fix="Patterns are verbose: write a blank as `\\ ` and escape ( ) [ ] { } . * + ? ^ $ | #.",
         )
         return
-    for name in names:
+    for name in (*names, *event.keys.values()):
         if name not in fields:
             line = next((i for i, text in enumerate(event.pattern.split("\n")) if f"<{name}>" in text), 0)
             shown = event.pattern.split("\n")[line]
@@ -195,6 +245,14 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
             fix="Name some words of the message; for alternatives, some in each.",
         )
 
+    if event.anywhere and any(len(p) < LEAST_WORDS for p in requirements(event.pattern).prefixes):
+        yield CatalogueError(
+            f"The pattern of `{event.name}` does not begin with words.",
+            why="a block with `anywhere` is found by the literal text that it begins with",
+            where=f"{event.file}:{event.pattern_line}",
+            fix=f"Begin each alternative with at least {LEAST_WORDS} characters that are always the same.",
+        )
+
 
 def check_examples(event: EventPattern, rivals: Sequence[EventPattern], fields: Mapping[str, Field]) -> Iterator[CatalogueError]:
     """Errors of a block's examples and counterexamples.
@@ -205,11 +263,10 @@ def check_examples(event: EventPattern, rivals: Sequence[EventPattern], fields: 
         fields: known captures.
     """
     for example in event.examples:
-        found = match(event, example.line)
-        if found is None:
+        captures = read(event, example.line, fields)
+        if captures is None:
             yield _no_match(event, example)
             continue
-        captures = convert(found, fields)
         wrong = sorted(k for k in captures.keys() | example.fields.keys() if captures.get(k) != example.fields.get(k))
         if wrong:
             yield CatalogueError(
@@ -219,7 +276,7 @@ def check_examples(event: EventPattern, rivals: Sequence[EventPattern], fields: 
                 fix=f"Example: {example.line[:200]}",
             )
         for rival in rivals:
-            if match(rival, example.line):
+            if read(rival, example.line, fields) is not None:
                 yield CatalogueError(
                     f"An example of `{event.name}` is matched by `{rival.name}` too.",
                     why="exactly one pattern may match a record; order never decides",
@@ -227,7 +284,7 @@ def check_examples(event: EventPattern, rivals: Sequence[EventPattern], fields: 
                     fix=f"Make one of them stricter. Example: {example.line[:200]}",
                 )
     for example in event.counterexamples:
-        matched = [e for e in (event, *rivals) if match(e, example.line)]
+        matched = [e for e in (event, *rivals) if read(e, example.line, fields) is not None]
         if [e.name for e in matched] != ([example.event] if example.event else []):
             names = ", ".join(f"`{e.name}` ({e.where})" for e in matched) or "nothing"
             yield CatalogueError(

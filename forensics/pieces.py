@@ -10,21 +10,22 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heapreplace
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from forensics.buffers import Buffer
 from forensics.columns import ColumnReader
-from forensics.contents import BROKEN, Content, Readable, Text, contents
+from forensics.contents import Content, Text, contents, place_of
 from forensics.counts import RangeRow, Statistics
+from forensics.errors import reason_of
 from forensics.events import Recogniser
 from forensics.evidence import COUNT_BLOCK, Evidence
 from forensics.heads import HeadFinder
 from forensics.layouts import Layouts, packaged
 from forensics.records import MOST_RECORD_BYTES, Profile, RecordReader, decode
 from forensics.rows import RowBuilder, Rows, Schemas
+from forensics.streams import Limited, Readable
 from forensics.timestamps import Zone
 from forensics.witnesses.kinds import LOG, READERS
 from forensics.witnesses.told import Broken, Line, Strange, Told
@@ -91,7 +92,7 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
             by_archive.setdefault(e.location, []).append(piece)
         elif e.text_bytes <= range_bytes:
             small.append(piece)
-        elif e.kind != LOG:
+        elif e.kind != LOG or e.profile.holes:
             loads.append((e.text_bytes, [piece]))
         else:
             loads.extend((stop.text_bytes if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(piece, e, range_bytes))
@@ -128,7 +129,7 @@ def _breaks_before(e: Evidence, place: int) -> int:
     blocks, rest = divmod(place, COUNT_BLOCK)
     count = sum(e.counts[:blocks])
     if rest:
-        with Path(e.location).open("rb") as file:
+        with place_of(e.location).open("rb") as file:
             file.seek(blocks * COUNT_BLOCK)
             count += file.read(rest).count(b"\n")
     return count
@@ -148,11 +149,16 @@ def read_pieces(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Schema
 def _read_archive(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
     wanted = {p.member: p for p in pieces}
     try:
-        for member, content in contents(Path(pieces[0].location), frozenset(wanted)):
+        for member, content in contents(place_of(pieces[0].location), frozenset(wanted)):
             piece = wanted.pop(member, None)
-            if piece is not None:
-                yield from _Task(piece, recogniser, schemas).run(Text(content, piece.encoding), 0, 1, None, content)
-    except BROKEN as e:
+            if piece is None:
+                continue
+            task = _Task(piece, recogniser, schemas)
+            try:
+                yield from task.run(Limited(Text(content, piece.encoding), piece.text_bytes), 0, 1, None, content)
+            except Exception as e:
+                yield from task.fault(e)
+    except Exception as e:  # whatever is wrong with one file, it is named and the others are read
         for piece in wanted.values():
             yield from _Task(piece, recogniser, schemas).fault(e)
 
@@ -160,7 +166,7 @@ def _read_archive(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Sche
 def _read_plain(piece: Piece, recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
     task = _Task(piece, recogniser, schemas)
     try:
-        with Path(piece.location).open("rb", buffering=0) as file:
+        with place_of(piece.location).open("rb", buffering=0) as file:
             place, line = piece.start, piece.breaks + 1
             if piece.start:
                 file.seek(piece.start - 1)
@@ -171,8 +177,8 @@ def _read_plain(piece: Piece, recogniser: Recogniser, schemas: Schemas) -> Itera
             look = min(place, MOST_RECORD_BYTES)
             file.seek(place - look)
             behind = _read_exactly(file, look)
-            yield from task.run(file, place, line, behind, None)
-    except BROKEN as e:
+            yield from task.run(Limited(file, piece.text_bytes - place), place, line, behind, None)
+    except Exception as e:
         yield from task.fault(e)
 
 
@@ -252,13 +258,19 @@ class _Task:
 
     def fault(self, error: BaseException) -> Iterator[Part]:
         """What was read of a piece before a fault, and the fault."""
-        yield from self._finish(str(error) or type(error).__name__)
+        yield from self._finish(reason_of(error))
 
     def _finish(self, error: str) -> Iterator[Part]:
         rows, piece = self._rows, self.piece
         yield from rows.take()
         end = piece.text_bytes if piece.end is None else piece.end
         counts = self._statistics.to_row(piece.start, end, rows.events, rows.unrecognised)
+        told = [error, *self._statistics.faults]
+        if rows.first_fault:
+            line, reason = rows.first_fault
+            text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
+            told.append(f"{text} could not be understood, the first at line {line:,}: {reason}")
+        error = "; ".join(filter(None, told))
         yield RangeRow({"file_id": piece.file_id, "path": piece.path, "process_id": piece.process_id, **counts}, error)
 
     def _open_before(self, place: int, behind: bytes) -> int | None:

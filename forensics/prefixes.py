@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import regex
 
+from forensics.values import is_blanked
+
 _MOST_CACHED = 8_192
 
 _CONNECT = regex.compile(r"\[(?P<connector>[^|\[\]]+)\|(?:worker|task-(?P<number>\d+)(?:\|\w+)?|validate)\]\ ?", regex.VERBOSE)
 _CLIENT = regex.compile(
-    r"\[(?P<client_kind>Consumer|Producer|AdminClient|Worker|ShareConsumer)\ (?P<pairs>(?:clientId|groupId|instanceId|transactionalId)=[^\]]*)\]\ ?",
+    r"\[(?P<client_kind>[A-Z][A-Za-z]*(?:\ [a-z]+)?)\ (?P<pairs>(?:clientId|groupId|instanceId|transactionalId)=[^\]]*)\]\ ?",
     regex.VERBOSE,
 )
 _PAIR = regex.compile(r"(clientId|groupId|instanceId|transactionalId)=(.*?)(?=,\ +(?:clientId|groupId|instanceId|transactionalId)=|$)", regex.VERBOSE)
@@ -94,7 +96,7 @@ def parse_prefix(head: str) -> tuple[Captures, str | None] | None:
     if found:
         captures: Captures = {"client_kind": found["client_kind"]}
         for key, value in _PAIR.findall(found["pairs"]):
-            if value not in ("", "null"):
+            if value not in ("", "null") and not is_blanked(value):
                 captures[_PAIR_NAMES[key]] = value
         return captures | task_of_client(str(captures.get("client_id", ""))), None
     found = _CONNECT.fullmatch(head)

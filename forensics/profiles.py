@@ -25,8 +25,17 @@ _PREFIX = re.compile(
     r"\[(?:(?:Consumer|Producer|Worker|AdminClient|ShareConsumer) (?:clientId|instanceId)=|GroupCoordinator |GroupMetadataManager |[^|\[\] ]+\|(?:worker|task-))"
     r"|Worker(?:Sink|Source)Task\{id=|stream-(?:thread|client) \["
 )
+#: What other clients' words hold, in any release, wherever in a line they stand.
+_WORDS = re.compile(
+    r"\[thrd:|(?:^|[^A-Za-z])(?:client/coordinator |consumer/broker/|\(Re-\)joining group |Discovered coordinator |Heartbeat failed|Heartbeat session expired"
+    r"|[Gg]roup coordinator \(groupId=|Group member \(|Group \"[^\"]{1,249}\" (?:changed |coordinator )|TopicPartition\(topic=)"
+)
 #: Layouts whose records have no logger, for their writers have none.
-_NAMELESS = frozenset({JSON_LAYOUT, "librdkafka text", "librdkafka in .NET", "elixir", "go log", "csv export"})
+_NAMELESS = frozenset({
+    JSON_LAYOUT, "librdkafka text", "librdkafka in .NET", "elixir", "go log", "csv export", "logfmt", "logfmt, level first", "otp report",
+})  # fmt: skip
+#: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
+_KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
 _MOST_TIMES = 400
 
 
@@ -81,9 +90,9 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
 
 
 def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
-    """For a paste of nothing but messages: each line that is not indented is one; Kafka's own prefixes tell that it is one."""
+    """For a paste of nothing but messages: each line that is not indented is one; Kafka's prefixes and clients' words tell that it is one."""
     whole = [text for text in lines if text[:1] not in (" ", "\t")]
-    prefixed = sum(bool(_PREFIX.match(text)) for text in whole)
+    prefixed = sum(bool(_PREFIX.match(text) or _WORDS.search(text)) for text in whole)
     if prefixed <= profile.fitting or prefixed <= _COMMON * len(whole):
         return profile
     return Profile(untimed=True, learned=(Layout("message only", r"[^ \t\r\n]", untimed=True, whole=True),), fitting=prefixed)
@@ -128,7 +137,7 @@ class _Told:
             r = placed.record
             dated = r.moment is not None and r.moment.wall_us is not None
             score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
-            if r.logger is None and r.layout not in _NAMELESS:
+            if r.logger is None and (r.layout not in _NAMELESS or _KEY_OF_CLASS.match(r.message)):
                 unsaid.append(reader.unwrap(lines[placed.line]).text)
         return cls(score, unsaid if len(unsaid) > _FEW * (len(records) + len(unsaid)) else [])
 
@@ -163,10 +172,9 @@ def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profil
 
 def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
     """Names of the wrappers around a line that begins a record, outermost first; None when it begins none."""
-    direct = layouts.find(text, untimed)
-    if direct and not direct[0].general:
+    if layouts.find_telling(text, untimed):
         return []
-    if text.startswith("{") and (found := read_json(text.removesuffix(","))) is not None:
+    if text.startswith("{") and (found := read_json(text)) is not None:
         message = layouts.keys.get("message", found)
         held = _held(message, layouts, untimed, depth) if isinstance(message, str) and layouts.keys.get("logger", found) is None else None
         if held is not None:
@@ -182,7 +190,7 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
         inner_names = _chain(rest, layouts, untimed, depth - 1)
         if inner_names is not None and not (wrapper.name == "quote" and rest == text):
             return [wrapper.name, *inner_names]
-    return [] if direct else None
+    return [] if layouts.find(text, untimed) else None
 
 
 def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
@@ -190,9 +198,10 @@ def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str
     if message.startswith("{"):
         held = read_json(message)
         return ["json in json"] if held and layouts.keys.get("message", held) is not None else None
+    if layouts.find_telling(message, untimed):
+        return ["json wrapper"]
     inner = _chain(message, layouts, untimed, max(depth - 1, 0))
-    direct = layouts.find(message, untimed)
-    return ["json wrapper", *inner] if inner or (inner is not None and direct and not direct[0].general) else None
+    return ["json wrapper", *inner] if inner else None
 
 
 def _rest(text: str, wrapper: Wrapper, layouts: Layouts) -> str | None:

@@ -20,13 +20,15 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from forensics.errors import CaseError, ForensicsError
+from forensics.failures import explained
 from forensics.resources import sql_dir
 from forensics.schema import table_columns
+from forensics.tables import literal, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept):\s*(.+?)\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Told):\s*(.+?)\s*$", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
 
 
@@ -41,6 +43,8 @@ class View:
         reads: tables and views that it reads.
         grain: columns that tell its rows apart.
         kept: False for a view that is cheap and wide, so that it is computed when read (`-- Kept: no`).
+        facts: whether it is a rule that yields facts, which the words beside it tell.
+        told: whether sentences are added to its rows when they are kept (`-- Told: yes`).
     """
 
     name: str
@@ -49,6 +53,8 @@ class View:
     reads: tuple[str, ...]
     grain: tuple[str, ...]
     kept: bool
+    facts: bool = False
+    told: bool = False
 
     @property
     def about(self) -> str:
@@ -89,10 +95,33 @@ def views() -> dict[str, View]:
 
 def _gather(rules: Sequence[View]) -> View:
     """The rows of all rules, each with its rule's id, so that a new rule is one new file and nothing else."""
-    parts = [f"SELECT '{rule_id(rule.name)}' AS rule, * FROM {rule.name}" for rule in rules]
+    parts = [(_GATHER_FACTS if rule.facts else _GATHER_SENTENCES).format(id=rule_id(rule.name), view=rule.name) for rule in rules]
     body = "\nUNION ALL\n".join(parts)
     sql = f"-- One row per finding of any rule.\nCREATE OR REPLACE TEMPORARY VIEW rule_finding\nAS\n{body}"
     return View("rule_finding", "steps", sql, tuple(rule.name for rule in rules), (), kept=False)
+
+
+#: What every rule yields: facts. Sentences are made of them when the view `finding` is built.
+RULE_COLUMNS = {
+    "severity": "critical, warning or note",
+    "verdict": "proved or undecided",
+    "kafka_cluster": "Kafka cluster id",
+    "group_id": "Group",
+    "subject": "What it is about: a task, partition, member, process or topic",
+    "from_ms": "From, milliseconds since 1970 on the reference clock",
+    "to_ms": "To; NULL: open, or a moment",
+    "code": "Which of the rule's cases it is; the words beside the rule tell each",
+    "facts": "Named facts: spans end in _ms, moments in _at_ms (milliseconds since 1970)",
+    "proof": "Events that prove it, each with its role",
+}
+_GATHER_FACTS = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
+  CAST(NULL AS STRING) AS headline, CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS advice, code, to_json(facts) AS facts,
+  transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.role) AS witness_role
+FROM {view}"""
+_GATHER_SENTENCES = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts,
+  headline, explanation, advice, CAST(NULL AS STRING) AS code, CAST(NULL AS STRING) AS facts,
+  witness, transform(witness, p -> CAST(NULL AS STRING)) AS witness_role
+FROM {view}"""
 
 
 def rule_id(view_name: str) -> str:
@@ -113,6 +142,9 @@ def _parse(name: str, folder: str, sql: str) -> View:
     header: dict[str, str] = dict(_HEADER.findall(sql))
     # A rule's id has dashes, which no SQL name may have.
     view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
+    facts = folder == "rules" and _CREATE.search(sql) is None
+    if facts:
+        sql = _created(view_name, sql)
     created = _CREATE.search(sql)
     if created is None or created.group(1) != view_name:
         raise ForensicsError(
@@ -121,7 +153,23 @@ def _parse(name: str, folder: str, sql: str) -> View:
             where=f"sql/{folder}/{name}.sql" if folder else f"sql/{name}.sql",
         )
     names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
-    return View(view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no")
+    return View(
+        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", facts, header.get("Told") == "yes"
+    )
+
+
+def _created(view_name: str, query: str) -> str:
+    """A rule's query as a view: all rules have the same columns, which are stated once."""
+    head = re.match(r"(?:--[^\n]*\n)+", query)
+    comment, body = (head[0], query[head.end() :]) if head else ("", query)
+    about = comment.splitlines()[0].lstrip("- ").strip().replace("'", "''") if comment else ""
+    columns = ",\n".join(f"  {name} COMMENT '{meaning.replace(chr(39), chr(39) * 2)}'" for name, meaning in RULE_COLUMNS.items())
+    return f"{comment}CREATE OR REPLACE TEMPORARY VIEW {view_name} (\n{columns}\n)\nCOMMENT '{about}'\nAS\n{body}"
+
+
+def rule_queries() -> dict[str, str]:
+    """The queries of the rules that yield facts, without CREATE, by the rule's id."""
+    return {rule_id(v.name): _halves(v)[1] for v in views().values() if v.facts}
 
 
 def statements(sql: str) -> list[str]:
@@ -181,7 +229,7 @@ def _table(name: str, paths: Sequence[str]) -> str:
     missing = _missing(name, found)
     names = [*found, *(m.rpartition("`")[0].rpartition("`")[2] for m in missing)]
     columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in names)
-    union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{_quoted(path)}`" for path in paths)
+    union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{quoted(path)}`" for path in paths)
     selected = ", ".join([*(f"`{c}`" for c in found), *missing])
     return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {selected} FROM ({union})"
 
@@ -206,14 +254,15 @@ def _columns(head: str) -> list[str]:
 
 
 def _create_over(view: View, path: str) -> str:
-    """The view's own CREATE statement, with its columns' comments, over the Parquet rows that it had."""
+    """The view's own CREATE statement, with its columns' comments, over the Parquet rows that it had.
+
+    Rows that another version kept may have other columns: then they come as they are.
+    """
     head, _ = _halves(view)
+    if sorted(pyarrow.dataset.dataset(path, format="parquet").schema.names) != sorted(_columns(head)):
+        return f"CREATE OR REPLACE TEMPORARY VIEW {view.name}\nAS\nSELECT * FROM parquet.`{quoted(path)}`"
     columns = ", ".join(f"`{c}`" for c in _columns(head))
-    return f"{head}\nAS\nSELECT {columns} FROM parquet.`{_quoted(path)}`"
-
-
-def _quoted(path: str) -> str:
-    return path.replace("`", "``")
+    return f"{head}\nAS\nSELECT {columns} FROM parquet.`{quoted(path)}`"
 
 
 def build(
@@ -244,7 +293,7 @@ def build(
     for statement in statements(knobs(told)):
         spark.sql(statement)
     for name, paths in tables.items():
-        rows = spark.read.option("mergeSchema", len(paths) > 1).parquet(*paths)
+        rows = spark.read.option("mergeSchema", len(paths) > 1).parquet(*map(literal, paths))
         missing = _missing(name, rows.columns)
         (rows.selectExpr("*", *missing) if missing else rows).createOrReplaceTempView(name)
     with _settings(spark, _SMALL if small else {}):
@@ -312,15 +361,50 @@ def _compute(spark: SparkSession, view: View, path: Path, keep: Callable[[SparkS
                 spark.sql(statement)
             return
         head, body = _halves(view)
-        keep(spark, view, spark.sql(body).toDF(*_columns(head)), path)
+        rows = _named(spark.sql(body), _columns(head))
+        keep(spark, view, _told(spark, rows, path.parent) if view.told else rows, path)
     except Exception as e:  # Spark's errors have no common base that pyspark promises
-        why = str(e).splitlines()[0]
+        known = explained(e)
+        if known.what != "Spark failed.":
+            raise known from e
+        why = known.why
         raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
+
+
+def _told(spark: SparkSession, rows: DataFrame, target: Path) -> DataFrame:
+    """The rows of `finding` with their sentences. They are few, and all of them are the report's: they are told in this process."""
+    import pyarrow as pa
+
+    from forensics.wording import tell
+
+    table = rows.toArrow()
+    told = tell.findings(table.to_pylist(), rule_facts(lambda name: target / name))
+    return spark.createDataFrame(pa.Table.from_pylist(told, table.schema), schema=rows.schema)
+
+
+def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, list[str]]:
+    """The names of each rule's facts, by the rule's id, as its rows have them.
+
+    Args:
+        folder: gives the folder of a view's rows.
+    """
+    found = {}
+    for view in views().values():
+        path = folder(view.name) if view.facts else None
+        if path is not None and path.is_dir():
+            facts = pyarrow.dataset.dataset(str(path), format="parquet").schema.field("facts").type
+            found[rule_id(view.name)] = [facts.field(i).name for i in range(facts.num_fields)]
+    return found
+
+
+def _named(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The rows with the declared columns, in their order: by name where all are named, else by place."""
+    return rows.select(*columns) if sorted(rows.columns) == sorted(columns) else rows.toDF(*columns)
 
 
 def _keep(spark: SparkSession, view: View, rows: DataFrame, path: Path) -> None:
     rows.write.parquet(str(path))
-    spark.read.schema(rows.schema).parquet(str(path)).createOrReplaceTempView(view.name)
+    spark.read.schema(rows.schema).parquet(literal(str(path))).createOrReplaceTempView(view.name)
 
 
 def _keep_small(spark: SparkSession, view: View, rows: DataFrame, path: Path) -> None:

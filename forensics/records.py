@@ -6,16 +6,21 @@ This is the plain, obvious reading, one line at a time. `columns` does the same 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forensics.errors import reason_of
 from forensics.exports import read_first_object, read_row
 from forensics.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
-from forensics.timestamps import SECOND, Moment, TimeFormat, Zone
+from forensics.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
 
 #: A line that begins further than this behind its record's first byte is no part of it, and what is longer is cut.
 MOST_RECORD_BYTES = 1 << 20
+#: So many zero bytes in a row are a hole: what a crash, or a program that goes on writing to a log that was cut, leaves of what was never written.
+HOLE_BYTES = 16
+HOLE = bytes(HOLE_BYTES)
+_HOLE = re.compile(rb"\0{%d,}" % HOLE_BYTES)
 _NESTED_WRAPPERS = 3
 _ANY_TIME = TimeFormat("ANY")
 
@@ -33,6 +38,7 @@ class Profile:
         newest_first: the file is sorted backwards.
         learned: layouts that the file's own lines told.
         learned_first: those are tried before the described ones.
+        holes: there are holes in it.
         lines: lines looked at that are not blank.
         fitting: those that begin a record.
     """
@@ -44,6 +50,7 @@ class Profile:
     newest_first: bool = False
     learned: tuple[Layout, ...] = ()
     learned_first: bool = True
+    holes: bool = False
     lines: int = 0
     fitting: int = 0
 
@@ -51,7 +58,7 @@ class Profile:
     def plain(self) -> bool:
         """Whether lines can be read as they are."""
         held = any(x.columns or x.document for x in self.learned)
-        return not (self.wrappers or self.colours or held or self.json in ("wrapper", "both"))
+        return not (self.wrappers or self.colours or self.holes or held or self.json in ("wrapper", "both"))
 
 
 @dataclass(slots=True)
@@ -65,6 +72,9 @@ class Record:
         message: text without layout; lines joined by line breaks, blanks at the end dropped.
         source: what names the process in a merged file.
         collector: time of the row or object that holds the whole record as a text.
+        pairs: all keys of the object that is the record.
+        no_time: it has a time, but one that is none: before 1970, behind 2199, a 31st of February.
+        fault: why it could not be read, empty when it could; its message is then its lines as they stand.
     """
 
     layout: str
@@ -77,6 +87,9 @@ class Record:
     message: str = ""
     source: str | None = None
     collector: Moment | None = None
+    pairs: Mapping[str, Any] | None = None
+    no_time: bool = False
+    fault: str = ""
 
 
 @dataclass(slots=True)
@@ -140,7 +153,8 @@ class RecordReader:
         if match is None or not match.end():
             return False
         rest = line.text[match.end() :]
-        if wrapper.weak and not self._begins(rest) and self._begins(line.text):
+        find = self.layouts.find_telling
+        if wrapper.weak and find(line.text, self.profile.untimed) and not find(rest, self.profile.untimed):
             return False
         if wrapper.bare:
             if self.layouts.find(rest, self.profile.untimed) is None and not any(
@@ -158,13 +172,8 @@ class RecordReader:
         line.text = rest
         return True
 
-    def _begins(self, text: str) -> bool:
-        """Whether a text fits a layout that says more than a time."""
-        found = self.layouts.find(text, self.profile.untimed)
-        return found is not None and not found[0].general
-
     def _open_json(self, line: Line) -> None:
-        found = read_json(line.text.removesuffix(","))
+        found = read_json(line.text)
         keys = self.layouts.keys
         text = keys.get("message", found) if found else None
         if not found or not isinstance(text, str):
@@ -183,7 +192,14 @@ class RecordReader:
         return self.layouts.find(text, self.profile.untimed)
 
     def finish(self, start: Start, lines: list[str]) -> Record:
-        """The record that `start` begins and whose lines (unwrapped, the first included) are `lines`."""
+        """The record that `start` begins and whose lines (unwrapped, the first included) are `lines`. Whatever it holds, the others are read."""
+        whole = list(lines)
+        try:
+            return self._finish(start, lines)
+        except Exception as e:
+            return Record(JSON_LAYOUT if isinstance(start, Mapping) else start[0].name, message="\n".join(whole).rstrip(), fault=reason_of(e))
+
+    def _finish(self, start: Start, lines: list[str]) -> Record:
         if isinstance(start, Mapping):
             return _json_record(self.layouts, start, lines[:-1] if lines[-1] == "]" else lines)  # which closes a list of objects, one a line
         layout, match = start
@@ -207,17 +223,19 @@ class RecordReader:
                 found.update(named)
                 break
         time = found.get("ts")
+        moment = layout.time.read(time) if time and layout.time else None
         line = found.get("line")
         return Record(
             layout=layout.name,
-            moment=layout.time.read(time) if time and layout.time else None,
+            moment=moment,
             level=_strip(found.get("level")),
             thread=_strip(found.get("thread")),
             logger=found.get("logger"),
-            source_line=int(line) if line and line.isdigit() and len(line) < 10 else None,
+            source_line=int(line) if line and _is_number(line) and len(line) < 10 else None,
             context=found.get("context"),
             message="\n".join(texts).rstrip(),
             source=found.get("source"),
+            no_time=bool(time and layout.time and moment is None),
         )
 
     def _held(self, layout: Layout, match: re.Match[str], lines: list[str]) -> Record:
@@ -244,8 +262,8 @@ class RecordReader:
             if wrapper and not outer:
                 continue
             rest = texts[0][outer.end() :] if outer else texts[0]
-            inner = self._described.find(rest, untimed=False)
-            if inner is not None and not inner[0].general:
+            inner = self._described.find_telling(rest)
+            if inner is not None:
                 texts[0] = rest
                 return inner, outer.groupdict().get("source") if outer else None
         return None
@@ -270,19 +288,22 @@ def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -
     logger = keys.get("logger", found)
     line = keys.get("line", found)
     name, _, number = str(logger).rpartition(":") if logger else ("", "", "")
-    if name and number.isdigit():  # class:line in one key
+    if name and _is_number(number):  # class:line in one key
         logger, line = name, number
-    time = _json_time(_instant(found) or keys.get("time", found))
+    printed = _instant(found) or keys.get("time", found)
+    time = _json_time(printed)
     return Record(
         layout=JSON_LAYOUT,
         moment=time,
         level=_text(keys.get("level", found)),
         thread=_text(keys.get("thread", found)),
         logger=_text(logger),
-        source_line=int(line) if str(line).isdigit() and len(str(line)) < 10 else None,
+        source_line=int(line) if _is_number(str(line)) and len(str(line)) < 10 else None,
         context=(_text(keys.get("context", found)) or "").strip("[] ") or None,
         message="\n".join(texts).rstrip(),
         source=_text(keys.get("source", found)),
+        pairs=found,
+        no_time=time is None and _is_time(printed),
     )
 
 
@@ -302,19 +323,31 @@ def _json_time(value: object) -> Moment | None:
     """A time in JSON: text of ISO 8601, epoch seconds or milliseconds, or an instant in two numbers."""
     if isinstance(value, Mapping):
         seconds, nanos = value.get("epochSecond", value.get("seconds")), value.get("nanoOfSecond", value.get("nanos", 0))
-        return Moment(seconds * SECOND + nanos // 1000, 0, 1) if isinstance(seconds, int) and isinstance(nanos, int) else None
+        return moment_of(seconds * SECOND + nanos // 1000, 0, 1) if type(seconds) is int and type(nanos) is int else None
     if isinstance(value, str):
-        if not value.isdigit():
+        if not _is_number(value):
             return _ANY_TIME.read(value.strip())
         value = int(value) if len(value) < 20 else None
     if isinstance(value, int) and 10**17 < value < 10**20:  # nanoseconds, as Loki has them
-        return Moment(value // 1000, 0, 1)
+        return moment_of(value // 1000, 0, 1)
     if isinstance(value, int) and 10**14 < value < 10**17:  # microseconds, as journald has them
-        return Moment(value, 0, 1)
+        return moment_of(value, 0, 1)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 10**8 < value < 10**16:
         micros = value * (1000 if value > 10**11 else SECOND)
-        return Moment(int(micros), 0, 1 if value > 10**11 or isinstance(value, float) else 1000)
+        return moment_of(int(micros), 0, 1 if value > 10**11 or isinstance(value, float) else 1000)
     return None
+
+
+def _is_time(value: object) -> bool:
+    """Whether a value looks as times in JSON do, though it may be none."""
+    if isinstance(value, str) and not _is_number(value):
+        return _ANY_TIME.fits(value.strip())
+    return isinstance(value, Mapping) or (isinstance(value, (int, float, str)) and float(value) > 10**8)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is digits that `int` reads: there are digits that it does not."""
+    return text.isascii() and text.isdigit()
 
 
 @dataclass(slots=True)
@@ -349,10 +382,14 @@ class Assembler:
 
     Args:
         reader: of the file.
+
+    Attributes:
+        fault: number of the first line that could not be looked at, and why; None when there is none.
     """
 
     def __init__(self, reader: RecordReader) -> None:
         self._reader = reader
+        self.fault: tuple[int, str] | None = None
         self._open: dict[str | None, _Open] = {}
         self._latest: str | None = None
 
@@ -366,8 +403,12 @@ class Assembler:
         Returns:
             Records that it ends, and False when it belongs to no record though it is not blank.
         """
-        line = self._reader.unwrap(decode(raw[:MOST_RECORD_BYTES]))
-        start = self._reader.start(line)
+        try:
+            line = self._reader.unwrap(decode(raw[:MOST_RECORD_BYTES]))
+            start = self._reader.start(line)
+        except Exception as e:
+            self.fault = self.fault or (number, reason_of(e))
+            return [], False
         key = line.source
         if start is None and line.wrapped and self._reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
             start = _bare(line.text)
@@ -414,14 +455,16 @@ def read_records(
     Returns:
         Records by their first byte.
     """
-    assembler = Assembler(reader)
+    assembler, between = Assembler(reader), Between()
     done: list[PlacedRecord] = []
     offset = 0
     for number, raw in enumerate(_lines(content), 1):
-        ended, fits = assembler.feed(offset, number, raw)
-        done.extend(ended)
-        if not fits:
-            unfit(offset, number, raw)
+        for place, part, cut in between.split(raw):
+            done.extend(assembler.close() if cut else ())
+            ended, fits = assembler.feed(offset + place, number, part)
+            done.extend(ended)
+            if not fits:
+                unfit(offset + place, number, part)
         offset += len(raw)
     done.extend(assembler.close())
     return sorted(done, key=lambda r: r.offset)
@@ -444,6 +487,33 @@ def _lines(content: bytes) -> Iterable[bytes]:
     yield from (p + b"\n" for p in parts)
     if last:
         yield last
+
+
+def without_holes(data: bytes) -> bytes:
+    """Bytes without the holes among them."""
+    return _HOLE.sub(b"", data) if HOLE in data else data
+
+
+class Between:
+    """What was written between the holes in a text, line by line. Nobody wrote across a hole, so it ends the records that are open."""
+
+    def __init__(self) -> None:
+        self._cut = False
+
+    def split(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
+        """Place in a line of each part of it that was written, the part, and whether a hole is between it and what was before."""
+        if not self._cut and HOLE not in raw:
+            yield 0, raw, False
+            return
+        at = 0
+        for hole in (*_HOLE.finditer(raw), None):
+            part = raw[at : hole.start() if hole else None]
+            rest = part.lstrip(b"\0") if self._cut else part
+            if rest.strip(b"\r\n") or (hole is None and rest):
+                yield at + len(part) - len(rest), rest, self._cut
+                self._cut = False
+            if hole:
+                at, self._cut = hole.end(), True
 
 
 def decode(raw: bytes) -> str:

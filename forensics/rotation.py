@@ -14,6 +14,7 @@ _RULES = (
     ("dated", re.compile(rf"(?P<base>.+?)[._-](?P<date>{_DATE})(?:[.-](?P<number>[0-9]{{1,4}}))?(?P<ext>\.{_EXT})")),
     ("numbered", re.compile(r"(?P<base>.*[A-Za-z].*)\.(?P<number>[0-9]{1,4})")),
     ("previous", re.compile(rf"(?P<base>.+?)[._-](?:previous|prev|old)(?P<ext>\.{_EXT})?")),
+    ("copy", re.compile(r"(?P<base>.+)~(?P<number>[0-9]{1,4})")),
     ("weak", re.compile(rf"(?P<base>.+?)[._-](?P<number>[0-9]{{1,3}})(?P<ext>\.{_EXT})")),
 )
 _GENERIC = {"log", "logs", "var", "kafka", "kafka-logs", "connect", "container", "containers", "current", "output", "data", "files", "tmp", "opt"}
@@ -48,6 +49,9 @@ def read_name(path: str) -> Name:
         found = match.groupdict()
         number = int(found.get("number") or 0)
         date = re.sub(r"[^0-9]", "", found.get("date") or "")
+        if kind == "copy":  # a name that stands twice in an archive: one log at two times, or two logs
+            inner = read_name(match["base"])
+            return Name(f"{folder}{slash}{inner.base}", True, (*inner.order[:2], inner.order[2] + number))
         if kind == "restart":
             return Name(folder, False, (1 if not date else 0, date, number))
         base = f"{folder}{slash}{found['base']}{found.get('ext') or ''}"

@@ -9,16 +9,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from forensics.errors import reason_of
 from forensics.events import Recogniser
 from forensics.pattern_files import EventPattern
 from forensics.records import Record
 from forensics.releases import releases_of
 from forensics.schema import Field, table_schema
+from forensics.secret_values import scrubbed
 from forensics.witnesses.told import Told
 
 EVENTS, UNRECOGNISED = "event_row", "unrecognised_row"
 MOST_TEXT = 2_000
+#: So much more is read, so that a password that is cut in two is still seen to be one.
+_OVERLAP = 500
+#: Texts that no line can choose freely: ids, and words of this program.
+_OURS = {"event_id", "file_id", "process_id", "path", "event", "category", "releases"}
 #: Category of what second witnesses say.
 SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected before they are given on.
@@ -75,6 +82,9 @@ class RowBuilder:
         self.file_id, self.head_id, self.path, self.process_id = file_id, head_id, path, process_id
         self._base, self._backwards = base, backwards
         self.events = self.unrecognised = 0
+        #: Records that could not be read, and line and reason of the first.
+        self.faults = 0
+        self.first_fault: tuple[int, str] | None = None
         self._known_releases: dict[tuple[object, ...], str | None] = {}
         self._told_at = (-1, 0)
         self._clear()
@@ -104,8 +114,17 @@ class RowBuilder:
             collector: microseconds UTC of its wrapper.
         """
         logger = record.logger
-        found = self.recogniser.recognise(logger, record.message, record.thread, record.context)
-        if found is None and not self.recogniser.is_worth_a_row(logger, record.level, record.message):
+        found, fault = None, record.fault
+        try:
+            if not fault:
+                found = self.recogniser.recognise(logger, record.message, record.thread, record.context, record.pairs)
+            event_id = self._event_id(raw.rstrip(b"\r\n"), offset)
+            known_releases = self._releases(found.pattern, record) if found else None
+        except Exception as e:
+            found, fault = None, reason_of(e)
+        if fault:
+            self.note_fault(line, fault)
+        elif found is None and not self.recogniser.is_worth_a_row(logger, record.level, record.message):
             return
         self._count += 1
         self._bytes += len(raw)
@@ -120,18 +139,18 @@ class RowBuilder:
         loggers.append(logger)
         if found is None:
             self.unrecognised += 1
-            messages.append(record.message[:MOST_TEXT])
+            messages.append(record.message[: MOST_TEXT + _OVERLAP])
             return
         self.events += 1
-        messages.append(found.message[:MOST_TEXT])
+        messages.append(found.message[: MOST_TEXT + _OVERLAP])
         ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
-        ids.append(self._event_id(raw.rstrip(b"\r\n"), offset))
+        ids.append(event_id)
         files.append(self.file_id)
         resolutions.append(None if ts is None else resolution)
         collectors.append(collector)
         threads.append(record.thread)
         source_lines.append(record.source_line)
-        releases.append(self._releases(found.pattern, record))
+        releases.append(known_releases)
         contexts.append(found.context)
         events.append(found.event)
         categories.append(found.category)
@@ -143,6 +162,11 @@ class RowBuilder:
             column[0].append(row)
             column[1].append(value)
 
+    def note_fault(self, line: int, reason: str) -> None:
+        """Takes note of a record that could not be read."""
+        self.faults += 1
+        self.first_fault = self.first_fault or (line, reason)
+
     def tell(self, told: Told) -> None:
         """Adds what a second witness says. Several may stand in one line: their ids differ by their number there."""
         number = self._told_at[1] + 1 if self._told_at[0] == told.offset else 0
@@ -153,7 +177,7 @@ class RowBuilder:
         row = len(self._every[0])
         raw = told.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
         event_id = self._event_id(raw, told.offset)
-        every = (self.process_id, told.line, told.offset, self._base + told.offset, told.ts, None, None, told.message[:MOST_TEXT])
+        every = (self.process_id, told.line, told.offset, self._base + told.offset, told.ts, None, None, told.message[: MOST_TEXT + _OVERLAP])
         mine = (event_id, self.file_id, None if told.ts is None else 1, None, None, None, None, None, told.event, SNAPSHOT)
         for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
             column.append(value)
@@ -189,11 +213,15 @@ class RowBuilder:
         arrays = []
         for field in schema:
             if field.name in columns:
-                arrays.append(_array(columns[field.name], field.type))
+                array = _array(columns[field.name], field.type)
             elif field.name == "path":
-                arrays.append(pa.array([self.path] * count, field.type))
+                array = pa.array([self.path] * count, field.type)
             else:
-                arrays.append(_sparse(self._captures.get(field.name), count, field.type))
+                array = _sparse(self._captures.get(field.name), count, field.type)
+            # Here, and nowhere else, text becomes part of a table: whatever it is, it goes without its secrets.
+            if field.name not in _OURS:
+                array = scrubbed(array)
+            arrays.append(pc.utf8_slice_codeunits(array, 0, MOST_TEXT) if field.name in ("message", "text") else array)
         return Rows(table, pa.record_batch(arrays, schema=schema))
 
 
@@ -217,7 +245,7 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """An array; a value that does not fit its type (a number of thirty digits, half a surrogate pair) is empty, or shown with U+FFFD."""
     try:
         return pa.array(values, kind)
-    except (pa.ArrowException, UnicodeError, OverflowError):
+    except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):
         return pa.array([_fitting(v, kind) for v in values], kind)
 
 
@@ -226,6 +254,6 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  (a cell)
         value = value.encode("utf-8", "replace").decode("utf-8")
     try:
         pa.array([value], kind)
-    except (pa.ArrowException, UnicodeError, OverflowError):
+    except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):
         return None
     return value

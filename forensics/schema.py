@@ -121,6 +121,9 @@ RANGE: tuple[Column, ...] = (
     Column("first_ts", TIMESTAMP, "Earliest time in the range"),
     Column("last_ts", TIMESTAMP, "Latest time in the range"),
     Column("gaps", pa.list_(pa.struct([("from_ts", TIMESTAMP), ("to_ts", TIMESTAMP)])), "Silences of more than 30 s between neighbouring records"),
+    Column("shift_ms", pa.int64(), "Added to the printed times from here on, because local time jumps here; NULL: it does not"),
+    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone or other_machine"),
+    Column("shift_ids", pa.list_(pa.string()), "Events of two lines before the jump and two after it"),
 )
 
 EVIDENCE_FILE: tuple[Column, ...] = (
@@ -137,7 +140,7 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column("time_zone_how", pa.string(), "told, layout or assumed"),
     Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),
-    Column("note", pa.string(), "Why, where it was not read"),
+    Column("note", pa.string(), "Why it was not read, or what of it was not"),
     Column(
         "kind",
         pa.string(),

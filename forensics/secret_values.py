@@ -1,38 +1,127 @@
-"""Secrets inside printed configurations: kept out of every table.
+"""Secrets: kept out of every table, whoever printed them.
 
-Kafka prints `[hidden]` for values that it knows to be passwords. Others slip through: JVM arguments, URLs with a password, keys of a
-connector that declares no type. What looks like a secret becomes `[redacted]`; the key stays, so that it is seen that something was set.
+Kafka prints `[hidden]` for values that it knows to be passwords. Others slip through: JVM arguments, URLs with a password, keys of a connector that
+declares no type, what an exception says of a failed connection. A secret is known by the key before it (here), or by what it looks like
+(`parsers/secrets.toml`); it becomes `[redacted]`, and the key stays, so that it is seen that something was set.
+
+All text on its way to a table goes through `scrubbed`, a column at a time: a sieve decides over the whole column in Arrow, and only the few texts that it
+keeps are read with care.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import regex
 
+from forensics.resources import parsers_dir
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 REDACTED = "[redacted]"
 #: Values that tell nothing: they stay as printed.
-_EMPTY = {"", "null", "[]", "[hidden]", REDACTED}
+_EMPTY = {"", "null", "none", "[]", "{}", '""', "''", "[hidden]", REDACTED, "true", "false", "yes", "no"}
 
-_KEY = regex.compile(
+#: Names a secret, in a key whose humps are written with dots (`dbPass` is `db.pass`).
+_SECRET_KEY = regex.compile(
     r"""
-    password | passwd | passphrase | secret | credential | token | jaas | private | auth\.user\.info | userinfo
-  | (?: api | access | account | shared | master | keystore | encryption | ssl | sasl | license ) [\w.-]* [._-] key $
-  | ^ key $
+    passw(?:or)?d | passwort | passphrase | passcode | secret | credential | token | jaas | private | user[._-]?info | webhook | bearer | cookie
+  | connection[._-]?string | subscription[._-]?key
+  | (?<![a-z]) (?: pass | pwd | pw | pin | otp | pat | sas | sig | signature | authorization | apikey | accesskey | secretkey | dsn | headers | license ) (?![a-z])
+  | (?<![a-z]) auth $
+  | (?: api | access | account | shared | master | keystore | encryption | encrypt | signing | storage | session | client | host | hmac | aes | rsa | ssl | sasl
+      | license ) [\w.-]* [._-] key (?: [._-]? id )? $
     """,
-    regex.VERBOSE | regex.IGNORECASE,
+    regex.VERBOSE,
 )
-_INSIDE = regex.compile(
-    r"""
-    (?P<head> [\w.-]* (?: password | passwd | passphrase | secret | credential | token | api[._-]?key | access[._-]?key ) \w* \s*=\s* )
-    (?: "(?:[^"\\]|\\.)*" | '[^']*' | [^\s,;&"'\]]+ )
-    """,
-    regex.VERBOSE | regex.IGNORECASE,
+#: Ends of keys whose values only tell about a secret: where it lies, of which kind it is, how long it lives.
+_ABOUT = re.compile(
+    r"[._-](?:ms|sec|seconds|minutes|hours|bytes|path|file|filename|location|class|type|algorithm|iterations|length|size|enabled?|source|mechanism|"
+    r"refresh|endpoint[._-]url|name)$"
 )
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+#: Names of Kafka's requests, behind the `apiKey` of a printed request: no secrets.
+_REQUEST = re.compile(r"[A-Z_]{3,40}|\d{1,3}")
+_WORD = re.compile(r"[a-z]+|[A-Z][a-z]+")
+_JAVA_CLASS = re.compile(r"(?:[a-z]\w*\.){1,12}[A-Z]\w*:?")
+
 _JSON_PAIR = regex.compile(r'"(?P<key>(?:[^"\\]|\\.){1,200})"(?P<colon>\s*:\s*)"(?P<value>(?:[^"\\]|\\.)*)"')
 _PROPERTY = regex.compile(r"(?P<before>[\s#!]*)(?P<key>[\w.\->]+)(?P<equals>\s*[=:]\s*|\s+)(?P<value>\S.*)")
-_PRIVATE_KEY = regex.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*", regex.DOTALL)
-_URL_PASSWORD = regex.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
+#: A key and what joins it to its value: as properties, JSON (escaped or not), Java's maps, headers, queries, XML and Python print it.
+_KEY = regex.compile(
+    r"""
+    (?<![\w.\-]) (?P<key> [\w.\-]++ )
+    (?: \\{0,4} ["']? \]? [\ \t]{0,4} (?P<join> => | -> | := | = | : | %3[dDaA] ) [\ \t]{0,4} | > | [\ ]{1,2} (?=["']) )
+    """,
+    regex.VERBOSE,
+)
+_SCHEME = r"(?i:bearer|basic|digest|token|apikey|negotiate|sharedkey(?:lite)?|sharedaccesssignature|aws4-hmac-sha256)"
+_VALUE = regex.compile(
+    rf"""
+    (?P<open> \[? ) (?: {_SCHEME} [\ ]{{1,4}} (?P<value> [^\s"']++ )
+    | (?P<quote> ["'] ) (?P<value> (?: (?!(?P=quote)) [^\\\n] | \\. )*+ ) (?P=quote)?
+    | \\{{1,4}} (?P<quote> ["'] ) (?P<value> (?: (?! \\{{1,4}} ["'] ) [^\n] )*+ )
+    | (?P<value> [^\s,;&"'<]++ (?: [,;&]++ (?! \s | $ | [\w.\-]{{1,80}}+ [=:] ) [^\s,;&"'<]++ )*+ ) )
+    """,
+    regex.VERBOSE,
+)
+#: A value in a printed Java map ends before the next key, or with the map.
+_IN_MAP = regex.compile(r"[^\n{}=]{1,400}?(?=,\ [\w.\-]{1,200}+=|\})")
+_URL = regex.compile(r"(?<=://)(?:(?!://)[^\s\"'<>])++")
+_LEAST_TOKEN = 20
+_SIEVE_OF_KEYS = (
+    r"(?i:pass|pwd|\bpw\b|secret|credential|token|jaas|private|user.?info|webhook|cookie|connection.?string|subscription.?key|accesskey"
+    r"|authorization|\bbearer[\"'\\\] \t]*[=:>%]|\bauth[\"'\\\] ]*[=:]|\b(?:pin|otp|pat|sas|sig|signature|dsn|headers|license)[\"'\\\] \t]*[=:>%]|[._-]key(?:[._-]?id)?[\"'\\\] \t]*[=:>%])"
+    r"|[a-z0-9](?:Pin|Otp|Pat|Sas|Sig|Signature|Dsn|Headers|License|Auth|KeyId)[\"'\\\] \t]*[=:>%]|apikey|Apikey|APIKEY"
+    # The `apiKey` of a printed request is a name in capitals.
+    r"|[a-z0-9]Key[\"'\\\] \t]*[=:>%]+[ \t]*[\"'\\]*(?:[^A-Z\s\"'\\]|[A-Z]+[^A-Z_,)\s])"
+    r"|://[^\s\"'<>]*@"
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A kind of secret that is known by itself; see `parsers/secrets.toml`. `sifted` is the sieve, compiled."""
+
+    name: str
+    marks: tuple[str, ...]
+    sieve: str
+    sifted: re.Pattern[str]
+    pattern: regex.Pattern[str]
+    examples: tuple[tuple[str, str], ...]
+
+    def hide(self, text: str) -> str:
+        """The text without such secrets."""
+        return str(self.pattern.sub(_without_secret, text))
+
+
+@cache
+def shapes() -> tuple[Shape, ...]:
+    """The shapes of `parsers/secrets.toml`."""
+    table = tomllib.loads((parsers_dir() / "secrets.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Shape(
+            s["name"],
+            tuple(s["marks"]),
+            s["sieve"],
+            re.compile(s["sieve"]),
+            regex.compile(s["pattern"], regex.VERBOSE),
+            tuple((x, kept) for x, kept in s["example"]),
+        )
+        for s in table["shape"]
+    )
+
+
+@cache
+def sieve() -> str:
+    """A regular expression (RE2, Python) for texts that may hold a secret; without lookaround, and no text with one escapes it."""
+    return "|".join([_SIEVE_OF_KEYS, *(f"(?:{shape.sieve})" for shape in shapes())])
 
 
 def hide(key: str, value: str) -> str:
@@ -45,27 +134,119 @@ def hide(key: str, value: str) -> str:
     Returns:
         The value itself, `[redacted]`, or the value with `[redacted]` in it where a password stood.
     """
-    if value in _EMPTY:
+    if value.lower() in _EMPTY:
         return value
-    if _is_secret(key):
+    if key == "key" or _is_secret(key):
         return REDACTED
-    if "=" in value:
-        value = _INSIDE.sub(rf"\g<head>{REDACTED}", value)
-    if "://" in value:
-        value = _URL_PASSWORD.sub(rf"\g<1>{REDACTED}@", value)
-    if "PRIVATE KEY-----" in value:
-        value = _PRIVATE_KEY.sub(REDACTED, value)
-    return value
+    return scrub(value)
 
 
 def hide_line(text: str) -> str:
     """A line of a properties file (commented out or not) or of JSON without its secrets."""
     if '":' in text or '" :' in text:
-        return str(_JSON_PAIR.sub(lambda m: f'"{m["key"]}"{m["colon"]}"{hide(m["key"], m["value"])}"', text))
-    m = _PROPERTY.fullmatch(text)
-    return f"{m['before']}{m['key']}{m['equals']}{hide(m['key'], m['value'])}" if m else hide("", text)
+        text = str(_JSON_PAIR.sub(lambda m: f'"{m["key"]}"{m["colon"]}"{hide(m["key"], m["value"])}"', text))
+    elif m := _PROPERTY.fullmatch(text):
+        return f"{m['before']}{m['key']}{m['equals']}{hide(m['key'], m['value'])}"
+    return scrub(text)
+
+
+def scrub(text: str) -> str:
+    """Any text without its secrets: values behind keys that name one, passwords in URLs, and what looks like a secret by itself."""
+    if "://" in text and "@" in text:
+        text = _URL.sub(lambda m: _without_userinfo(m[0]), text)
+    lower = text.lower()
+    for shape in shapes():
+        if any(mark in lower for mark in shape.marks) or (not shape.marks and shape.sifted.search(text)):
+            text = shape.hide(text)
+    return "".join(_without_values(text))
+
+
+def scrubbed(column: pa.Array) -> pa.Array:
+    """A column of a table without secrets; one that holds no text is given back as it is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_string(kind):
+        found = pc.match_substring_regex(column, sieve())
+        if not pc.any(found).as_py():
+            return column
+        mended = [scrub(text) for text in column.filter(found).to_pylist()]
+        return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, kind))  # noqa: FBT003
+    if pa.types.is_list(kind) or pa.types.is_map(kind):
+        inner = column.values if pa.types.is_list(kind) else column.items
+        if scrubbed(inner) is inner:
+            return column
+        return pa.array([_scrubbed_cell(cell) for cell in column.to_pylist()], kind)
+    return column
+
+
+def _scrubbed_cell(cell: Any) -> Any:  # noqa: ANN401  (a cell of any type)
+    if isinstance(cell, str):
+        return scrub(cell)
+    if isinstance(cell, list | tuple):
+        return type(cell)(_scrubbed_cell(item) for item in cell)
+    return cell
+
+
+def _without_secret(found: regex.Match[str]) -> str:
+    """The match with its group `secret` redacted."""
+    if found["secret"].startswith(REDACTED[:-1]):
+        return str(found[0])
+    begin, end = found.start(), found.start("secret")
+    return f"{found[0][: end - begin]}{REDACTED}{found[0][found.end('secret') - begin :]}"
+
+
+def _without_userinfo(rest: str) -> str:
+    """What follows `://`, without the password before its last `@`; a password may hold all that should end it."""
+    userinfo, at, host = rest.rpartition("@")
+    user, colon, password = userinfo.partition(":")
+    if not at or "/" in user:
+        return rest
+    if colon:
+        return f"{user}:{password if password in _EMPTY else REDACTED}@{host}"
+    return f"{REDACTED}@{host}" if len(user) >= _LEAST_TOKEN else rest
+
+
+def _without_values(text: str) -> Iterator[str]:
+    """The parts of a text, each value behind a secret key as `[redacted]`."""
+    done = 0
+    while found := _KEY.search(text, done):
+        key, begin = found["key"], found.end()
+        yield text[done:begin]
+        done = begin
+        if not _is_secret(key) or (value := _value(text, found)) is None:
+            continue
+        first, last = value
+        yield text[done:first] + REDACTED
+        done = last
+    yield text[done:]
+
+
+def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
+    """Where the value behind a secret key stands; None where it tells nothing or is no secret."""
+    begin = found.end()
+    join = found["join"]
+    if join == "=" and text[max(0, found.start() - 2) : found.start()].endswith(("{", ", ")) and (inside := _IN_MAP.match(text, begin)):
+        return None if inside[0].lower() in _EMPTY else inside.span()
+    m = _VALUE.match(text, begin)
+    if m is None:
+        return None
+    value = m["value"]
+    quoted = m["quote"] is not None
+    if value.startswith(REDACTED):
+        return None
+    if not quoted:
+        value = value.rstrip("\\}])>.")
+        value = value if not m["open"] else value.rstrip("]")
+    if not value or value.lower() in _EMPTY or f"[{value}]" in _EMPTY:
+        return None
+    if not quoted and (_JAVA_CLASS.fullmatch(value) or (found["key"].lower().endswith("apikey") and _REQUEST.fullmatch(value))):
+        return None
+    return m.start() + len(m["open"]), m.end() if quoted else m.start("value") + len(value)
 
 
 @lru_cache(maxsize=4096)
 def _is_secret(key: str) -> bool:
-    return _KEY.search(key) is not None
+    plain = _HUMP.sub(".", key).lower()
+    return _SECRET_KEY.search(plain) is not None and (_ABOUT.search(plain) is None or "webhook" in plain)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ForensicsError
+from forensics.imports import SAFE, forget_working_folder, importable
+from forensics.scratch import PREFIX, scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,8 +37,10 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
 
     running = SparkSession.getActiveSession()
     if running is not None:
+        running.sparkContext.environment.update(SAFE)
         return running
     check_java()
+    _keep_imports_safe()
     if not master:
         # Spark's own guess is the `python3` of PATH, which may lack this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -46,12 +50,32 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
     try:
         with _quiet_start():
             spark = builder.getOrCreate()
+        spark.sparkContext.environment.update(SAFE)
     except (PySparkException, OSError) as e:
         raise ForensicsError("Spark does not start.", why=str(e).splitlines()[0], fix="Run `spark-submit --version` to see what it says.") from e
     spark.sparkContext.setLogLevel("ERROR")
     # PySpark prints each failed query once more, as JSON with its stack, beside the exception that it raises.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    # And py4j, when the JVM has gone, each of its sockets.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     return spark
+
+
+def _keep_imports_safe() -> None:
+    """Lets no Python that Spark starts import from the working folder, which may be the evidence.
+
+    Raises:
+        ForensicsError: `spark-submit` has started the JVM already, without the word that keeps its Pythons from it, and there is something to import.
+    """
+    forget_working_folder()
+    if "PYSPARK_GATEWAY_PORT" in os.environ and "PYTHONSAFEPATH" not in os.environ and (found := importable(str(Path.cwd()))):
+        raise ForensicsError(
+            "Spark's Python workers would run code from the working folder.",
+            why="spark-submit was started there, and Python looks there first",
+            where=found,
+            fix="Say PYTHONSAFEPATH=1 before spark-submit, or start it in another folder.",
+        )
+    os.environ.update(SAFE)
 
 
 def expect_little() -> None:
@@ -69,19 +93,50 @@ _COMMON = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # Python workers of executors on other machines; those of this one get it from the context.
+    **{f"spark.executorEnv.{name}": value for name, value in SAFE.items()},
 }
 
 
 def _local(jobs: int) -> dict[str, str]:
     """Settings for one machine: no network name is needed, no folder is left behind, no shuffle is cut in 200 pieces."""
+    temporary = _temporary()
     return {
+        "spark.local.dir": str(temporary),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "kafka-forensics-warehouse"),
+        "spark.sql.warehouse.dir": str(temporary / "warehouse"),
         "spark.sql.shuffle.partitions": str(max(2, jobs)),
         "spark.default.parallelism": str(max(2, jobs)),
         "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
     }
+
+
+def _temporary() -> Path:
+    """A folder for what Spark and its JVM write on this machine: of this user alone, and gone when this process is.
+
+    Raises:
+        ForensicsError: it cannot be made.
+    """
+    below = Path((os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()).split(",")[0])
+    if below.name.startswith(PREFIX):
+        return below  # of an earlier session of this process
+    try:
+        folder = scratch(below)
+    except OSError as e:
+        why = e.strerror or str(e)
+        raise ForensicsError("There is no place for temporary files.", why=why, where=str(below), fix="TMPDIR names another folder.") from e
+    os.environ["SPARK_LOCAL_DIRS"] = str(folder)  # it wins over spark.local.dir
+    # The counters that a JVM publishes lie in /tmp whatever it is told.
+    _add_option("SPARK_LAUNCHER_OPTS", "-XX:-UsePerfData")
+    _add_option("SPARK_SUBMIT_OPTS", "-XX:-UsePerfData")
+    if "-Djava.io.tmpdir" not in os.environ["SPARK_SUBMIT_OPTS"]:
+        _add_option("SPARK_SUBMIT_OPTS", f'"-Djava.io.tmpdir={folder}"')
+    return folder
+
+
+def _add_option(variable: str, option: str) -> None:
+    os.environ[variable] = f"{os.environ.get(variable, '')} {option}".strip()
 
 
 class _quiet_start:  # noqa: N801 (used like a function)
@@ -111,7 +166,7 @@ def check_java() -> None:
         where = f"JAVA_HOME={home}" if home else "PATH"
         raise ForensicsError("There is no Java, which Spark needs.", why="no `java` was found", where=where, fix=fix)
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+        said = subprocess.run([java, "-XX:-UsePerfData", "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.TimeoutExpired) as e:
         raise ForensicsError("Java does not run.", why=str(e), where=java, fix=fix) from e
     found = re.search(r'version "(?:1\.)?(\d+)', said)

@@ -17,8 +17,8 @@ _SHOWN = 5
 
 
 def say(text: str) -> None:
-    """Prints a line to standard error."""
-    print(text, file=sys.stderr)
+    """Prints lines to standard error; names of files and texts of lines in them steer no terminal."""
+    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
 
 
 @contextmanager

@@ -18,6 +18,10 @@ SECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (naive on purpose: wall time)
 _MONTHS = {m: i for i, m in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})?")
+#: A time before 1970 or behind 2199 is a broken field or an attack, and none of the engines behind could hold every such time.
+_FIRST_US, _LAST_US = 0, int((datetime(2200, 1, 1) - _EPOCH).total_seconds()) * SECOND  # noqa: DTZ001
+#: No zone is further from UTC, in hours.
+_MOST_OFFSET = 18
 
 #: Names that log4j 1, log4j 2 and logback give to formats. ISO8601 stands for both spellings, with a space and with a T.
 NAMED = {
@@ -80,6 +84,15 @@ class Moment:
     fraction: tuple[int, int] = (0, 0)
 
 
+def moment_of(
+    wall_us: int | None, offset_us: int | None, resolution_ms: int, second_at: int = -1, fraction: tuple[int, int] = (0, 0)
+) -> Moment | None:
+    """A `Moment`, None for a time that no log can have been written at."""
+    if wall_us is not None and not _FIRST_US <= wall_us < _LAST_US:
+        return None
+    return Moment(wall_us, offset_us, resolution_ms, second_at, fraction)
+
+
 class TimeFormat:
     """A format of times.
 
@@ -99,6 +112,10 @@ class TimeFormat:
         self.pattern = re.sub(r"\(\?P<\w+>", "(?:", source)
         self.dated = "(?P<d>" in source or "(?P<epoch>" in source
         self._regex = re.compile(source)
+
+    def fits(self, text: str) -> bool:
+        """Whether a text looks like a time in this format, though it may be none."""
+        return self._regex.fullmatch(text) is not None
 
     def read(self, text: str) -> Moment | None:
         """Reads one time; None when the text is none (a 31st of February, say)."""
@@ -154,7 +171,7 @@ def _moment(match: re.Match[str]) -> Moment | None:
     resolution = 1000 if not fraction else max(1, 1000 // 10 ** len(fraction))
     place = (match.start("S"), len(fraction)) if fraction else (0, 0)
     if found.get("epoch"):
-        return Moment(int(found["epoch"]) * SECOND + micros, 0, resolution)
+        return moment_of(int(found["epoch"]) * SECOND + micros, 0, resolution)
     if not found.get("d"):
         return Moment(None, None, resolution)
     month = found["M"]
@@ -163,13 +180,16 @@ def _moment(match: re.Match[str]) -> Moment | None:
     if found.get("a"):
         hour = hour % 12 + (12 if found["a"][0] in "Pp" else 0)
     year = int(found["y"]) if found.get("y") else 0
-    minutes = _wall_minute(year + 2000 if 0 < year < 100 else year, number, int(found["d"]), hour, int(found.get("m") or 0))
+    minutes = _wall_minute(year + 2000 if len(found.get("y") or "") == 2 else year, number, int(found["d"]), hour, int(found.get("m") or 0))
     second = int(found.get("s") or 0)
     if minutes is None or second > 60:
         return None
-    zone = found.get("z")
+    zone = (found.get("z") or "").strip()
+    offset = _zone_offset(zone)
+    if offset is None and _OFFSET.fullmatch(zone):
+        return None  # +99:99
     at = match.start("s") if len(found.get("s") or "") == 2 else -1
-    return Moment(minutes + second * SECOND + micros, _zone_offset(zone), resolution, at, place)
+    return moment_of(minutes + second * SECOND + micros, offset, resolution, at, place)
 
 
 @lru_cache(maxsize=4096)
@@ -181,14 +201,14 @@ def _wall_minute(year: int, month: int, day: int, hour: int, minute: int) -> int
 
 
 def _zone_offset(text: str | None) -> int | None:
-    """Offset from UTC in microseconds; None for abbreviations that several zones share."""
+    """Offset from UTC in microseconds; None for abbreviations that several zones share, and for what no zone can be."""
     text = (text or "").strip()
     if text in ("Z", "UTC", "GMT"):
         return 0
     if text in _ABBREVIATED:
         return _ABBREVIATED[text] * 3600 * SECOND
     match = _OFFSET.fullmatch(text)
-    if not match:
+    if not match or int(match[2]) > _MOST_OFFSET or int(match[3] or 0) > 59:
         return None
     seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
     return (-seconds if match[1] == "-" else seconds) * SECOND

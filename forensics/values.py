@@ -15,9 +15,12 @@ Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
 
 _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
+_LONGEST_BLANK = 64
+_BLANKED = regex.compile(r"[<\[({]?(?:\.{2,}|…+|\*{2,}|[xX]{3,}|[xX]{2,}(?:-[xX]{2,})+|(?i:redacted|masked|anonymi[sz]ed))[>\])}]?")
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
-_PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic='([^']*)',\ partition=(\d+)\)")
+_PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partition=(\d+)\)")
 _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
+_BROD_TOPIC = regex.compile(r"^\s*([A-Za-z0-9._-]+):\s*$|^\s*partition=(\d+)\b", regex.MULTILINE)
 _NUMBER = regex.compile(r"\d+")
 _TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?:?\ ?\[([\d,\ ]*)\]')
 _NUMBERS_BY_TOPIC = regex.compile(rf"\{{?(?:{_TOPIC_NUMBERS.pattern}[,\ ]*+)+\}}?", regex.VERSION1)
@@ -29,8 +32,13 @@ _BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
 
 
 def to_string(text: str) -> str | None:
-    """The text itself; what Java prints for a missing value is none."""
-    return None if text in _SINGULAR_NULLS else text
+    """The text itself; what Java prints for a missing value is none, and so is what somebody blanked: equal blanks are no equal names."""
+    return None if text in _SINGULAR_NULLS or is_blanked(text) else text
+
+
+def is_blanked(text: str) -> bool:
+    """Whether somebody put dots, stars or the like in place of a name before the log was passed on."""
+    return len(text) < _LONGEST_BLANK and _BLANKED.fullmatch(text) is not None
 
 
 def to_int(text: str) -> int | None:
@@ -53,6 +61,8 @@ def to_list(text: str) -> list[str] | None:
     if "TopicPartition(topic=" in text:
         return [f"{found[1]}-{found[2]}" for found in _PYTHON_PARTITION.finditer(text)]
     inner = text.strip()
+    if inner in ("set()", "set([])"):
+        return []
     if inner[:1] == "[" and inner[-1:] == "]":
         return inner[1:-1].split(", ") if len(inner) > 2 else []
     if inner[-1:] in ("]", ")", "}"):
@@ -63,11 +73,23 @@ def to_list(text: str) -> list[str] | None:
 
 
 def to_partitions(text: str) -> list[str] | None:
-    """Partitions as `topic-number`, also where a client prints `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]` or `{"topic":[0,1]}`."""
+    """Partitions as `topic-number`, also where a client prints `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `{"topic":[0,1]}` or lines of them."""
+    if "\n" in text:
+        return _listed(text)
     bare = text.removeprefix("map[").removesuffix("]") if text.startswith("map[") else text
     if _NUMBERS_BY_TOPIC.fullmatch(bare):
         return [f"{topic}-{n}" for topic, numbers in _TOPIC_NUMBERS.findall(bare) for n in _NUMBER.findall(numbers)]
     return [_SLASH_PARTITION.sub(r"\1-\2", item) for item in found] if (found := to_list(text)) is not None else None
+
+
+def _listed(text: str) -> list[str]:
+    """Partitions that brod lists: a line with the topic, then a line for each partition."""
+    found, topic = [], ""
+    for name, number in _BROD_TOPIC.findall(text):
+        topic = name or topic
+        if number and topic:
+            found.append(f"{topic}-{number}")
+    return found
 
 
 def to_map(text: str) -> dict[str, list[str]] | None:
@@ -89,7 +111,7 @@ def to_config(text: str) -> dict[str, str]:
         if line[:1] == "\t" or line[:2] == "  ":
             key, equals, value = line.lstrip().partition(" =")
             if equals and " " not in key:
-                found[key] = hide(key, value.strip())
+                found[key] = _hidden(key, value.strip())
     return found
 
 

@@ -14,20 +14,16 @@ if TYPE_CHECKING:
 
     from forensics.tables import Case
 
-#: Cases with fewer events get their views with the ingest; for larger ones the first reader waits, not every ingest.
-EAGER_EVENTS = 200_000
+#: A case with fewer events is small: planning and compiling a query costs more than running it.
+SMALL_EVENTS = 200_000
+Progress = Callable[[str, int, int], None]
 
 
-def build(
-    case: Case,
-    spark: SparkSession,
-    progress: Callable[[str, int, int], None] = lambda view, number, of: None,
-    knobs: Mapping[str, int] | None = None,
-) -> Case:
+def build(case: Case, spark: SparkSession, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None) -> Case:
     """Builds all views of a case and makes them part of it.
 
     Args:
-        case: the case as it is now.
+        case: the case as it is now; the caller has opened it, so that its files are known to be whole.
         spark: the session.
         progress: told each view's name, its number, and how many there are.
         knobs: the user's own thresholds; None for those that the case has.
@@ -35,27 +31,29 @@ def build(
     Raises:
         CaseError: a view cannot be computed, or someone else is writing to the case.
     """
-    with tables.writing(case.root) as writer:
-        current = writer.case or case
-        told = case.knobs if knobs is None else knobs
-        built = queries.build(spark, current.tables(), tables.new_views_folder(current), progress, small=is_small(current), told=told)
-        published = tables.publish_views(current, built, told)
-        tables.keep_sql(published, _texts(told))
-        tables.write_open_sql(published, queries.opening(published.tables(), published.views(), told))
-    return published
+    with tables.writing(case.root, check=False) as writer:
+        return tables.publish(*computed(writer.case or case, spark, progress, knobs))
 
 
-def publish_unbuilt(case: Case, knobs: Mapping[str, int] | None = None) -> None:
-    """Writes the SQL and an `open.sql` with the tables alone, for a case whose views wait for the first reader.
+def computed(
+    case: Case, spark: SparkSession, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None
+) -> tuple[Case, dict[str, str]]:
+    """The case with all its views, and the SQL that goes with them: what `tables.publish` takes. Arguments as those of `build`."""
+    told = case.knobs if knobs is None else dict(knobs)
+    built = queries.build(spark, case.tables(), tables.new_views_folder(case), progress, small=is_small(case), told=told)
+    return _with(case, built, told)
 
-    Args:
-        case: the case.
-        knobs: the user's own thresholds for that build; None for those that the case has.
-    """
-    if knobs is not None:
-        case = tables.publish_views(case, {}, knobs)
-    tables.keep_sql(case, _texts(case.knobs))
-    tables.write_open_sql(case, queries.opening(case.tables(), {}, case.knobs))
+
+def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, dict[str, str]]:
+    """The case without views, and an `open.sql` with its tables alone; the next report builds the views, with the thresholds told here."""
+    return _with(case, {}, case.knobs if knobs is None else dict(knobs))
+
+
+def _with(case: Case, built: Mapping[str, str], told: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
+    case = tables.with_views(case, built, told)
+    texts = {f"{tables.KEPT_SQL}/{name}": text for name, text in _texts(told).items()}
+    texts[tables.OPEN_SQL] = tables.open_sql(queries.opening(case.tables(), case.views(), told))
+    return case, texts
 
 
 def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
@@ -71,12 +69,12 @@ def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
 
 def is_current(case: Case) -> bool:
     """Whether the case's views were built with the SQL of this version, but for the user's own thresholds."""
-    folder = case.root / "sql"
+    folder = case.root / tables.KEPT_SQL
     kept = {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in folder.rglob("*.sql")}
     return kept == _texts(case.knobs)
 
 
 def is_small(case: Case) -> bool:
-    """Whether the case has fewer events than `EAGER_EVENTS`."""
+    """Whether the case has fewer events than `SMALL_EVENTS`."""
     events = sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in case.table_paths("event_row"))
-    return bool(events < EAGER_EVENTS)
+    return bool(events < SMALL_EVENTS)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
 from forensics import layouts, patterns, queries, schema
 from forensics.report.explain import releases
+from forensics.wording.files import Words, rule_words
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -80,14 +81,34 @@ def rules() -> str:
         "Each is one file under `sql/rules/` and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` tells them in full. "
         "Names like `3.9.1-worker_frozen` are recordings of real clusters, by release and by what was done to them.\n",
     ]
+    words = rule_words()
     for view in found:
         rule = queries.rule_id(view.name)
+        if rule in words:
+            parts += _worded(words[rule], view, samples.get(rule, ()))
+            continue
         told = dict(_TOLD.findall(view.sql))
         shown = [f"the sample [{name}](../sample_logs/{name}/README.md)" for name in samples.get(rule, ())]
         rows = [(what, " ".join(told[key].replace("\n--", " ").split())) for key, what in _ASKED.items()]
         rows.append(("shown by", "; ".join([*shown, " ".join(told["Shown by"].replace("\n--", " ").split())])))
         parts += [f"## {rule}\n", f"{view.about}\n", _table(("", ""), iter(rows))]
     return "\n".join(parts)
+
+
+def _worded(words: Words, view: queries.View, samples: Iterable[str]) -> list[str]:
+    """A rule's section: its words, its severities and thresholds, and what each of its cases says and advises."""
+    sql = "\n".join(queries.statements(view.sql))
+    shown = [*(f"the sample [{name}](../sample_logs/{name}/README.md)" for name in samples), *filter(None, [words.shown])]
+    rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
+    severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
+    rows.append(("severity", ", ".join(severities)))
+    knobs = [f"`{name}` ({default})" for _, name, _, default in _KNOB.findall(queries.knobs()) if re.search(rf"\b{name}\b", sql)]
+    rows += [("thresholds", ", ".join(knobs))] if knobs else []
+    rows += [(f"in {release}", text) for release, text in words.releases.items()]
+    rows += [("see", ", ".join(words.see))] if words.see else []
+    rows.append(("shown by", "; ".join(shown)))
+    said = [(f"`{code}`", case.headline, case.advice) for code, case in words.codes.items()]
+    return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), iter(said))]
 
 
 def _samples() -> dict[str, list[str]]:

@@ -1,5 +1,5 @@
 -- One row per pair of log lines of two processes of which one must have happened before the other.
--- Reads: member_round, epoch_edge, event_row, process_cluster, process_resolution
+-- Reads: member_round, epoch_edge, event, process_cluster, process_resolution
 -- Grain: rule, from_event_id, to_event_id
 -- Every message is sent before it is received, and inside one process lines are in order. So a clock that shows `to` less than another
 -- shows `from` is behind it by at least the difference. Only a member's first join of a generation counts.
@@ -17,35 +17,36 @@ COMMENT 'One row per pair of log lines of two processes of which one must have h
 AS
 WITH membership_line AS (
   SELECT c.kafka_cluster, e.process_id, e.member_id, e.ts, e.event_id, e.event
-  FROM event_row e JOIN process_cluster c USING (process_id)
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.member_id IS NOT NULL AND (
     e.event IN ('leaving', 'member_left', 'member_expired')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) LIKE '%UNKNOWN\\_MEMBER\\_ID%'
   )
 ), edge AS (
   -- Between a member and its coordinator, in one generation.
-  SELECT e.rule, e.f, e.first, e.t, e.then
+  SELECT e.rule, e.f, e.first, e.t, e.later
   FROM member_round m LATERAL VIEW inline(array(
     CASE WHEN is_fresh THEN
-      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'then', stabilized) END,
-    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'then', joined),
-    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'then', synced),
-    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'then', rejoin),
+      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'later', stabilized) END,
+    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'later', joined),
+    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'later', synced),
+    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later', rejoin),
     -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
     CASE WHEN is_leader AND is_fresh THEN
-      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'then', assigned) END,
+      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later', assigned) END,
     CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
-      named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't', broker, 'then', prepared) END,
+      named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't', broker, 'later', prepared) END,
     -- A new member asks twice: only the second request carries the id that the broker gave, and that the reason names.
     CASE WHEN is_entry AND member_id = prepared_member AND prepared_reason RLIKE '(?i)^adding new member' AND joining_count >= 2 AND made.must_rejoin THEN
-      named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', joining_second, 't', broker, 'then', prepared) END,
+      named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', joining_second, 't', broker, 'later', prepared) END,
     CASE WHEN is_entry THEN
       named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
-        't', made.process_id, 'then', struct(made.ts AS ts, made.event_id AS event_id)) END,
+        't', made.process_id, 'later', struct(made.ts AS ts, made.event_id AS event_id)) END,
     CASE WHEN is_entry AND joining_count >= 2 AND made.must_rejoin THEN
       named_struct('rule', 'the broker made an id, then the member asked with it', 'f', made.process_id,
-        'first', struct(made.ts AS ts, made.event_id AS event_id), 't', process_id, 'then', joining_last) END
-  )) e AS rule, f, first, t, then
+        'first', struct(made.ts AS ts, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
+  )) e AS rule, f, first, t, later
   UNION ALL
   SELECT 'the member left, then the broker said so', l.process_id, struct(l.ts, l.event_id), b.process_id, struct(b.ts, b.event_id)
   FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id AND b.kafka_cluster = l.kafka_cluster
@@ -57,7 +58,7 @@ WITH membership_line AS (
   UNION ALL
   -- Without a coordinator's log: nobody joins a generation before everybody asked. Through the leader, so that the edges of a
   -- generation grow with its members and not with their square.
-  SELECT e.rule, e.f, e.first, e.t, e.then
+  SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (
     SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
       o.process_id AS other, o.joining_last, o.joined, o.synced,
@@ -67,16 +68,16 @@ WITH membership_line AS (
     WHERE l.is_leader AND l.broker IS NULL AND l.process_id <> o.process_id
   ) LATERAL VIEW inline(array(
     CASE WHEN leader_fresh THEN
-      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'then', joined) END,
+      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later', joined) END,
     CASE WHEN is_fresh THEN
-      named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'then', leader_joined) END,
+      named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'later', leader_joined) END,
     CASE WHEN leader_fresh THEN
-      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'then', synced) END
-  )) e AS rule, f, first, t, then
+      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'later', synced) END
+  )) e AS rule, f, first, t, later
 )
 SELECT DISTINCT
-  rule, f, first.event_id, first.ts, t, then.event_id, then.ts,
+  rule, f, first.event_id, first.ts, t, later.event_id, later.ts,
   -- Printed times are cut to the layout's resolution, so the later one may be later by nearly that much.
-  unix_millis(then.ts) - unix_millis(first.ts) + r.resolution_ms
+  unix_millis(later.ts) - unix_millis(first.ts) + r.resolution_ms
 FROM edge JOIN process_resolution r ON r.process_id = t
-WHERE first.ts IS NOT NULL AND then.ts IS NOT NULL AND f <> t
+WHERE first.ts IS NOT NULL AND later.ts IS NOT NULL AND f <> t

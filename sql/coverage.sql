@@ -12,14 +12,14 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
 COMMENT 'One row per stretch of a process''s time that the evidence covers or does not, and per process whose log is missing.'
 AS
 WITH gap AS (
-  SELECT process_id, g.from_ts, g.to_ts FROM range_row LATERAL VIEW explode(gaps) e AS g
-  WHERE unix_millis(g.to_ts) - unix_millis(g.from_ts) >= gap_ms
+  SELECT process_id, silence.from_ts, silence.to_ts FROM (SELECT process_id, explode(gaps) AS silence FROM range_row)
+  WHERE unix_millis(silence.to_ts) - unix_millis(silence.from_ts) >= gap_ms
   UNION ALL
   -- Between the ranges and files of one process.
   SELECT process_id, last_to, first_ts FROM (
     SELECT r.process_id, r.first_ts,
       max(r.last_ts) OVER (PARTITION BY r.process_id ORDER BY f.ordinal, r.range_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_to
-    FROM range_row r LEFT JOIN (SELECT file_id, max(ordinal) AS ordinal FROM evidence_file GROUP BY file_id) f USING (file_id)
+    FROM range_row r LEFT JOIN (SELECT file_id, max(ordinal) AS ordinal FROM evidence_file GROUP BY file_id) f ON f.file_id = r.file_id
     WHERE r.first_ts IS NOT NULL
   ) WHERE unix_millis(first_ts) - unix_millis(last_to) >= gap_ms
 )
@@ -30,7 +30,8 @@ SELECT process_id, from_ts, to_ts, 'gap', concat('no record for ', (unix_millis(
 UNION ALL
 SELECT process_id, first_ts, first_ts, 'truncated', 'the log begins in the middle of the process''s life' FROM process_life WHERE instance = 0
 UNION ALL
-SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', concat(path, ': ', coalesce(note, '')) FROM evidence_file WHERE status = 'unreadable'
+SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', concat(path, ': ', coalesce(note, '')) FROM evidence_file
+WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
 UNION ALL
 SELECT
   concat('member ', coalesce(m.client_id, m.member_id), CASE WHEN m.client_host IS NULL THEN '' ELSE concat(' at ', m.client_host) END),

@@ -11,5 +11,5 @@ SELECT
   r.*,
   coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
 FROM event_row r
-LEFT JOIN process_start s USING (process_id)
+LEFT JOIN process_start s ON s.process_id = r.process_id
 WHERE r.category <> 'snapshot'

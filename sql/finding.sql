@@ -1,7 +1,7 @@
--- One row per finding of any rule.
--- Reads: rule_finding
+-- One row per finding of any rule: what repeats is one finding, told by its worst occurrence.
+-- Reads: occurrence
 -- Grain: finding_id
--- `rule_finding` holds the rows of every file under rules/: a new rule is one new file there.
+-- The worst is the longest, or, where no length is known, the last.
 CREATE OR REPLACE TEMPORARY VIEW finding (
   finding_id    COMMENT 'Stable id of the finding',
   rule          COMMENT 'Rule, the name of its file under rules/',
@@ -9,17 +9,49 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
   verdict       COMMENT 'proved or undecided',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about: a task, partition, member, process or topic',
-  from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To; NULL: open',
+  subject       COMMENT 'What it is about: a task, partition, member, process or topic; of what repeats the first ten',
+  from_ts       COMMENT 'From; of what repeats the first',
+  to_ts         COMMENT 'To; NULL: open; of what repeats the end of the last',
   headline      COMMENT 'One sentence',
   explanation   COMMENT 'The facts and what follows from them',
   advice        COMMENT 'What to change: the property, its value, what to set and why',
-  witness       COMMENT 'Events that prove it'
+  witness       COMMENT 'Events that prove it; of what repeats those of the worst, first and last: the view occurrence has all',
+  occurrences   COMMENT 'How often it happened',
+  subjects      COMMENT 'To how many it happened',
+  worst_id      COMMENT 'The worst of its occurrences',
+  worst_ms      COMMENT 'How long the worst lasted, milliseconds; NULL: no line tells',
+  witness_role  COMMENT 'What each of these events shows; NULL: what repeats has no such list',
+  code          COMMENT 'Which of the rule''s cases it is, in a closed vocabulary',
+  facts         COMMENT 'The named facts that the sentences tell, of the worst, as JSON; a fact that is not known is left out'
 )
-COMMENT 'One row per finding of any rule.'
+COMMENT 'One row per finding of any rule: what repeats is one finding, told by its worst occurrence.'
 AS
+WITH grouped AS (
+  SELECT
+    finding_id, rule, severity, verdict, kafka_cluster, group_id,
+    count(DISTINCT occurrence_id) AS n, array_sort(collect_set(subject)) AS names,
+    min(from_ts) AS first_ts, max(coalesce(to_ts, from_ts)) AS last_ts, max(to_ts) AS only_to_ts,
+    max_by(struct(occurrence_id, subject, headline, explanation, advice, witness, lasted_ms, witness_role, code, facts),
+      struct(coalesce(lasted_ms, -1), from_ts, occurrence_id)) AS worst,
+    min_by(witness, struct(from_ts, occurrence_id)) AS first_witness,
+    max_by(witness, struct(from_ts, occurrence_id)) AS last_witness
+  FROM occurrence
+  GROUP BY finding_id, rule, severity, verdict, kafka_cluster, group_id
+)
 SELECT
-  left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, headline, CAST(from_ts AS STRING)), 256), 12),
-  rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, headline, explanation, advice, witness
-FROM rule_finding
+  finding_id, rule, severity, verdict, kafka_cluster, group_id,
+  CASE WHEN n = 1 THEN worst.subject ELSE array_join(slice(names, 1, 10), ', ') END,
+  first_ts,
+  CASE WHEN n = 1 THEN only_to_ts ELSE last_ts END,
+  CASE WHEN n = 1 THEN worst.headline ELSE concat(worst.headline, ' (', n, ' times',
+    CASE WHEN first_ts IS NULL THEN ''
+      ELSE concat(' from ', date_format(first_ts, 'yyyy-MM-dd HH:mm'), ' to ', date_format(last_ts, 'yyyy-MM-dd HH:mm')) END, ')') END,
+  CASE WHEN n = 1 THEN worst.explanation ELSE concat('This happened ', n, ' times',
+    CASE WHEN size(names) BETWEEN 2 AND least(5, n - 1) THEN concat(', to ', array_join(names, ', ')) ELSE '' END,
+    '; told here is ', CASE WHEN worst.lasted_ms > 0 THEN 'the longest' ELSE 'the last' END, '. ', coalesce(worst.explanation, '')) END,
+  worst.advice,
+  CASE WHEN n = 1 THEN worst.witness
+    ELSE array_distinct(concat(worst.witness, slice(first_witness, 1, 4), slice(last_witness, 1, 4))) END,
+  n, CAST(size(names) AS BIGINT), worst.occurrence_id, worst.lasted_ms,
+  CASE WHEN n = 1 THEN worst.witness_role END, worst.code, worst.facts
+FROM grouped

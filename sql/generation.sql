@@ -1,5 +1,5 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
--- Reads: broker_generation, epoch_generation, epoch_member, member_round, join_round, clock_offset, group_facts
+-- Reads: broker_generation, epoch_generation, epoch_member, member_round, join_round, round_life, clock_offset, group_facts
 -- Grain: kafka_cluster, group_id, incarnation, generation
 CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster    COMMENT 'Kafka cluster id',
@@ -21,7 +21,7 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
   duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync, milliseconds',
   leader_member_id COMMENT 'Leader',
-  member_count     COMMENT 'Members, as the broker says, else as many as were seen',
+  member_count     COMMENT 'Members, as the broker says, else as the leader says, else as many as were seen',
   trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
   trigger_inferred COMMENT 'True when no line gives a reason and it follows from what happened before',
   trigger_member_id COMMENT 'Member that triggered it',
@@ -41,9 +41,11 @@ WITH timed AS (
     timestamp_millis(unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joining_ref,
     timestamp_millis(unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ref,
     timestamp_millis(unix_millis(r.synced.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS synced_ref,
-    j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
+    j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told, coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
+  LEFT JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.process_id = r.process_id AND l.client = r.client
+    AND l.round = r.round AND l.told IS NOT NULL
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
 ), by_members AS (
   SELECT
@@ -51,10 +53,11 @@ WITH timed AS (
     min(asked_ref) AS asked_ts, min(joined_ref) AS joined_ts, max(synced_ref) AS synced_ts,
     -- A static member that comes back has another member id.
     count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
-    max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
+    -- The leader of a consumer group names all.
+    max(told) AS told, max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: who asked last made the others wait.
-    max_by(member_id, joining_ref) FILTER (WHERE joining_ref IS NOT NULL) AS last_joiner,
+    max_by(member_id, struct(joining_ref, member_id)) FILTER (WHERE joining_ref IS NOT NULL) AS last_joiner,
     max(joining_ref) AS last_joining_ts,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
   FROM timed
@@ -65,12 +68,12 @@ WITH timed AS (
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
     b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason, b.stabilized_ts, b.stabilized_id,
     b.assigned_ts, b.assigned_id, b.member_count, b.leader_member_id AS broker_leader, b.expired_member, b.expired_ts,
-    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.last_joining_ts, m.witness
+    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.told, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.last_joining_ts, m.witness
   FROM broker_generation b
   FULL OUTER JOIN by_members m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
 ), ordered AS (
-  SELECT *, lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(member_count) OVER w AS previous_count
+  SELECT *, lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told, lag(member_count) OVER w AS previous_count
   FROM paired
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
 )
@@ -98,7 +101,7 @@ SELECT
   unix_millis(o.assigned_ts) - unix_millis(o.stabilized_ts),
   coalesce(unix_millis(coalesce(o.assigned_ts, o.stabilized_ts)) - unix_millis(o.prepared_ts), unix_millis(o.synced_ts) - unix_millis(o.asked_ts)),
   coalesce(o.broker_leader, o.leader_member_id),
-  coalesce(o.member_count, o.members),
+  coalesce(o.member_count, o.told, o.members),
   CASE
     WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
     WHEN o.reason RLIKE '(?i)heartbeat expiration' THEN 'member_expired'
@@ -113,6 +116,8 @@ SELECT
     WHEN o.reason IS NOT NULL THEN 'other'
     WHEN o.expired_member IS NOT NULL THEN 'member_expired'
     WHEN o.generation = 1 THEN 'group_created'
+    WHEN o.member_count IS NULL AND o.told > o.previous_told THEN 'member_joined'
+    WHEN o.member_count IS NULL AND o.told < o.previous_told THEN 'member_gone'
     WHEN coalesce(o.member_count, o.members) > coalesce(o.previous_count, o.previous_members) THEN 'member_joined'
     WHEN coalesce(o.member_count, o.members) < coalesce(o.previous_count, o.previous_members) THEN 'member_gone'
     ELSE 'unknown'

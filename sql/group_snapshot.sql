@@ -42,7 +42,7 @@ COMMENT 'One row per thing that kafka-consumer-groups or a dump of __consumer_of
 AS
 WITH topic_name AS (
   -- KIP-848 records name topics by their ids; a kafka-topics output in the case tells the names.
-  SELECT map_from_entries(collect_list(struct(topic_id, topic))) AS names
+  SELECT map_from_entries(array_sort(collect_list(struct(topic_id, topic)))) AS names
   FROM (SELECT topic_id, max(topic) AS topic FROM snapshot WHERE event = 'topic_described' AND topic_id IS NOT NULL GROUP BY topic_id)
 )
 SELECT
@@ -68,9 +68,9 @@ SELECT
   member_epoch,
   try_cast(coalesce(columns['TARGET-EPOCH'], columns['TARGET-ASSIGNMENT-EPOCH']) AS BIGINT),
   CASE WHEN assigned_partitions IS NOT NULL OR assigned_connectors IS NOT NULL OR assigned_tasks IS NOT NULL THEN
-    concat(transform(coalesce(assigned_partitions, array()), p -> coalesce(concat(n.names[left(p, length(p) - instr(reverse(p), '-'))], right(p, instr(reverse(p), '-'))), p)),
-      coalesce(assigned_connectors, array()), coalesce(assigned_tasks, array())) END,
-  transform(revoked_partitions, p -> coalesce(concat(n.names[left(p, length(p) - instr(reverse(p), '-'))], right(p, instr(reverse(p), '-'))), p)),
+    concat(transform(coalesce(assigned_partitions, CAST(array() AS ARRAY<STRING>)), p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
+      coalesce(assigned_connectors, CAST(array() AS ARRAY<STRING>)), coalesce(assigned_tasks, CAST(array() AS ARRAY<STRING>))) END,
+  transform(revoked_partitions, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
   columns['RECORD'],
   topic,
   partition,

@@ -29,3 +29,19 @@ DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
 DECLARE OR REPLACE VARIABLE not_started_ms BIGINT DEFAULT 30000;
 -- A worker that finds its configuration behind the group's this often, each time within storm_gap_ms, lags.
 DECLARE OR REPLACE VARIABLE config_lag_times INT DEFAULT 5;
+-- Findings of one rule, group and cause that differ in time and subject are told as one from this many on.
+DECLARE OR REPLACE VARIABLE repeat_times INT DEFAULT 4;
+-- The same for tasks and partitions that had two owners: each is looked for by its name.
+DECLARE OR REPLACE VARIABLE repeat_resources INT DEFAULT 20;
+-- A rebalance that stood still for that long for a member that was gone is a warning, milliseconds.
+DECLARE OR REPLACE VARIABLE ghost_wait_long_ms BIGINT DEFAULT 30000;
+-- Tasks without an owner for that long are a warning, milliseconds.
+DECLARE OR REPLACE VARIABLE unassigned_long_ms BIGINT DEFAULT 60000;
+-- Tasks that started again in the same stretch of this length are told together, milliseconds.
+DECLARE OR REPLACE VARIABLE unassigned_together_ms BIGINT DEFAULT 5000;
+-- Failed commits of one member that follow each other within this are told together, milliseconds.
+DECLARE OR REPLACE VARIABLE commits_together_ms BIGINT DEFAULT 60000;
+-- A successor's position counts as the one that followed a failed commit within this, milliseconds.
+DECLARE OR REPLACE VARIABLE successor_ms BIGINT DEFAULT 120000;
+-- A member's request is on its way, and a session that ran out is noticed, within this, milliseconds.
+DECLARE OR REPLACE VARIABLE heartbeat_late_ms BIGINT DEFAULT 2000;

@@ -29,7 +29,7 @@ AS
 WITH seen AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, r.process_id, j.client, j.client_id, j.task, r.is_leader, r.round, j.instance,
-    CASE WHEN r.synced.ts IS NOT NULL OR j.worker_assigned_ts IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
+    CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
     r.joining_last.ts AS joining_ts, r.joined.ts AS joined_ts, r.synced.ts AS synced_ts,
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
@@ -39,7 +39,7 @@ WITH seen AS (
   FROM member_round r
   JOIN (
     -- A client that had a generation before and an assignment now went on working, unless a pause is known.
-    SELECT *, (worker_assigned_ts IS NOT NULL OR given_ts IS NOT NULL)
+    SELECT *, (worker_assigned_id IS NOT NULL OR given IS NOT NULL)
       AND coalesce(lag(instance) OVER (PARTITION BY process_id, group_id, client ORDER BY round) = instance, false) AS went_on
     FROM join_round
   ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
@@ -53,7 +53,13 @@ WITH seen AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id, explode(e.assignment) AS (member_id, assigned)
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
+  UNION ALL
+  -- Up to 2.3 that line names no generation: it is of the round in which it stands.
+  SELECT r.kafka_cluster, r.group_id, r.generation, r.process_id, e.event_id, explode(e.assignment)
+  FROM event e JOIN join_round r ON r.computed_id = e.event_id
+  WHERE e.assignment IS NOT NULL AND e.generation IS NULL
 )
 SELECT
   s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader, CAST(NULL AS BIGINT),
@@ -76,7 +82,7 @@ SELECT
 FROM epoch_member m
 LEFT JOIN (
   -- A pause belongs to the epoch that the member had when it ended.
-  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts, max_by(m.generation, m.reached.ts) AS generation
+  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts, max_by(m.generation, struct(m.reached.ts, m.generation)) AS generation
   FROM member_pause p
   JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id AND m.client_id = p.client AND m.reached.ts <= p.to_ts
   GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts

@@ -8,7 +8,8 @@ CREATE OR REPLACE TEMPORARY VIEW process (
   kafka_version        COMMENT 'Kafka release of the last life, as printed, or the only one that its lines allow',
   version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (by lines of source and wordings); NULL when it is not',
   version_range        COMMENT 'Releases of Apache Kafka that remain: one, a range, or `3.5.x` for a build of Confluent',
-  kafka_cluster        COMMENT 'Kafka cluster id; `unknown` when nothing tells',
+  kafka_cluster        COMMENT 'Kafka cluster id, of the last life; `unknown` when nothing tells',
+  kafka_clusters       COMMENT 'Ids of all Kafka clusters that its lives belonged to, in order',
   worker_url           COMMENT 'REST URL that a Connect worker advertises',
   group_ids            COMMENT 'Groups that it was a member of',
   instances            COMMENT 'JVM starts seen in it; 0: it was running when the log began and never restarted',
@@ -31,6 +32,11 @@ WITH fact AS (
 ), life AS (
   SELECT process_id, min(first_ts) AS first_ts, max(last_ts) AS last_ts, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
   FROM process_life GROUP BY process_id
+), cluster AS (
+  SELECT process_id, array_distinct(transform(array_sort(collect_list(struct(instance, from_pos, kafka_cluster))), x -> x.kafka_cluster)) AS kafka_clusters
+  FROM process_cluster
+  WHERE cluster_event IS NOT NULL
+  GROUP BY process_id
 ), place AS (
   SELECT process_id, max(host) AS host FROM evidence_file WHERE process_id IS NOT NULL GROUP BY process_id
 )
@@ -53,6 +59,7 @@ SELECT
     ELSE v.version_range
   END,
   c.kafka_cluster,
+  a.kafka_clusters,
   f.worker_url,
   f.group_ids,
   f.instances,
@@ -61,8 +68,9 @@ SELECT
   l.first_ts,
   l.last_ts
 FROM life l
-LEFT JOIN fact f USING (process_id)
-LEFT JOIN place p USING (process_id)
-LEFT JOIN process_cluster c USING (process_id)
-LEFT JOIN process_fingerprint v USING (process_id)
+LEFT JOIN fact f ON f.process_id = l.process_id
+LEFT JOIN place p ON p.process_id = l.process_id
+LEFT JOIN process_cluster c ON c.process_id = l.process_id AND c.is_last
+LEFT JOIN cluster a ON a.process_id = l.process_id
+LEFT JOIN process_fingerprint v ON v.process_id = l.process_id
 LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

@@ -35,7 +35,7 @@ WITH asked AS (
   WHERE r.joining_last.ts IS NOT NULL
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
 ), broker_value AS (
-  SELECT process_id, key, max_by(CAST(value AS BIGINT), ts) AS value_ms, max_by(event_id, ts) AS event_id
+  SELECT process_id, key, max_by(CAST(value AS BIGINT), struct(ts, event_id)) AS value_ms, max_by(event_id, struct(ts, event_id)) AS event_id
   FROM config_value
   WHERE component = 'KafkaConfig' AND key IN ('group.initial.rebalance.delay.ms', 'group.consumer.session.timeout.ms') AND value RLIKE '^[0-9]+$'
   GROUP BY process_id, key

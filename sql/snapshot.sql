@@ -9,5 +9,5 @@ COMMENT 'One row per thing that a second witness says beside the logs.'
 AS
 SELECT r.*, f.kind AS source_kind
 FROM event_row r
-LEFT JOIN (SELECT file_id, max(kind) AS kind FROM evidence_file WHERE status = 'read' GROUP BY file_id) f USING (file_id)
+LEFT JOIN (SELECT file_id, max(kind) AS kind FROM evidence_file WHERE status = 'read' GROUP BY file_id) f ON f.file_id = r.file_id
 WHERE r.category = 'snapshot'

@@ -6,7 +6,7 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   sha256       COMMENT 'SHA-256 of the uncompressed file',
   kind         COMMENT 'log, or which second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
   status       COMMENT 'read, unreadable, skipped or superseded',
-  note         COMMENT 'Why it was not read',
+  note         COMMENT 'Why it was not read, or what of it was not',
   bytes        COMMENT 'Size, uncompressed',
   lines        COMMENT 'Lines',
   records      COMMENT 'Log records',
@@ -29,11 +29,11 @@ WITH total AS (
     min(first_ts) AS first_ts, max(last_ts) AS last_ts
   FROM range_row GROUP BY file_id
 ), layout AS (
-  SELECT file_id, map_from_entries(array_sort(collect_list(struct(name, n)))) AS layouts, max_by(name, n) AS layout
+  SELECT file_id, map_from_entries(array_sort(collect_list(struct(name, n)))) AS layouts, max_by(name, struct(n, name)) AS layout
   FROM (SELECT file_id, name, sum(n) AS n FROM range_row LATERAL VIEW explode(layouts) e AS name, n GROUP BY file_id, name)
   GROUP BY file_id
 )
 SELECT
   f.path, f.sha256, coalesce(f.kind, 'log'), f.status, f.note, f.bytes, f.lines, t.records, t.events, t.unrecognised, t.records - t.events - t.unrecognised, t.unfit, l.layout, l.layouts,
   f.time_zone, f.time_zone_how, f.process_id, t.first_ts, t.last_ts
-FROM evidence_file f LEFT JOIN total t USING (file_id) LEFT JOIN layout l USING (file_id)
+FROM evidence_file f LEFT JOIN total t ON t.file_id = f.file_id LEFT JOIN layout l ON l.file_id = f.file_id

@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
--- Reads: rival, overlap, rival_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round, duplicate_ledger
+-- Reads: rival, overlap, owner_line, rival_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round, duplicate_ledger
 -- Grain: ownership_a, ownership_b
 -- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that one had
 -- ended before the other began. undecided: the rest.
@@ -16,8 +16,8 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   from_hi        COMMENT 'The overlap began at the latest then',
   to_lo          COMMENT 'The overlap ended at the earliest then',
   to_hi          COMMENT 'The overlap ended at the latest then; NULL: nothing says',
-  certain_ms     COMMENT 'Overlap at least this long, milliseconds',
-  possible_ms    COMMENT 'Overlap at most this long, milliseconds; NULL: no bound',
+  certain_ms     COMMENT 'Of `kind` at least this long, milliseconds: both at work, or both there (held)',
+  possible_ms    COMMENT 'Of `kind` at most this long, milliseconds; NULL: no bound',
   verdict        COMMENT 'proved, refuted or undecided',
   margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or no clock was compared',
   cause          COMMENT 'Why, in a closed vocabulary; NULL for refuted pairs',
@@ -27,7 +27,11 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   clock_how      COMMENT 'What the verdict rests on: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
   ownership_a    COMMENT 'Ownership that began first',
   ownership_b    COMMENT 'The other',
-  witness        COMMENT 'Events that prove it'
+  witness        COMMENT 'Events that prove it',
+  there_certain_ms COMMENT 'Both threads there (both holding a partition) for at least this, milliseconds; 0 unless proved',
+  there_possible_ms COMMENT 'Both threads there (both holding a partition) for at most this, milliseconds; NULL: no bound',
+  work_certain_ms COMMENT 'Both at work for at least this, milliseconds; 0: both worked while both were there, at no common moment for sure; NULL: not shown',
+  work_possible_ms COMMENT 'Both at work for at most this, milliseconds; NULL: no bound'
 )
 COMMENT 'One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?'
 AS
@@ -54,7 +58,9 @@ WITH judged AS (
     j.*,
     a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
     a.generation AS a_generation, b.generation AS b_generation, b.member_id AS b_member_id, a.stop_asked_ts AS a_stop_asked,
-    a.start_hi_ts AS a_start_hi_ts, a.stop_lo_ts AS a_stop_lo_ts, b.start_hi_ts AS b_start_hi_ts, b.stop_lo_ts AS b_stop_lo_ts,
+    a.start_hi_ts AS a_start_hi_ts, least(a.stop_lo_ts, ua.until_ts) AS a_stop_lo_ts, b.start_hi_ts AS b_start_hi_ts,
+    least(b.stop_lo_ts, ub.until_ts) AS b_stop_lo_ts, ua.until_id AS a_until_id, ub.until_id AS b_until_id, ua.heard_witness AS a_heard, ub.heard_witness AS b_heard,
+    ua.until_ts AS a_seen_ts, ub.until_ts AS b_seen_ts,
     a.start_lo_ts AS a_start_lo_ts, b.start_lo_ts AS b_start_lo_ts, a.stop_hi_ts AS a_stop_hi_ts, b.stop_hi_ts AS b_stop_hi_ts,
     a.start_sign_id AS a_start_id, a.stop_id AS a_stop_id, a.last_sign_id AS a_last_id, a.stop_asked_id AS a_asked_id, b.start_id AS b_order_id,
     b.start_sign_id AS b_start_id, b.stop_id AS b_stop_id, b.last_sign_id AS b_last_id, b.stop_asked_id AS b_asked_id,
@@ -71,6 +77,16 @@ WITH judged AS (
   JOIN ownership ob ON ob.ownership_id = j.b_id
   JOIN clock_offset ca ON ca.process_id = a.process_id AND ca.is_island_reference
   JOIN clock_offset cb ON cb.process_id = b.process_id AND cb.is_island_reference
+  LEFT JOIN owner_line ua ON ua.ownership_id = j.a_id
+  LEFT JOIN owner_line ub ON ub.ownership_id = j.b_id
+), measured AS (
+  SELECT *,
+    CASE WHEN verdict = 'proved' THEN certain_ms ELSE 0 END AS there_certain,
+    CASE WHEN verdict = 'refuted' THEN 0 WHEN possible_ms < 1000000000000000 THEN greatest(0, possible_ms) END AS there_possible,
+    CASE WHEN kind = 'work' THEN greatest(0, least(unix_millis(a_last_ts) - a_off_hi, unix_millis(b_last_ts) - b_off_hi)
+      - greatest(unix_millis(a_first_ts) - a_off_lo, unix_millis(b_first_ts) - b_off_lo)) END AS work_certain,
+    CASE WHEN verdict = 'refuted' THEN 0 WHEN work_possible_ms < 1000000000000000 THEN greatest(0, work_possible_ms) END AS work_possible
+  FROM placed
 ), assignment AS (
   -- What a worker was given in a generation: since 2.3 all that it may run.
   SELECT process_id, group_id, generation, max_by(assigned, from_pos) AS assigned
@@ -108,14 +124,11 @@ SELECT
     THEN greatest(
       timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo),
       least(timestamp_millis(unix_millis(p.a_last_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_last_ts) - p.b_off_hi)))
+    WHEN p.verdict = 'proved' THEN least(timestamp_millis(unix_millis(p.a_seen_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_seen_ts) - p.b_off_hi))
     WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL THEN least(p.a_end_lo, p.b_end_lo) END,
   CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi) ELSE least(p.a_end_hi, p.b_end_hi) END,
-  CASE
-    WHEN p.verdict <> 'proved' THEN 0
-    WHEN p.kind = 'work' THEN greatest(0,
-      least(unix_millis(p.a_last_ts) - p.a_off_hi, unix_millis(p.b_last_ts) - p.b_off_hi) - greatest(unix_millis(p.a_first_ts) - p.a_off_lo, unix_millis(p.b_first_ts) - p.b_off_lo))
-    ELSE p.certain_ms END,
-  CASE WHEN p.possible_ms < 1000000000000000 THEN greatest(0, CASE WHEN p.kind = 'work' THEN p.work_possible_ms ELSE p.possible_ms END) END,
+  CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END,
+  CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END,
   p.verdict,
   CASE WHEN p.verdict = 'proved' THEN p.certain_ms WHEN p.verdict = 'refuted' AND p.first_id IS NULL THEN -p.possible_ms END,
   CASE WHEN p.verdict = 'proved' THEN CASE
@@ -130,14 +143,18 @@ SELECT
   CASE p.verdict
     WHEN 'proved' THEN concat(
       'Let A be ', p.resource, ' in ', p.a_process, ' (', CASE WHEN p.kind = 'held' THEN 'held' ELSE 'its thread there' END, ' from ',
-      date_format(p.a_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.a_stop_lo_ts, 'HH:mm:ss.SSS'), ' by its own clock), and B be ', p.resource, ' in ', p.b_process,
-      ' (from ', date_format(p.b_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.b_stop_lo_ts, 'HH:mm:ss.SSS'), ' by its own clock). ',
+      date_format(p.a_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.a_seen_ts, 'HH:mm:ss.SSS'), ' by its own clock), and B be ', p.resource, ' in ', p.b_process,
+      ' (from ', date_format(p.b_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.b_seen_ts, 'HH:mm:ss.SSS'), ' by its own clock). ',
       CASE WHEN p.a_process = p.b_process THEN 'Both are of one process and one clock. ' ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s',
         CASE WHEN p.clock_how = 'assumed' THEN ' (assumed, not proved)' ELSE ': messages between them leave no more (the last lines of the proof)' END, '. ') END,
-      CASE WHEN p.a_process = p.b_process THEN 'So' ELSE 'Under every such offset' END, ' A was there when B was, for at least ', p.certain_ms, ' ms: two owners at once, which a group forbids.',
-      CASE p.kind WHEN 'work' THEN ' Both showed signs of their own work in that time.'
-        WHEN 'thread' THEN ' No line shows both at work in that time.'
-        ELSE ' Held is not worked: an assignment that its owner has not yet been told of losing is normal at a session timeout.' END)
+      CASE WHEN p.a_process = p.b_process THEN 'So' ELSE 'Under every such offset' END, CASE WHEN p.resource_kind = 'partition' THEN ' both held it' ELSE ' both threads were there' END, ' for at least ', p.there_certain, ' ms. ',
+      CASE WHEN p.a_heard IS NOT NULL THEN 'A printed no line so late: the coordinator removed it later, one session timeout after its last request. ' ELSE '' END,
+      CASE WHEN p.b_heard IS NOT NULL THEN 'B printed no line so late: the coordinator removed it later, one session timeout after its last request. ' ELSE '' END,
+      CASE
+        WHEN p.kind = 'work' AND p.work_certain > 0 THEN concat('In that time both were at work, together for at least ', p.work_certain, ' ms: the group never means to have two owners at once.')
+        WHEN p.kind = 'work' THEN 'In that time both were at work, though no moment is sure to be common: the group never means to have two owners at once.'
+        WHEN p.kind = 'thread' THEN 'No line shows both at work in that time.'
+        ELSE 'No line shows both reading or committing in that time. A consumer holds its assignment until it is told of the loss, so two holders are normal after a session timeout.' END)
     WHEN 'refuted' THEN CASE WHEN p.first_id IS NOT NULL THEN concat(
       p.resource, ' had ended in ', CASE WHEN p.first_id = p.a_id THEN p.a_process ELSE p.b_process END, ' before that process asked to join generation ', p.left_generation, '. It began in ',
       CASE WHEN p.first_id = p.a_id THEN p.b_process ELSE p.a_process END, ' after that process was in generation ', p.got_generation,
@@ -152,11 +169,15 @@ SELECT
         WHEN p.clock_how = 'none' THEN 'No chain of lines joins their clocks.'
         WHEN p.clock_how = 'stepped' THEN 'The clock of one of them stepped.'
         ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s. They may have been there together for up to ',
-          CASE WHEN p.possible_ms < 1000000000000000 THEN concat(p.possible_ms, ' ms') ELSE 'an unknown time' END, ', or not at all.')
+          coalesce(concat(p.there_possible, ' ms'), 'an unknown time'), ', or not at all.')
       END)
   END,
   -- What costs least first: a log that exists, a note of the machine, then another level for the next time.
   CASE WHEN p.verdict = 'undecided' THEN array_join(transform(filter(array(
+    CASE WHEN coalesce(p.a_start_lo_ts, p.a_start_hi_ts, p.a_stop_lo_ts, p.a_stop_hi_ts) IS NULL
+      THEN concat('lines with times in ', p.a_process, ': put %d{ISO8601} into its layout') END,
+    CASE WHEN coalesce(p.b_start_lo_ts, p.b_start_hi_ts, p.b_stop_lo_ts, p.b_stop_hi_ts) IS NULL AND p.a_process <> p.b_process
+      THEN concat('lines with times in ', p.b_process, ': put %d{ISO8601} into its layout') END,
     CASE WHEN p.clock_how IN ('none', 'stepped') OR p.hi_ms - p.lo_ms > 100 THEN concat('the log of the broker that coordinated ', p.group_id, ' (kafka.coordinator.group at INFO): ',
       CASE WHEN p.clock_how = 'edges' THEN 'it narrows' ELSE 'it joins' END, ' the clocks of ', p.a_process, ' and ', p.b_process) END,
     CASE WHEN p.a_stop_hi_ts IS NULL THEN concat('the log of ', p.a_process, ' after ', date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': the end of ', p.resource, ' there') END,
@@ -176,8 +197,14 @@ SELECT
   p.a_id,
   p.b_id,
   filter(array_distinct(CASE WHEN p.first_id IS NOT NULL THEN p.handover ELSE array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id), p.b_order_id, p.b_start_id, p.b_sign_id,
-    coalesce(p.b_stop_id, p.b_last_id), t.event_id) || coalesce(p.clock_witness, array()) END), e -> e IS NOT NULL)
-FROM placed p
+    coalesce(p.b_stop_id, p.b_last_id), CASE WHEN p.verdict = 'proved' THEN p.a_until_id END,
+    CASE WHEN p.verdict = 'proved' THEN p.b_until_id END, t.event_id)
+    || CASE WHEN p.verdict = 'proved' THEN coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()) ELSE array() END || coalesce(p.clock_witness, array()) END), e -> e IS NOT NULL),
+  p.there_certain,
+  p.there_possible,
+  p.work_certain,
+  p.work_possible
+FROM measured p
 LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
 LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
 LEFT JOIN assignment g ON p.resource_kind <> 'partition' AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation

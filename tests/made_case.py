@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from forensics.report import model
+
+if TYPE_CHECKING:
+    from forensics.evidence import Evidence
+    from forensics.tables import Case
 
 T0 = datetime(2026, 3, 1, 10, 0, 0, tzinfo=UTC)
 HOSTILE = "\x1b[31mred\x1b[0m <script>alert(1)</script> | `x` \u202eevil [bold]no[/bold]"
@@ -98,6 +104,10 @@ def split(resource: str, verdict: str = "proved", **more: Any) -> dict[str, Any]
         "to_hi": at(61.2),
         "certain_ms": 990,
         "possible_ms": 1200,
+        "there_certain_ms": 1010,
+        "there_possible_ms": 1400,
+        "work_certain_ms": 990,
+        "work_possible_ms": 1200,
         "verdict": verdict,
         "margin_ms": 40_000,
         "cause": "w2 stood still for 40 s",
@@ -105,6 +115,30 @@ def split(resource: str, verdict: str = "proved", **more: Any) -> dict[str, Any]
         "missing": "" if verdict == "proved" else "w2's log at DEBUG",
         "records_at_risk": None,
         "witness": ["e1", "e2"],
+    } | more
+
+
+def owned(resource: str, worker: str, **more: Any) -> dict[str, Any]:
+    return {
+        "ownership_id": f"o-{resource}-{worker}",
+        "kafka_cluster": "abc",
+        "group_id": "connect-cluster",
+        "resource_kind": "task",
+        "resource": resource,
+        "process_id": f"{worker}/connect.log",
+        "member_id": None,
+        "instance": 1,
+        "generation": 2,
+        "start_lo": at(12),
+        "start_hi": at(12.01),
+        "stop_asked_ts": None,
+        "work_stop_lo": None,
+        "work_stop_hi": None,
+        "stop_lo": None,
+        "stop_hi": None,
+        "phase_end": "running",
+        "stop_how": None,
+        "witness": ["e1"],
     } | more
 
 
@@ -218,7 +252,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
                 "witness": ["e2"],
             }
         ],
-        "ownership": [],
+        "ownership": [owned("orders-0", "w1"), owned("orders-1", "w1"), owned("orders-2", "w2")],
         "split_brain": [split("orders-2"), split("orders-1", "refuted", witness=[]), split("orders-0", "undecided", from_lo=None, certain_ms=0)],
         "coordinator_episode": [
             {
@@ -276,3 +310,30 @@ def made(views: dict[str, list[dict[str, Any]]] | None = None, **filters: Any) -
     return model.assemble(
         {"tool_version": "0.1.0"}, views or rows(), model.Filters(**filters), lambda ids: {i: dict(LINES[i]) for i in ids if i in LINES}
     )
+
+
+def written(root: Path, views: dict[str, list[dict[str, Any]]] | None = None, evidence: Sequence[Evidence] = ()) -> Case:
+    """The rows as a case on disk that every command takes for its own, made without Spark.
+
+    Args:
+        root: its folder.
+        views: rows of the views; those of `rows()` by default. Views without rows here have none.
+        evidence: files that the case has read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from forensics import queries, tables
+    from forensics import views as built_views
+
+    given = rows() if views is None else views
+    with tables.writing(root) as writer:
+        case = writer.finish(list(evidence), {"tool_version": "0.1.0", "catalogue_hash": "", "command_line": [], "knobs": {}})
+        target, folders = tables.new_views_folder(case), {}
+        for name in [view.name for view in queries.views().values() if view.kept]:
+            folder = target / name
+            folder.mkdir(parents=True)
+            known = given.get(name, [])
+            pq.write_table(pa.Table.from_pylist(known) if known else pa.table({"none": pa.array([], pa.string())}), folder / "part-0.parquet")
+            folders[name] = str(folder)
+        return tables.publish(*built_views._with(case, folders, {}))  # noqa: SLF001 (what Spark computes is given here)

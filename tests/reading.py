@@ -28,12 +28,14 @@ class Reading:
         evidence: the files.
         events, unrecognised: rows, in the order of their streams, without empty captures.
         ranges: rows of `range_row`.
+        faults: path and text of what could not be read.
     """
 
     evidence: list[Evidence]
     events: list[dict[str, Any]] = field(default_factory=list)
     unrecognised: list[dict[str, Any]] = field(default_factory=list)
     ranges: list[dict[str, Any]] = field(default_factory=list)
+    faults: list[tuple[str, str]] = field(default_factory=list)
 
     def total(self, name: str) -> int:
         """A count over all ranges."""
@@ -55,13 +57,20 @@ def _schemas() -> Schemas:
     return Schemas.of(recogniser().catalogue.fields.values())
 
 
-def read(paths: Sequence[Path], told: Told | None = None, range_bytes: int = RANGE_BYTES) -> Reading:
-    """Reads files and folders."""
-    reading = Reading(find_evidence(paths, told=told))
+def read(paths: Sequence[Path], told: Told | None = None, range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:
+    """Reads files and folders; faults are errors of the test unless it expects something `broken`."""
+    return read_evidence(find_evidence(paths, told=told), range_bytes, broken=broken)
+
+
+def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:
+    """Reads files that were looked at."""
+    reading = Reading(evidence)
     for pieces in plan([e for e in reading.evidence if e.status == READ], range_bytes):
         for part in read_pieces(pieces, recogniser(), _schemas()):
             if isinstance(part, RangeRow):
-                assert not part.error, part.error
+                assert broken or not part.error, part.error
+                if part.error:
+                    reading.faults.append((part.row["path"], part.error))
                 reading.ranges.append(dict(part.row))
             else:
                 rows = reading.events if part.table == EVENTS else reading.unrecognised

@@ -60,7 +60,7 @@ def test_version() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"forensics {__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["ingest", "report", "sql", "show", "explain", "check"])
+@pytest.mark.parametrize("name", ["ingest", "report", "sql", "show", "verify", "explain", "check"])
 def test_every_command_has_help(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0
@@ -91,9 +91,9 @@ def test_wrong_use_is_2_without_a_traceback(args: list[str], tmp_path: Path) -> 
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("args", [["report"], ["show", "0123456789abcdef01234567"], ["sql", "generation"], ["sql", "-e", "SELECT 1"]])
+@pytest.mark.parametrize("args", [["report"], ["verify"], ["show", "0123456789abcdef01234567"], ["sql", "generation"], ["sql", "-e", "SELECT 1"]])
 def test_a_missing_case_says_what_to_do(args: list[str], tmp_path: Path) -> None:
-    done = run(*args, "--case", str(tmp_path / "none"))
+    done = run(*args, FORENSICS_CASE=str(tmp_path / "none"))
     assert done.returncode == 4
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
@@ -128,8 +128,45 @@ def test_explain_reads_standard_input_and_survives_anything() -> None:
 )
 def test_explain_says_why_it_knows_nothing(line: str, said: str) -> None:
     done = run("explain", line)
-    assert done.returncode == 0
+    assert done.returncode == (1 if line else 0)
     assert said in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("INFO Stopping task b-1", ["task_stopping (task)", "level        INFO", "task = b-1"]),
+        ("WARN ... Catching up to assignment's config offset.", ["config_catching_up"]),
+        ("07:52:24 [DistributedHerder-1] o.a.k.c.r.Worker - Stopping task b-1", ["task_stopping (task)", "o.a.k.c.r.Worker"]),
+        (
+            "CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment",
+            ["CommitFailedException (exception)", "lost its place in the group", "max.poll.interval.ms"],
+        ),
+        ("kafka.errors.UnknownMemberIdError: [Error 25] UnknownMemberIdError", ["UnknownMemberIdException (exception)"]),
+        ("Caused by: Broker: Unknown member", ["UnknownMemberIdException (exception)", "“broker: unknown member”"]),
+    ],
+)
+def test_explain_takes_part_of_a_line_and_exceptions(line: str, said: list[str]) -> None:
+    done = run("explain", line)
+    assert done.returncode == 0, done.stdout
+    for part in said:
+        assert part in done.stdout
+
+
+def test_explain_names_what_comes_nearest() -> None:
+    done = run("explain", "Attempt to heartbeat did not succeed since group is rebalancing again")
+    assert done.returncode == 1
+    assert "heartbeat_failed" in done.stdout
+
+
+def test_explain_groups_repeats() -> None:
+    lines = [JOINED.replace("generationId=7", f"generationId={n}") for n in range(1, 9)]
+    done = run("explain", "-", given="\n".join([*lines, "[2026-11-21 07:51:24,897] INFO gibberish (x.Y)"]).encode())
+    assert done.returncode == 0
+    assert done.stdout.count("(membership)") == 1
+    assert ", 8 times" in done.stdout
+    assert "generation = 1; 2; 3; 4; 5 and 3 more" in done.stdout
+    assert "gibberish" in done.stdout
 
 
 def test_explain_is_quick() -> None:
@@ -199,7 +236,10 @@ def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
         ((), 0),
         (("--fail-on", "proved"), 1),
         (("--fail-on", "any"), 1),
-        (("--fail-on", "proved", "--until", "2026-11-21T07:51:00Z"), 0),
+        (("--fail-on", "proved", "--until", "07:51:40"), 0),
+        (("--since", "2027-01-01"), 2),
+        (("--since", "07:52"), 0),
+        (("--since", "07:52", "--fail-on", "any"), 1),
         (("--fail-on", "any", "--rule", "poll-timeout"), 0),
         (("--group", "nobody"), 2),
     ],
@@ -293,10 +333,13 @@ def test_wrong_sql_is_2_and_says_why(case: str) -> None:
 
 @pytest.mark.spark
 def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path, spark) -> None:
+    from forensics import tables
+
     copy = tmp_path / "moved case"
     shutil.copytree(case, copy)
-    file = copy / "sql" / "generation.sql"
-    file.write_text(file.read_text(encoding="utf-8") + "-- older\n", encoding="utf-8")
+    opened = tables.open_case(copy)
+    kept = {path: (copy / path).read_text(encoding="utf-8") for path in opened.manifest["contents"] if path.startswith("sql/")}
+    tables.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
     shown = CliRunner().invoke(app, ["report", "--case", str(copy)])
     assert shown.exit_code == 0, shown.output
     assert "built anew" in shown.stderr
@@ -323,4 +366,5 @@ def test_an_empty_folder_has_a_report_too(tmp_path: Path, spark) -> None:
     assert CliRunner().invoke(app, ["ingest", str(tmp_path / "logs"), "--case", str(tmp_path / "case")]).exit_code == 0
     shown = CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")])
     assert shown.exit_code == 0, shown.output
-    assert "NONE FOUND" in shown.stdout
+    assert "Split brain: NOT EXAMINED" in shown.stdout
+    assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case"), "--fail-on", "any"]).exit_code == 3

@@ -291,7 +291,9 @@ def test_threads_that_were_given_up_on_end_when_all_their_consumers_are_closed(r
     # A line of a consumer may be the old thread's: it is no sign of the new one.
     assert [round(h["start_hi_ts"].second + h["start_hi_ts"].microsecond / 1e6, 1) for h in lives] == [3.5, 14.8, 25.8]
     pairs = [p for p in rows("split_brain") if p["resource"] == "e-0"]
-    assert [(p["kind"], p["verdict"], p["cause"]) for p in pairs] == [("thread", "proved", "graceful_stop_failed")] * 2
+    # The third shows itself at its start alone: that it ran on is not shown, so the moment that it surely shares with the second has no length.
+    assert sorted((p["kind"], p["verdict"], p["cause"]) for p in pairs if p["verdict"] == "proved") == [("thread", "proved", "graceful_stop_failed")]
+    assert [(p["kind"], p["verdict"]) for p in pairs if p["verdict"] != "proved"] == [("thread", "undecided")]
 
 
 def test_a_sink_that_stopped_holds_no_partition_though_no_line_names_its_consumer(rows) -> None:

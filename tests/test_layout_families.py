@@ -255,10 +255,11 @@ def test_reading_by_columns_is_reading_line_by_line(family, tmp_path, monkeypatc
     torn = content[: len(content) // 2] + b"\n\xff\xfe torn\n" + content[len(content) // 2 + 7 :].replace(b"2024-03-15 10:3", b"2024-02-31 10:3")
     path = tmp_path / "some.log"
     path.write_bytes(torn)
-    quick = read([path])
+    quick = read([path], broken=True)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
-    slow = read([path])
+    slow = read([path], broken=True)
     assert quick.events == slow.events
+    assert quick.faults == slow.faults
     assert quick.unrecognised == slow.unrecognised
     counts = ("lines", "records", "events", "unrecognised", "unfit", "unfit_line", "first_ts", "last_ts")
     assert [{k: r[k] for k in counts} for r in quick.ranges] == [{k: r[k] for k in counts} for r in slow.ranges]

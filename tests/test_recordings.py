@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from expected_findings import expected, found
+from proof_checker import faults, read
 from truth import Recording, recordings
 
 ROOT = os.environ.get("FORENSICS_RECORDINGS")
@@ -63,6 +64,10 @@ def test_ownership(result):
 
 def test_clock_bounds_hold_the_true_skew(result):
     assert result.clocks.wrong == []
+
+
+def test_every_proof_implies_its_claim(result):
+    assert faults(*read(result.case)) == []
 
 
 def test_findings_are_those_that_the_truth_bears_out(result):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -13,12 +13,14 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_case import HOSTILE, T0, at, finding, generation, made, rows, share, split
+from made_case import HOSTILE, T0, at, finding, generation, made, owned, rows, share, split
 
 from forensics.errors import UsageError
-from forensics.report import content, html, markdown, model, text, words
+from forensics.patterns import load
+from forensics.report import content, html, loggers, markdown, model, text, words
 from forensics.report import json as json_report
 from forensics.report.document import Heading, Lines, Table
+from forensics.report.window import CaseTime, Window, parse
 
 
 def as_text(width: int = 120, views: dict | None = None, **filters: object) -> str:
@@ -34,7 +36,7 @@ def test_the_verdict_comes_first_with_bounds_and_lines() -> None:
     written = as_text()
     titles = ["━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
     assert sorted(titles, key=written.index) == titles
-    assert "1 task worked on by two owners at once (orders-2: 990 ms at least, 1.20 s at most)" in flat(written)
+    assert "1 task worked on by two owners at once (orders-2: both there for at least 1.01 s, both at work for at least 990 ms)" in flat(written)
     assert "w2/connect.log:7" in written
     assert "Stopping task orders-2" in written
     assert "10:01:00.005 ±5 ms" in written
@@ -84,10 +86,65 @@ def test_many_incidents_and_groups_stay_readable() -> None:
     views["finding"].append(finding("session-timeout", "warning", group_id="app-399"))
     written = as_text(views=views)
     assert len(written.splitlines()) < 600
-    assert "292 more proved incidents" in written
+    assert "299 more proved incidents" in written
     assert "393 more groups" in written
     assert "━━ Group app-399" in written
     assert "━━ Group app-123" in as_text(views=views, groups=["app-123"])
+
+
+def test_what_happens_to_the_same_two_again_is_told_in_full_once_and_counted() -> None:
+    views = rows()
+    views["split_brain"] = [
+        split(f"orders-{i % 3}", kind="held", resource_kind="partition", from_lo=at(900 * i), from_hi=at(900 * i), to_lo=at(900 * i + 1), to_hi=None)
+        for i in range(200)
+    ]
+    written = as_text(200, views)
+    assert len(re.findall(r"(?m)^proved: ", written)) == 1
+    assert re.search(r"orders-\[0-2\] +w2 +w1 +both holding +199 ", written)
+
+
+def test_both_there_and_both_at_work_have_names_of_their_own() -> None:
+    table = next(b for b in content.compose(made()) if isinstance(b, Table) and b.columns[0].name == "task")
+    told = dict(zip((c.name for c in table.columns), table.rows[0], strict=True))
+    assert (told["both there at least"], told["both at work at least"]) == ("1.01 s", "990 ms")
+    views = rows()
+    views["split_brain"] = [split("orders-0", kind="held", work_certain_ms=None)]
+    table = next(b for b in content.compose(made(views)) if isinstance(b, Table) and b.columns[0].name == "task")
+    assert [c.name for c in table.columns if "at least" in c.name] == ["both holding at least"]
+
+
+def repeated(number: int) -> dict:
+    """One finding of session timeouts, and its occurrences: one each 1000 s, the 10th the longest."""
+    views = rows()
+    views["finding"] = [finding("session-timeout", "warning", finding_id="all", occurrences=number, to_ts=at(1000 * (number - 1) + 1), start=0)]
+    views["occurrence"] = [
+        {key: f[key] for key in ("subject", "from_ts", "to_ts", "headline", "group_id")}
+        | {"occurrence_id": f"o{i}", "finding_id": "all", "lasted_ms": 90_000 if i == 10 else 1000}
+        for i in range(number)
+        for f in [finding("session-timeout", "warning", start=1000 * i, to_ts=at(1000 * i + 1), headline=f"time {i}", subject=f"m{i}")]
+    ]
+    for row in (*views["process"], *views["source_file"]):
+        row["last_ts"] = at(1000 * number)
+    return views
+
+
+def test_what_repeats_is_one_finding_with_a_table() -> None:
+    written = as_text(views=repeated(171))
+    assert "Findings: 1 warning" in written
+    assert "12 of 171 times" in flat(written)
+    assert all(f"time {i} " in written for i in (0, 10, 170))
+    assert "1 min 30 s" in written
+    assert len(written.splitlines()) < 150
+    found = json.loads(json_report.render(made(repeated(171))))["findings"][0]
+    assert (len(found["repeats"]), found["repeats"][170]["occurrence_id"]) == (171, "o170")
+
+
+def test_what_repeats_is_told_of_the_window_alone() -> None:
+    views = repeated(171)
+    since = {"since": "2026-03-01T10:00:00Z", "until": "2026-03-01T10:40:00Z"}
+    assert "3 of the 171 times lie in the time that was asked for" in flat(as_text(views=views, **since))
+    between = made(views, since="2026-03-01T10:05:00Z", until="2026-03-01T10:06:00Z")
+    assert between.findings == []
 
 
 def test_a_group_tells_what_its_rebalances_went_by_with_and_what_was_read_twice() -> None:
@@ -157,9 +214,109 @@ def test_islands_of_clocks_are_said() -> None:
 def test_an_empty_case_has_a_report() -> None:
     empty = {name: [] for name in model.VIEWS}
     written = as_text(views=empty)
-    assert "NONE FOUND" in written
+    assert "NOT EXAMINED" in written
     assert markdown.render(content.compose(made(empty)))
     validate(made(empty))
+
+
+# --- what "none found" rests on, and the third headline
+
+
+def nothing(**of: object) -> dict[str, list[dict]]:
+    """A case without any ownership; `of` replaces what it has of the rest."""
+    views = {name: [] for name in rows()}
+    file = rows()["source_file"][0] | {"events": 0, "unrecognised": 0}
+    return views | {"source_file": [file]} | of
+
+
+CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
+
+
+@pytest.mark.parametrize(
+    ("views", "why", "said"),
+    [
+        (nothing(source_file=[]), "no_files", "has read no log"),
+        (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", "has read no log"),
+        (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", "No line of the 1 file has a layout that is known"),
+        (nothing(), "not_kafka", "None of the 10 records is of a logger that tells of Kafka groups"),
+        (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records tells of a group"),
+        (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
+        (
+            nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=CLIENTS),
+            "no_assignments",
+            "no line tells who was assigned",
+        ),
+    ],
+)
+def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> None:
+    report = made(views)
+    assert report.examined["why"] == why
+    written = as_text(views=views)
+    assert "━━ Split brain: NOT EXAMINED" in written
+    assert "NONE FOUND" not in written
+    assert said in flat(written)
+    assert "no all-clear" in flat(written)
+    for part in ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>'):
+        assert part in written
+    # A command is copied whole, also from a narrow terminal.
+    rest = "  'http://WORKER:8083/admin/loggers/org.apache.kafka.common.utils.AppInfoParser?scope=cluster'"
+    assert rest in as_text(60, views)
+    assert rest in markdown.render(content.compose(report))
+    assert "admin/loggers/org.apache.kafka.connect?scope=cluster" in html.render(content.compose(report), "t")
+    assert validate(report)["examined"]["examined"] is False
+
+
+def test_none_found_says_what_it_rests_on() -> None:
+    views = rows() | {"split_brain": [], "finding": []}
+    views["coverage"] = [c for c in views["coverage"] if c["kind"] == "gap"]
+    views["ownership"] += [owned("orders", "w2", resource_kind="connector"), owned("t-0", "w2", resource_kind="partition", group_id="connect-orders")]
+    written = flat(as_text(views=views))
+    assert (
+        "Split brain: NONE FOUND This rests on 3 tasks, 1 connector and 1 partition of 2 groups, owned by 2 processes whose logs are here, "
+        in written
+    )
+    assert "from 10:00:00.000 to 10:02:00.000 (2 min 00 s), with 1 silence of 40.0 s together." in written
+    assert made(views).examined["members_without_log"] == 0
+
+
+def test_members_without_a_log_stand_in_the_title() -> None:
+    views = rows() | {"split_brain": []}
+    views["coverage"].append({"process_id": "member connect-4 at /10.0.0.4", "from_ts": None, "to_ts": None, "kind": "missing_process", "note": ""})
+    written = flat(as_text(views=views))
+    assert "Split brain: NONE FOUND among the members whose logs are here (1 more has none)" in written
+    assert "1 member has no log here: what it owned is not known." in written
+
+
+def test_a_group_whose_owners_no_line_tells_is_named() -> None:
+    views = rows() | {"split_brain": []}
+    views["generation"].append(generation(1, 5, group_id="billing"))
+    assert "Not examined, for no line tells who owned what: group billing." in flat(as_text(views=views))
+    asked = as_text(views=views, groups=["billing"])
+    assert "NOT EXAMINED" in asked
+    assert "No line tells who owned what in billing" in flat(asked)
+
+
+def test_a_window_without_owners_is_not_examined() -> None:
+    views = rows() | {"split_brain": []}
+    written = flat(as_text(views=views, until="10:00:05"))
+    assert "NOT EXAMINED" in written
+    assert "without it the case tells of 3 ownerships" in written
+
+
+def test_the_loggers_to_turn_on_are_those_of_the_catalogue() -> None:
+    """Each Java class whose lines tell of membership, assignment and work is under one of the names; each name has such classes."""
+    told = {"membership", "assignment", "task", "connector", "broker_group"}
+    classes = {
+        name
+        for event in load(()).events
+        if event.category in told
+        for name in event.loggers
+        if re.match(r"(org\.apache\.kafka|kafka)\..*\.[A-Z]", name)
+    }
+    names = {*loggers.WORKER, *loggers.CLIENT, *loggers.BROKER}
+    assert {c for c in classes if not any(c.startswith(n) for n in names)} == set()
+    everything = {name for event in load(()).events for name in event.loggers}
+    assert {n for n in names if not any(c.startswith(n) for c in everything)} == set()
 
 
 # --- time windows and filters
@@ -175,6 +332,11 @@ def test_an_empty_case_has_a_report() -> None:
         ("90s", "", [3]),
         ("1.5m", "60s", [3]),
         ("1d", "", [1, 2, 3]),
+        ("10:00:12", "", [2, 3]),
+        ("", "10:00:09", [1]),
+        ("11:00:12+01:00", "10:00:14.000Z", [2]),
+        ("09:00", "23:00", [1, 2, 3]),
+        ("2026-03-01", "2026-03-01", [1, 2, 3]),
     ],
 )
 def test_a_window_keeps_what_touches_it(since: str, until: str, generations: list[int]) -> None:
@@ -187,7 +349,7 @@ def test_a_window_keeps_what_touches_it(since: str, until: str, generations: lis
     ("filters", "said"),
     [
         ({"since": "yesterday"}, "neither a time nor a span"),
-        ({"until": "12:00"}, "neither a time nor a span"),
+        ({"until": "12:60"}, "neither a time nor a span"),
         ({"since": "99999999999d"}, "further back than the calendar"),
         ({"since": "2026-03-02", "until": "2026-03-01"}, "is after"),
         ({"groups": ["nobody"]}, "no group `nobody`"),
@@ -197,6 +359,51 @@ def test_a_wrong_filter_is_a_wrong_use(filters: dict, said: str) -> None:
     with pytest.raises(UsageError, match=said) as error:
         made(**filters)
     assert error.value.where.startswith("--")
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"since": "2027-01-01"}, "after the case's last record"),
+        ({"since": "11:00"}, "after the case's last record"),
+        ({"until": "2026-02-28"}, "before the case's first record"),
+        ({"until": "09:59"}, "before the case's first record"),
+        ({"until": "3m"}, "before the case's first record"),
+    ],
+)
+def test_a_window_outside_the_case_is_a_wrong_use_and_names_the_cases_span(filters: dict, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as error:
+        made(**filters)
+    assert error.value.why == "the case spans 2026-03-01 10:00:00 to 2026-03-01 10:02:00 UTC"
+
+
+def test_a_clock_time_is_one_of_the_cases_days() -> None:
+    night = CaseTime(datetime(2026, 3, 1, 23, 50, tzinfo=UTC), datetime(2026, 3, 2, 0, 20, tzinfo=UTC))
+    assert parse("23:55", "0:05", night) == Window(datetime(2026, 3, 1, 23, 55, tzinfo=UTC), datetime(2026, 3, 2, 0, 5, tzinfo=UTC))
+    # In Berlin it is one day.
+    assert parse("00:30+01:00", "", night).since == night.first - timedelta(minutes=20)
+    with pytest.raises(UsageError, match="outside the case") as error:
+        parse("12:00", "", night)
+    assert "2026-03-01T12:00:00" in error.value.fix
+    long = CaseTime(night.first, night.first + timedelta(days=90))
+    with pytest.raises(UsageError, match="several days"):
+        parse("12:00", "", long)
+    with pytest.raises(UsageError, match="nothing in the case has a time"):
+        parse("", "2h", None)
+
+
+def test_a_moment_has_its_own_end_and_what_has_none_goes_on() -> None:
+    views = rows()
+    views["finding"] = [finding("session-timeout", "warning", to_ts=at(60)), finding("assigned-not-working", "critical", to_ts=None)]
+    assert [f["rule"] for f in made(views, since="10:01:30").findings] == ["assigned-not-working"]
+    assert len(made(views, until="10:01:00").findings) == 2
+    assert made(views, until="10:00:59").findings == []
+
+
+def test_what_may_have_begun_before_is_never_left_out() -> None:
+    views = rows()
+    views["split_brain"] = [split("orders-0", "undecided", from_lo=None, from_hi=at(60))]
+    assert made(views, until="10:00:10").split_brain
 
 
 def test_rows_without_a_time_or_group_stay() -> None:

@@ -1,10 +1,15 @@
-"""Secrets of printed configurations do not reach a table."""
+"""Secrets do not reach a table: not those of configurations, and not those that a line or an exception tells."""
 
 from __future__ import annotations
 
+import re
+import time
+
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from forensics.secret_values import hide, hide_line
+from forensics.secret_values import hide, hide_line, scrub, scrubbed, shapes, sieve
 
 
 @pytest.mark.parametrize(
@@ -13,14 +18,22 @@ from forensics.secret_values import hide, hide_line
         "ssl.keystore.password", "sasl.jaas.config", "consumer.override.sasl.jaas.config", "aws.secret.access.key", "ssl.keystore.key",
         "database.password",
         "schema.registry.basic.auth.user.info", "api.key", "azure.account.key", "delegation.token.secret.key", "gcs.credentials.json",
-        "snowflake.private.key",
+        "snowflake.private.key", "pwd", "db.pwd", "pass", "dbPass", "card.pin", "userPin", "http.headers", "aws.access.key.id", "sas", "azure.sas.token",
+        "slack.webhook.url", "connectionString", "sentry.dsn", "Authorization", "X-Api-Key", "confluent.license", "consumer.sasl.password",
     ],
 )  # fmt: skip
 def test_values_of_secret_keys_are_hidden(key: str) -> None:
     assert hide(key, "hunter2") == "[redacted]"
 
 
-@pytest.mark.parametrize("key", ["key.converter", "key.deserializer", "group.id", "partition.assignment.strategy", "transforms.k.type", "name"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "key.converter", "key.deserializer", "group.id", "partition.assignment.strategy", "transforms.k.type", "name", "ssl.keystore.location",
+        "delegation.token.max.lifetime.ms", "password.encoder.iterations", "inter.worker.key.generation.algorithm", "compass", "pinned", "authorizer.class.name",
+        "ssl.keystore.type", "sasl.mechanism", "signal.topic", "patterns", "passthrough",
+    ],
+)  # fmt: skip
 def test_other_values_stay(key: str) -> None:
     assert hide(key, "value") == "value"
 
@@ -62,3 +75,100 @@ def test_secrets_inside_a_value_are_hidden(value: str, shown: str) -> None:
 )
 def test_a_line_is_shown_without_its_secrets(line: str, shown: str) -> None:
     assert hide_line(line) == shown
+
+
+@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.name)
+def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
+    for text, kept in shape.examples:
+        assert shape.hide(text) == kept
+        if text != kept:
+            assert re.search(shape.sieve, text), text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "org.apache.kafka.connect.errors.ConnectException: could not open jdbc:postgresql://db:5432/x?user=me&password=geheim&ssl=true",
+            "org.apache.kafka.connect.errors.ConnectException: could not open jdbc:postgresql://db:5432/x?user=me&password=[redacted]&ssl=true",
+        ),
+        ("jdbc:sqlserver://h:1433;databaseName=x;user=sa;password=ge;heim;", "jdbc:sqlserver://h:1433;databaseName=x;user=sa;password=[redacted];"),
+        ("401 for Authorization: Bearer abc.def-ghi", "401 for Authorization: Bearer [redacted]"),
+        ("headers {Authorization=[Basic Z2VoZWltOng=], Accept=[*/*]}", "headers {Authorization=[redacted], Accept=[*/*]}"),
+        ('{"Authorization": "Bearer geheim"}', '{"Authorization": [redacted]}'),
+        ("login failed, password=geheim user=x", "login failed, password=[redacted] user=x"),
+        ("mongodb://me:ge/he:im@h1:27017,h2:27017/db?x=1", "mongodb://me:[redacted]@h1:27017,h2:27017/db?x=1"),
+        ("https://me:p@ss/word@h/x", "https://me:[redacted]@h/x"),
+        ("http://u:geheim@a:1,http://v:geheim@b:2", "http://u:[redacted]@a:1,http://v:[redacted]@b:2"),
+        ("redis://:geheim@cache:6379", "redis://:[redacted]@cache:6379"),
+        ("{connector.class=X, connection.password=ge heim, name=b}", "{connector.class=X, connection.password=[redacted], name=b}"),
+        ("config {db.pwd=geheim}", "config {db.pwd=[redacted]}"),
+        ("pwd: geheim", "pwd: [redacted]"),
+        ("-Djavax.net.ssl.keyStorePassword=geheim -Xmx1g", "-Djavax.net.ssl.keyStorePassword=[redacted] -Xmx1g"),
+        (r'body "{\"password\":\"geheim\",\"user\":\"x\"}"', r'body "{\"password\":[redacted]\",\"user\":\"x\"}"'),
+        ("{'password': 'ge heim', 'a': 1}", "{'password': [redacted], 'a': 1}"),
+        ("<password>geheim</password>", "<password>[redacted]</password>"),
+        ("accountKey=abcdEFGH/1234+==;EndpointSuffix=x", "accountKey=[redacted];EndpointSuffix=x"),
+        ("password%3Dgeheim%26a%3Db", "password%3D[redacted]"),
+        ("aws.access.key.id = AKIAIOSFODNN7EXAMPLE", "aws.access.key.id = [redacted]"),
+    ],
+)
+def test_free_text_is_kept_without_its_secrets(text: str, kept: str) -> None:
+    assert scrub(text) == kept
+    assert scrubbed(pa.array([None, "x", text])).to_pylist() == [None, "x", kept]
+    assert scrub(kept) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Consumer clientId=c-1, groupId=g] (Re-)joining group",
+        "RequestHeader(apiKey=JOIN_GROUP, apiVersion=5, clientId=connect-1, correlationId=7)",
+        "Joined group at generation 7 with protocol version 2 and got assignment: Assignment{error=0, leader='connect-1-8f14e45f-ceea-467f-a9d2-1d3f6a1b2c3d', "
+        "leaderUrl='http://10.77.0.13:8083/', offset=9, connectorIds=[b], taskIds=[b-0], revokedConnectorIds=[], revokedTaskIds=[], delay=0}",
+        "Session key updated", "\tssl.key.password = null", "\tsasl.jaas.config = [hidden]", "Password: null",
+        "org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed: Invalid username or password",
+        "Failed to get a token: java.net.SocketTimeoutException: connect timed out",
+        "using password: YES", "passed 3 of 4", "pinned to broker 1: yes", "signal=SIGTERM", "auth.type=x",
+        "Finished assignment for group at generation 3: {consumer-b-0-1=Assignment(partitions=[keys-0, tokens-1])}",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert scrub(text) == text
+
+
+def test_lists_and_maps_are_scrubbed_too() -> None:
+    column = pa.array([["a", "password=geheim"], None, []], pa.list_(pa.string()))
+    assert scrubbed(column).to_pylist() == [["a", "password=[redacted]"], None, []]
+    pairs = pa.array([[("a", "http://u:geheim@h/")], None], pa.map_(pa.string(), pa.string()))
+    assert scrubbed(pairs).to_pylist() == [[("a", "http://u:[redacted]@h/")], None]
+    plain = pa.array(["nothing", None])
+    assert scrubbed(plain) is plain
+
+
+PUMPED = (
+    "password", "password=", "a.password", "{password=a", "{password=a, ", "://", "://a:b@", "http://", "a:b@", 'password="', 'password="\\', "pin=,a", "Bearer ",
+    "eyJaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----", "https://x/hook", "jdbc:oracle:thin:a/", "?sig=", "Authorization: Basic ", "token: ", "password=[",
+    "-u a", "-u a:", "identified by '", "SG.aaaaaaaaaaaaaaaaaaaa", "aB", "A", "key=", "ghp_", "0123456789abcdef", "\\\"password", "password=a;", "(password=a)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pump", PUMPED)
+def test_time_grows_with_the_text_and_not_with_its_square(pump: str) -> None:
+    def seconds(size: int) -> float:
+        text = "password=x " + pump * (size // len(pump))
+        begun = time.process_time()
+        scrub(text)
+        return time.process_time() - begun
+
+    small, large = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(2))
+    assert large < 0.05 or large < 20 * small
+
+
+def test_the_sieve_costs_little_and_lets_kafkas_own_lines_through() -> None:
+    lines = pa.array(
+        ["[Consumer clientId=c-1, groupId=g] Successfully synced group in generation Generation{generationId=7, memberId='c-1-8f14'}"] * 20_000
+    )
+    begun = time.process_time()
+    assert not pc.any(pc.match_substring_regex(lines, sieve())).as_py()
+    assert time.process_time() - begun < 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import zipfile
 from pathlib import Path
@@ -74,6 +75,37 @@ def test_odd_evidence_is_told_and_the_rest_is_read(one_file, whole, spark_sessio
     assert told["connect.log"] == "read"
     assert told["binary.log"] != "read"
     assert any("broken.log" in path for path, _ in summary.faults)
+
+
+def test_whatever_is_wrong_with_one_file_the_case_is_published_and_says_so(one_file, whole, spark_session, tmp_path):
+    """A time of the year three billion, a name that is no UTF-8, and a log that is replaced while the ingest runs."""
+    logs = tmp_path / "logs"
+    (logs / "w2").mkdir(parents=True)
+    content = (one_file / "w2" / "connect.log").read_bytes()
+    (logs / "w2" / "connect.log").write_bytes(content)
+    records = "".join(
+        json.dumps({"instant": {"epochSecond": at, "nanoOfSecond": 0}, "level": "INFO", "loggerName": "a.B", "message": "m"}) + "\n"
+        for at in (1_767_225_600, 99_999_999_999_999_999)
+    )
+    (logs / "absurd.log").write_text(records)
+    Path(os.fsdecode(os.fsencode(logs) + b"/caf\xe9.log")).write_bytes(content.replace(b"2026", b"2025"))
+    (logs / "live.log").write_bytes(content.replace(b"2026", b"2024"))
+
+    def replace(step, done, total):
+        if step == "reading" and not done:
+            (logs / "live.log").write_bytes(content.replace(b"2026", b"2023"))
+
+    summary = ingest([logs], tmp_path / "case", progress=replace)
+    told = dict(summary.faults)
+    assert sorted(told) == ["absurd.log", "live.log"]
+    assert "a time that cannot be" in told["absurd.log"]
+    assert "changed while it was read" in told["live.log"]
+    assert [r for r in rows(summary.case) if r["process_id"] == "w2/connect.log"] == whole
+    assert len([r for r in rows(summary.case) if r["process_id"] == r"caf\xe9.log"]) == len(whole)
+    again = ingest([logs], tmp_path / "case")
+    assert [e.path for e in again.added] == ["live.log"]
+    assert {r["ts"].year for r in rows(again.case) if r["process_id"] == "live.log" and r["ts"]} == {2023}
+    assert sorted(dict(again.faults)) == ["absurd.log"]
 
 
 def test_crlf_and_a_byte_order_mark_change_no_fact(one_file, whole, spark_session, tmp_path):

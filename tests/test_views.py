@@ -9,6 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from forensics import queries
+from forensics.wording.files import rule_words
 
 SAMPLES = ["split-brain-frozen-worker-3.9.1", "rolling-bounce-skewed-clocks-3.9.1", "session-timeouts-consumers-3.9.1"]
 TABLES = {"event_row", "unrecognised_row", "range_row", "evidence_file"}
@@ -37,7 +38,9 @@ def test_reads_exist_and_come_before(name):
 def test_says_what_a_row_is(name):
     view = VIEWS[name]
     assert view.about.startswith("One row per ")
-    if view.folder == "rules":
+    if view.facts:
+        assert queries.rule_id(name) in rule_words()
+    elif view.folder == "rules":
         assert "-- Silent when: " in view.sql
     else:
         assert view.grain

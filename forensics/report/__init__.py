@@ -2,8 +2,9 @@
 
 The modules, in reading order:
 
-    model       the rows of a case, filtered; also the JSON report's shape
     words       times, spans, names of things, untrusted text made harmless
+    window      the stretch of time that the reader asks for
+    model       the rows of a case, filtered; also the JSON report's shape
     names       what processes and members are called
     document    blocks: what is said, without how it looks
     verdict, findings, groups, unseen     the report's parts, rows to blocks
@@ -11,5 +12,6 @@ The modules, in reading order:
     text, markdown, html, json            blocks (or rows) to characters
     explain     what a pasted line is
     show        the raw lines behind an id
+    verify      whether a case and its evidence are what they were
     query       rows of a query to a table, CSV or JSON
 """

@@ -79,7 +79,15 @@ class Raw:
     lines: tuple[RawLine, ...]
 
 
-Block = Heading | Para | Table | Lines | Raw
+@dataclass(frozen=True)
+class Code:
+    """Something to copy as it stands: lines of a configuration, commands."""
+
+    text: str
+    label: str
+
+
+Block = Heading | Para | Table | Lines | Raw | Code
 
 
 class Document:

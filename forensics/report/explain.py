@@ -2,95 +2,146 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from forensics import layouts
 from forensics.events import Recogniser
 from forensics.patterns import Catalogue
-from forensics.profiles import profile_of
-from forensics.records import Record, RecordReader, read_records
+from forensics.records import Record
 from forensics.report.document import Column, Document, Heading, Para, Table
+from forensics.report.exceptions import KnownException
+from forensics.report.pasted import Item, items_of, near_events
 from forensics.report.words import count, shorten
 
+_MOST_DIFFERENT = 5
+_MOST_UNKNOWN = 5
 _MOST_VALUES = 12
 
 
-def explain(text: str, catalogue: Catalogue) -> Document:
-    """Explains every record of a text; records that are no known event are counted when others are.
+@dataclass(frozen=True)
+class Explained:
+    """What lines are.
+
+    Attributes:
+        document: the words.
+        known: whether at least one record is an event or names an exception that is known.
+    """
+
+    document: Document
+    known: bool
+
+
+def explain(text: str, catalogue: Catalogue) -> Explained:
+    """Explains every record of a text, each kind of event once; what is unknown is counted, with the events that come nearest.
 
     Args:
-        text: one or more log lines, with or without their layout.
+        text: one or more log lines, with their layout, part of it, or without.
         catalogue: the messages that are known.
     """
     recogniser, out = Recogniser(catalogue), Document()
-    unknown: list[tuple[Record, str]] = []
-    for record, layout in _records(text):
-        if not _known(record, layout, recogniser, out):
-            unknown.append((record, layout))
-    if out.blocks and unknown:
-        out.add(Para(f"{count(len(unknown), 'other record')} that the catalogue does not know.", tone="dim"))
-    elif unknown:
-        _say_unknown(*unknown[0], len(unknown), recogniser, out)
+    groups: dict[object, list[Item]] = {}
+    unknown: list[Item] = []
+    quoted: dict[KnownException, list[str]] = {}
+    for item in items_of(text, recogniser):
+        if item.found:
+            groups.setdefault(id(item.found.pattern), []).append(item)
+        elif not item.exceptions:
+            unknown.append(item)
+        for known, told in item.exceptions:
+            quoted.setdefault(known, []).append(told)
+    for items in groups.values():
+        _say_event(items, recogniser, out)
+    for known, told_by in quoted.items():
+        _say_exception(known, told_by, out)
+    if unknown:
+        _say_unknown(unknown, recogniser, out)
     elif not out.blocks:
         out.add(Para("There is no text to explain.", tone="warn"))
-    return out
+    return Explained(out, bool(groups or quoted))
 
 
-def _records(text: str) -> list[tuple[Record, str]]:
-    """The text's records and the names of their layouts; text without any layout is one message."""
-    content = text.encode("utf-8", "replace")
-    known = layouts.packaged()
-    profile = profile_of(content, known)
-    found = (
-        [(r.record, r.record.layout) for r in read_records(content, RecordReader(known, profile))] if profile.fitting and not profile.untimed else []
-    )
-    return found or [(Record("", message=line.strip()), "") for line in text.splitlines() if line.strip()]
-
-
-def _known(record: Record, layout: str, recogniser: Recogniser, out: Document) -> bool:
-    found = recogniser.recognise(record.logger, record.message, record.thread, record.context)
-    if found is None:
-        return False
+def _say_event(items: list[Item], recogniser: Recogniser, out: Document) -> None:
+    """One wording of an event, with what all its records say."""
+    first = items[0]
+    record, found = first.record, first.found
+    assert found is not None  # noqa: S101  (for the type checker)
     pattern = found.pattern
-    out.add(Heading(3, f"{found.event} ({found.category})", "good"), Para(shorten(found.message, 200), tone="dim"))
+    times = f", {len(items)} times" if len(items) > 1 else ""
+    out.add(Heading(3, f"{found.event} ({found.category}){times}", "good"), Para(shorten(found.message, 200), tone="dim"))
     rows = [
         ("releases", releases(pattern.kafka)),
         ("level", record.level or "not in this line"),
         ("printed by", record.logger or " or ".join(pattern.loggers)),
-        ("time", _time(record)),
-        ("layout", layout or "none: a message by itself"),
-        ("says", "\n".join(f"{name} = {_value(value)}" for name, value in sorted(found.captures.items())) or "nothing more"),
+        ("time", _time(record) if len(items) == 1 else f"{_time(record)} (the first)"),
+        ("layout", first.layout or "none: a message by itself"),
+        ("says", "\n".join(_said(items)) or "nothing more"),
         ("pattern", pattern.where),
     ]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
     # Wordings of other releases share one event; what it means may be written at one of them only.
     same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name)]
-    for label, texts in (
-        ("Proves", [p.proves for p in same]),
-        ("Does not prove", [p.disproves for p in same]),
-        ("What to do", [p.advice for p in same]),
-    ):
-        if words := next(filter(None, texts), ""):
+    proves, disproves, advice = (next(filter(None, texts), "") for texts in zip(*((p.proves, p.disproves, p.advice) for p in same), strict=True))
+    _say_meaning(proves, disproves, advice, out)
+
+
+def _said(items: list[Item]) -> list[str]:
+    """`name = value` of all captures; where records differ, their values."""
+    values: dict[str, list[str]] = {}
+    for item in items:
+        for name, value in item.found.captures.items() if item.found else ():
+            text = _value(value)
+            if text not in values.setdefault(name, []):
+                values[name].append(text)
+    lines = []
+    for name, texts in sorted(values.items()):
+        more = f" and {len(texts) - _MOST_DIFFERENT} more" if len(texts) > _MOST_DIFFERENT else ""
+        lines.append(f"{name} = {'; '.join(texts[:_MOST_DIFFERENT])}{more}")
+    return lines
+
+
+def _say_exception(known: KnownException, told_by: list[str], out: Document) -> None:
+    times = f", {len(told_by)} times" if len(told_by) > 1 else ""
+    out.add(Heading(3, f"{known.names[0]} (exception){times}", "good"))
+    others = ", ".join(known.names[1:])
+    rows = [("releases", releases(known.kafka)), ("told by", f"“{told_by[0]}”"), *([("also called", others)] if others else [])]
+    out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
+    _say_meaning(known.proves, known.disproves, known.advice, out)
+
+
+def _say_meaning(proves: str, disproves: str, advice: str, out: Document) -> None:
+    for label, words in (("Proves", proves), ("Does not prove", disproves), ("What to do", advice)):
+        if words:
             out.add(Para(" ".join(words.split()), label=label))
-    return True
 
 
-def _say_unknown(record: Record, layout: str, number: int, recogniser: Recogniser, out: Document) -> None:
-    out.add(Heading(3, "No known event" + (f" in {number} records" if number > 1 else ""), "warn"))
+def _say_unknown(items: list[Item], recogniser: Recogniser, out: Document) -> None:
+    """What is none, and the nearest events of the first texts; the same text is said once."""
+    texts = list(dict.fromkeys(shorten(item.record.message.partition("\n")[0], 200) for item in items))
+    out.add(Heading(3, "No known event" + (f" in {count(len(items), 'record')}" if len(items) > 1 else ""), "warn"))
+    for text in texts[:_MOST_UNKNOWN]:
+        out.add(Para(text, tone="dim"))
+        near = near_events(text, recogniser)
+        if near:
+            rows = tuple((event.name, shorten(line, 120), releases(event.kafka)) for event, line in near)
+            out.add(Table((Column("nearest", fixed=True), Column("example"), Column("releases")), rows))
+    if len(texts) > _MOST_UNKNOWN:
+        out.add(Para(f"… {count(len(texts) - _MOST_UNKNOWN, 'more text')}.", tone="dim"))
+    out.add(Para(_why_unknown(items[0], recogniser)))
+
+
+def _why_unknown(item: Item, recogniser: Recogniser) -> str:
+    record, layout = item.record, item.layout
     if not layout:
-        out.add(Para("No layout fits, and the text by itself is no message of the catalogue. Paste the whole line, with its time and logger."))
-    elif record.logger is None:
-        out.add(Para(f"The layout is “{layout}”, without a logger; no message of the catalogue has this text."))
-    elif recogniser.is_interesting(record.logger):
-        out.add(
-            Para(
-                f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of "
-                "another release: `forensics check` tests a pattern of your own, and `--parsers` on ingest adds it."
-            )
+        return "No layout fits, and the text by itself is no message of the catalogue. Paste the whole line, with its time and logger."
+    if record.logger is None:
+        return f"The layout is “{layout}”, without a logger; no message of the catalogue has this text."
+    if recogniser.is_interesting(record.logger):
+        return (
+            f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of "
+            "another release: `forensics check` tests a pattern of your own, and `--parsers` on ingest adds it."
         )
-    else:
-        out.add(Para(f"The layout is “{layout}”. Nothing that {record.logger} prints tells about groups, as far as the catalogue goes."))
+    return f"The layout is “{layout}”. Nothing that {record.logger} prints tells about groups, as far as the catalogue goes."
 
 
 def releases(kafka: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Lines, Para, Table, Tone
 from forensics.report.verdict import TOLD_HERE, line
-from forensics.report.words import SEVERITIES, Clock, count, shorten
+from forensics.report.words import SEVERITIES, Clock, count, shorten, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -18,6 +18,7 @@ _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _IN_FULL = 2
 _IN_TABLE = 12
 _WITNESSES = 8
+_REPEATS_EVER = 200
 
 
 def title(report: Report) -> str:
@@ -35,6 +36,8 @@ def section(report: Report, clock: Clock, *, everything: bool) -> list[Block]:
         clock: how times are printed.
         everything: tell each finding in full (the reader asked for this rule), with all its lines.
     """
+    if not report.findings and report.nothing_examined():
+        return [Para("None: the lines that most rules need are not in these logs.")]
     if not report.findings:
         return [Para("None.", tone="good")]
     told = [] if everything else [f for f in report.findings if f["rule"] in TOLD_HERE and report.split_brain]
@@ -71,6 +74,7 @@ def _rule(found: list[Row], clock: Clock, *, everything: bool) -> Iterator[Block
             if f[key] and (key, f[key]) not in told:
                 told.add((key, f[key]))
                 yield Para(f[key], label=label)
+        yield from _repeats(f, clock, everything=everything)
         if f["witness"]:
             shown = f["witness"] if everything else f["witness"][:_WITNESSES]
             yield Lines(tuple(line(w, clock) for w in shown))
@@ -83,6 +87,27 @@ def _rule(found: list[Row], clock: Clock, *, everything: bool) -> Iterator[Block
         yield Table((Column("when"), Column("group"), Column("what")), rows)
         if len(rest) > _IN_TABLE:
             yield Para(f"… and {len(rest) - _IN_TABLE} more: `forensics report --rule {rest[0]['rule']}` tells all.", tone="dim")
+
+
+def _repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
+    """The occurrences of what repeats: the longest, the first and the last, in the order of time."""
+    all_of = f.get("repeats") or []
+    if not all_of:
+        return
+    if len(all_of) < f["occurrences"]:
+        yield Para(f"{len(all_of):,} of the {f['occurrences']:,} times lie in the time that was asked for.", tone="dim")
+    number = _REPEATS_EVER if everything else _IN_TABLE
+    longest = sorted(all_of[1:-1], key=lambda o: (-(o["lasted_ms"] or 0), -all_of.index(o)))[: number - 2]
+    chosen = {o["occurrence_id"] for o in (all_of[0], *longest, all_of[-1])}
+    shown = [o for o in all_of if o["occurrence_id"] in chosen]
+    timed = any(o["lasted_ms"] for o in shown)
+    columns = (Column("when"), *((Column("lasted", right=True, fixed=True),) if timed else ()), Column("what"), Column("id", fixed=True))
+    rows = [(_when(o, clock), *((span(o["lasted_ms"], ""),) if timed else ()), shorten(o["headline"], 160), o["occurrence_id"]) for o in shown]
+    yield Table(columns, tuple(rows))
+    if len(all_of) > len(shown):
+        which = "the longest, the first and the last of them" if timed else "the first and the last of them"
+        where = "forensics sql occurrence" if everything else f"forensics report --rule {f['rule']}"
+        yield Para(f"{len(shown)} of {len(all_of):,} times: {which}. `{where}` tells more; `forensics show ID` gives the lines of each.", tone="dim")
 
 
 def _when(f: Row, clock: Clock) -> str:

@@ -127,7 +127,9 @@ def _summary(group: Row, names: Names) -> str:
     why = ", ".join(f"{n:,} {_words(t)}" for t, n in triggers.most_common(4)) + (", …" if len(triggers) > 4 else "")
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
-    text = f"{count(len(generations), 'generation')}: {why}. {span(busy)} spent in rebalances"
+    timed = any(g["duration_ms"] is not None for g in generations)
+    spent = f"{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
+    text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:
         text += f"; coordinator {', '.join(coordinators)}"
     leaders = Counter(names.member(g["leader_member_id"]) for g in generations if g["leader_member_id"])

@@ -12,17 +12,22 @@ if TYPE_CHECKING:
     from forensics.report.model import Report
 
 
+#: A finding of what repeats lists so many of its occurrences; the view `occurrence` has all.
+MOST_REPEATS = 1000
+
+
 def render(report: Report) -> str:
     """The whole report as one JSON object."""
     parts = {
         "case": {**report.case, "filters": report.filters},
+        "examined": report.examined,
         "coverage": report.coverage,
         "clocks": report.clocks,
         "groups": report.groups,
         "ownership": report.ownership,
         "split_brain": report.split_brain,
         "coordinator_episodes": report.coordinator_episodes,
-        "findings": report.findings,
+        "findings": [f | {"repeats": f.get("repeats", [])[:MOST_REPEATS]} for f in report.findings],
     }
     return json.dumps(parts, default=_plain, indent=1, allow_nan=False) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forensics.report.document import Heading, Lines, Para, Raw, Table
+from forensics.report.document import Code, Heading, Lines, Para, Raw, Table
 from forensics.report.words import printable
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def _block(block: Block) -> list[str]:
         case Lines(lines, label):
             text = "\n".join(f"{printable(line.where)}  {line.ts}\n    {printable(line.text)}" for line in lines)
             return [f"**{label}:**", "", _fenced(text), ""]
+        case Code(code, label):
+            return [f"**{_escape(label)}:**", "", _fenced("\n".join(printable(part) for part in code.split("\n"))), ""]
         case Raw(lines):
             return [_fenced("\n".join(f"{'>' if line.event_id else ' '} {line.number}  {printable(line.text)}" for line in lines)), ""]
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from forensics.errors import UsageError
+from forensics.errors import CaseError, UsageError
+from forensics.report.examined import examine
+from forensics.report.window import CaseTime, parse
 from forensics.report.words import SEVERITIES, VERDICTS
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ Row = dict[str, Any]
 
 #: Columns that may tell when a generation began: the broker's word first, then the members'.
 GENERATION_BEGAN = ("prepared_ts", "first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
-#: The views that a report reads, and the columns in which a row's time begins and ends (none: the row has no time of its own).
+#: The views that a report reads, and the columns in which a row's time begins and ends (none: the row has no time of its own). Of what is known
+#: by bounds only the outer ones count: where the earliest begin is not known, it may have been before any window.
 VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "source_file": ((), ()),
     "process": ((), ()),
@@ -28,19 +30,20 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "member_generation": ((), ()),
     "rebalance_blame": (("from_ts", "to_ts"), ("to_ts",)),
     "duplicate_ledger": (("restarted_lo",), ("restarted_hi",)),
-    "ownership": (("start_lo", "start_hi"), ("stop_hi",)),
-    "split_brain": (("from_lo", "from_hi"), ("to_hi",)),
+    "ownership": (("start_lo",), ("stop_hi",)),
+    "split_brain": (("from_lo",), ("to_hi",)),
     "coordinator_episode": (("lost_ts",), ("found_ts",)),
     "clock_offset": ((), ()),
     "coverage": (("from_ts",), ("to_ts",)),
     "finding": (("from_ts",), ("to_ts",)),
+    "occurrence": (("from_ts",), ("to_ts", "from_ts")),
 }
 #: Views whose rows stand with their group as they are.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger")
+#: What a report keeps of each occurrence of what repeats.
+_REPEAT = ("occurrence_id", "subject", "from_ts", "to_ts", "lasted_ms", "headline")
 _GENERATION_KEY = ("kafka_cluster", "group_id", "incarnation", "generation")
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-_SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d|w)")
-_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
 class CaseLike(Protocol):
@@ -59,7 +62,7 @@ class CaseLike(Protocol):
 
 @dataclass(frozen=True)
 class Filters:
-    """What the reader asked for. Times are ISO 8601 or spans back from the case's last event; empty means no limit."""
+    """What the reader asked for. Times are written as `window.parse_time` takes them; empty means no limit."""
 
     since: str = ""
     until: str = ""
@@ -75,6 +78,7 @@ class Report:
         case: manifest facts, `processes` and `source_files`.
         groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame` and `duplicate_ledger`.
         filters: what was asked for, as printed in the report.
+        examined: what the answer about split brain rests on, as `examined.examine` gives it.
     """
 
     case: Row
@@ -86,43 +90,17 @@ class Report:
     coordinator_episodes: list[Row]
     findings: list[Row]
     filters: Row = field(default_factory=dict)
+    examined: Row = field(default_factory=dict)
+
+    def nothing_examined(self) -> bool:
+        """Whether an answer about split brain was asked for, and nobody's ownership is known."""
+        rules = self.filters["rules"]
+        return not self.examined["examined"] and (not rules or any(rule.startswith("split-brain-") for rule in rules))
 
     def failed(self, fail_on: str) -> bool:
         """Whether findings reach `--fail-on`; notes never do."""
         serious = [f for f in self.findings if f["severity"] in ("critical", "warning")]
         return bool(serious) if fail_on == "any" else fail_on == "proved" and any(f["verdict"] == "proved" for f in serious)
-
-
-def parse_time(text: str, last: datetime | None, option: str) -> datetime | None:
-    """A moment from `--since` or `--until`.
-
-    Args:
-        text: ISO 8601 (without a zone: UTC), or a span back from the case's last event, such as `2h` or `30m`.
-        last: time of the case's last event.
-        option: the option's name, for the error.
-
-    Raises:
-        UsageError: neither of the two.
-    """
-    if not text:
-        return None
-    if m := _SPAN.fullmatch(text.strip()):
-        if last is None:
-            raise UsageError(f"`{text}` counts back from the case's last event, but the case has none with a time.", where=option)
-        try:
-            return last - timedelta(seconds=float(m["number"]) * _UNITS[m["unit"]])
-        except OverflowError as e:
-            raise UsageError(f"`{text}` reaches further back than the calendar does.", where=option) from e
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError as e:
-        raise UsageError(
-            f"`{text}` is neither a time nor a span.",
-            why=str(e),
-            where=option,
-            fix="Write a time like 2026-11-21T07:50:00Z (without a zone: UTC), or a span back from the last event like 90s, 30m, 2h, 1d.",
-        ) from e
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def read(case: CaseLike, filters: Filters) -> Report:
@@ -131,7 +109,7 @@ def read(case: CaseLike, filters: Filters) -> Report:
     Raises:
         UsageError: a time, group or rule that the case does not have.
     """
-    rows = {name: _rows(case.view_path(name)) for name in VIEWS}
+    rows = {name: _rows(name, case.view_path(name)) for name in VIEWS}
     return assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
 
 
@@ -144,10 +122,8 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         filters: what the reader asked for.
         lookup: gives event ids their lines.
     """
-    last = max((r["last_ts"] for name in ("source_file", "process") for r in rows[name] if r.get("last_ts")), default=None)
-    since, until = parse_time(filters.since, last, "--since"), parse_time(filters.until, last, "--until")
-    if since and until and since > until:
-        raise UsageError(f"`--since` ({since:%Y-%m-%d %H:%M:%S}) is after `--until` ({until:%Y-%m-%d %H:%M:%S}) UTC.", where="--since")
+    time = CaseTime.of(r for name in ("source_file", "process") for r in rows[name])
+    window = parse(filters.since, filters.until, time)
     known = sorted({r["group_id"] for name in ("generation", "member", "ownership", "finding") for r in rows[name] if r.get("group_id")})
     for group in filters.groups:
         if group not in known:
@@ -155,29 +131,42 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
 
     def kept(name: str) -> list[Row]:
         starts, ends = VIEWS[name]
-        return [r for r in rows.get(name, []) if _in_window(r, starts, ends, since, until) and _in_groups(r, filters.groups)]
+        return [r for r in rows.get(name, []) if window.touches(r, starts, ends) and _in_groups(r, filters.groups)]
 
-    findings = [f for f in kept("finding") if not filters.rules or f["rule"] in filters.rules]
+    findings = _with_repeats([f for f in kept("finding") if not filters.rules or f["rule"] in filters.rules], kept("occurrence"))
     findings.sort(key=lambda f: (_place(SEVERITIES, f["severity"]), _place(VERDICTS, f["verdict"]), f["from_ts"] or _LATEST))
     splits = sorted(kept("split_brain"), key=lambda s: (_place(VERDICTS, s["verdict"]), s["from_lo"] or _LATEST, s["resource"]))
     lines = lookup({i for r in (*findings, *splits) for i in r.get("witness") or ()})
 
     def proved(row: Row) -> Row:
-        return row | {"witness": [lines.get(i, {"event_id": i}) for i in row.get("witness") or ()]}
+        ids = row.get("witness") or ()
+        roles = dict(zip(ids, row.get("witness_role") or (), strict=False))
+        shown = [lines.get(i, {"event_id": i}) | ({"role": roles[i]} if roles.get(i) else {}) for i in ids]
+        return {k: v for k, v in row.items() if k != "witness_role"} | {"witness": shown}
 
     findings, splits = [proved(f) for f in findings], [proved(s) for s in splits]
-    members, generations = kept("member"), kept("generation")
+    members, generations, owned, coverage = kept("member"), kept("generation"), kept("ownership"), kept("coverage")
     return Report(
-        case=_case(manifest, rows, last),
-        coverage=sorted(kept("coverage"), key=lambda c: (c["process_id"] or "", c["from_ts"] or _EARLIEST)),
+        case=_case(manifest, rows, time),
+        coverage=sorted(coverage, key=lambda c: (c["process_id"] or "", c["from_ts"] or _EARLIEST)),
         clocks=sorted(rows["clock_offset"], key=lambda c: (c["reference_process_id"] or "", c["process_id"] or "")),
         groups=_groups(generations, members, rows["member_generation"], {name: kept(name) for name in _PER_GROUP}),
-        ownership=sorted(kept("ownership"), key=lambda o: (o["resource"] or "", o["start_lo"] or _EARLIEST)),
+        ownership=sorted(owned, key=lambda o: (o["resource"] or "", o["start_lo"] or _EARLIEST)),
         split_brain=splits,
         coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
         findings=findings,
-        filters={"since": since, "until": until, "groups": list(filters.groups), "rules": list(filters.rules)},
+        filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
+        examined=examine(rows, owned, coverage, window, filters.groups),
     )
+
+
+def _with_repeats(findings: list[Row], occurrences: list[Row]) -> list[Row]:
+    """Findings of what repeats with `repeats`, their occurrences; without those that have none in the reader's window."""
+    of: dict[str, list[Row]] = {}
+    for row in sorted(occurrences, key=lambda o: (o["from_ts"] or _EARLIEST, o["occurrence_id"])):
+        of.setdefault(row["finding_id"], []).append({key: row[key] for key in _REPEAT})
+    told = [f | {"repeats": of.get(f["finding_id"], []) if (f.get("occurrences") or 1) > 1 else []} for f in findings]
+    return [f for f in told if f["repeats"] or (f.get("occurrences") or 1) == 1]
 
 
 def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
@@ -209,19 +198,30 @@ def pylist(table: pa.Table) -> list[Row]:
     return rows  # type: ignore[no-any-return]
 
 
-def _rows(path: Path | None) -> list[Row]:
+def _rows(view: str, path: Path | None) -> list[Row]:
+    """All rows of a view.
+
+    Raises:
+        CaseError: the view is not there; nothing is said of what cannot be read.
+    """
+    import pyarrow as pa
     import pyarrow.dataset as ds
 
-    if path is None or not any(Path(path).rglob("*.parquet")):
-        return []
-    return pylist(ds.dataset(str(path), format="parquet").to_table())
+    if path is None:
+        raise CaseError(
+            f"The case has no view `{view}`.", why="another version of this program made it", fix="Ingest the logs again, into a new folder."
+        )
+    try:
+        return pylist(ds.dataset(str(path), format="parquet").to_table())
+    except (OSError, pa.ArrowException) as e:
+        raise CaseError(f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix="`forensics verify` says more.") from e
 
 
-def _case(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], last: datetime | None) -> Row:
+def _case(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], time: CaseTime | None) -> Row:
     keep = ("tool_version", "catalogue_hash", "command_line", "created")
     return {
         **{key: manifest[key] for key in keep if key in manifest},
-        "last_event_ts": last,
+        "last_event_ts": time.last if time else None,
         "processes": sorted(rows["process"], key=lambda p: p["process_id"] or ""),
         "source_files": sorted(rows["source_file"], key=lambda f: f["path"] or ""),
     }
@@ -260,13 +260,6 @@ def _groups(generations: list[Row], members: list[Row], shares: list[Row], more:
 
 def _in_groups(row: Row, groups: Sequence[str]) -> bool:
     return not groups or row.get("group_id") is None or row["group_id"] in groups
-
-
-def _in_window(row: Row, starts: Sequence[str], ends: Sequence[str], since: datetime | None, until: datetime | None) -> bool:
-    """Whether a row's time touches the window. A row without an end still lasts; one without any time is always shown."""
-    start = next((row[c] for c in starts if row.get(c)), None)
-    end = next((row[c] for c in ends if row.get(c)), None)
-    return not (since and end and end < since) and not (until and start and start > until)
 
 
 def _place(order: Sequence[str], value: str | None) -> int:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forensics.contents import BROKEN, Text, contents, encoding_of
+from forensics.contents import Text, contents, encoding_of
 from forensics.errors import EvidenceError, UsageError
 from forensics.replicas import Loss, Placement, group_partition, live_brokers, losses, spread
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.words import count, shorten
+from forensics.streams import BROKEN
 from forensics.witnesses.kinds import TOPICS, kind_of, sample_lines
 from forensics.witnesses.told import MOST_DOCUMENT_BYTES, Told
 from forensics.witnesses.tools import read_tools
@@ -429,6 +430,6 @@ def groups_of_case(view_path: Callable[[str], Path | None]) -> list[str]:
     found: set[str] = set()
     for view in ("generation", "member", "group_snapshot"):
         path = view_path(view)
-        if path is not None and any(Path(path).rglob("*.parquet")):
+        if path is not None:
             found |= set(pc.unique(ds.dataset(str(path), format="parquet").to_table(columns=["group_id"]).column(0)).to_pylist())
     return sorted(g for g in found if g)

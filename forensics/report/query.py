@@ -17,7 +17,6 @@ from rich.cells import cell_len
 from forensics import queries
 from forensics.errors import UsageError
 from forensics.report.words import printable, shorten
-from forensics.tables import OPEN_SQL
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -89,8 +88,8 @@ def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, w
     """
     from pyspark.errors import PySparkException
 
-    # The case's own SQL, and not this version's, fits the rows that it keeps.
-    opening = queries.statements((case.root / OPEN_SQL).read_text(encoding="utf-8"))
+    # Never from open.sql: in a copy it may name the original's rows, and whoever sends a case may have written anything there.
+    opening = queries.opening(case.tables(), case.views(), case.knobs)
     try:
         for statement in _needed(opening, statements):
             spark.sql(statement)
@@ -169,7 +168,11 @@ def _padded(cell: str, width: int, *, right: bool = False) -> str:
 
 
 def print_csv(frame: DataFrame, to: TextIO | None = None) -> None:
-    """Prints all rows as CSV (RFC 4180); a text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    r"""Prints all rows as CSV (RFC 4180).
+
+    What would steer a terminal is an escape (`\x1b`); line breaks and tabs within a text are kept; a text that a spreadsheet would run as a formula gets an
+    apostrophe before it.
+    """
     out = to or sys.stdout
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([inert(name) for name in frame.columns])
@@ -178,7 +181,8 @@ def print_csv(frame: DataFrame, to: TextIO | None = None) -> None:
 
 
 def inert(cell: str) -> str:
-    """The cell, with an apostrophe before it where a spreadsheet would take it for a formula; numbers stay numbers."""
+    """The cell without what steers a terminal, and with an apostrophe before it where a spreadsheet would take it for a formula; numbers stay numbers."""
+    cell = "\n".join("\t".join(map(printable, line.split("\t"))) for line in cell.split("\n"))
     return "'" + cell if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
 
 

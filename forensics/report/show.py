@@ -9,12 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forensics.contents import BLOCK, BROKEN, Content, Text, encoding_of, open_content
+from forensics.contents import Content, Text, encoding_of, open_content, place_of
 from forensics.errors import UsageError
 from forensics.records import decode
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
 from forensics.report.words import count, iso
-from forensics.secret_values import hide_line
+from forensics.secret_values import hide_line, scrub
+from forensics.streams import BLOCK, BROKEN
 from forensics.witnesses.kinds import LOG
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _EVENT_COLUMNS = ("event_id", "process_id", "path", "line", "byte_offset", "ts",
 #: Views whose rows have an id and witnesses: the view, the id's column, what a row is called, the columns that title it.
 _WITH_WITNESS = (
     ("finding", "finding_id", "Finding", ("severity", "headline")),
+    ("occurrence", "occurrence_id", "Occurrence", ("severity", "headline")),
     ("ownership", "ownership_id", "Ownership", ("resource_kind", "resource", "process_id", "start_hi", "stop_lo")),
 )
 
@@ -70,8 +72,8 @@ def _ids(case: CaseLike, wanted: str, out: Document) -> list[str]:
 
     for view, column, word, titles in _WITH_WITNESS:
         path = case.view_path(view)
-        if path is None or not any(Path(path).rglob("*.parquet")):
-            continue
+        if path is None:
+            continue  # the case was ingested with --no-views
         rows = ds.dataset(str(path), format="parquet").to_table(filter=pc.starts_with(pc.field(column), wanted)).to_pylist()
         _one_only(wanted, [r[column] for r in rows])
         if rows:
@@ -124,7 +126,7 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
     near = {n for line in lines for n in range(max(1, line - context), line + context + 1)}
     secretive = (file.get("kind") or LOG) != LOG
     try:
-        found, digest = _read(Path(file["location"]), file["archive_member"], near | {n - 1 for n in near if secretive}, file["bytes"])
+        found, digest = _read(place_of(file["location"]), file["archive_member"], near | {n - 1 for n in near if secretive}, file["bytes"])
     except BROKEN as e:
         why = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         out.add(Para(f"The evidence cannot be read any more: {why}. Put it back at this place, or ingest it anew, to see its lines.", tone="bad"))
@@ -137,14 +139,13 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
     for number in sorted(near & found.keys() | lines.keys()):
         row = lines.get(number)
         line = found.get(number, "(no such line any more)")
-        if secretive:
-            line = _without_secrets(line, found.get(number - 1, ""), file["kind"])
+        line = _without_secrets(line, found.get(number - 1, ""), file["kind"]) if secretive else scrub(line)
         raw.append(RawLine(number, line, row["event_id"] if row else ""))
     out.add(Raw(tuple(raw)))
 
 
 def _without_secrets(line: str, before: str, kind: str) -> str:
-    """A line of a second witness as it may be shown: logs have few secrets, properties and configurations many."""
+    """A line of a second witness as it may be shown: of a property that goes on in the next line, the key is not there any more."""
     before = before.rstrip("\r\n")
     if kind == "properties" and (len(before) - len(before.rstrip("\\"))) % 2:
         return "(the value goes on; not shown)"

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from forensics.report.document import Heading, Lines, Para, Raw, Table
+from forensics.report.document import Code, Heading, Lines, Para, Raw, Table
 from forensics.report.words import printable
 
 if TYPE_CHECKING:
@@ -77,6 +77,10 @@ def _print(console: Console, block: Block) -> None:
                 before = raw.number
                 mark = Text("> " if raw.event_id else "  ", "bold") + Text(f"{raw.number:>{digits}}  ", "cyan" if raw.event_id else "dim")
                 console.print(mark + Text(printable(raw.text), "" if raw.event_id else "dim"), soft_wrap=True)
+        case Code(code, label):
+            console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
+            for part in code.split("\n"):  # unbroken, so that it can be copied
+                console.print(Text("    " + printable(part)), soft_wrap=True)
         case Lines(lines, label):
             console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
             for line in lines:

@@ -92,8 +92,10 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         blocks.append(Para(f"No log of {c['process_id'] or 'a process'}: {c['note'] or 'others name it'}.", tone="warn"))
     if len(missing) > _ROWS:
         blocks.append(Para(f"… and {len(missing) - _ROWS} more processes without a log.", tone="warn"))
-    unread = [f for f in report.case["source_files"] if f.get("status") == "unreadable"]
-    blocks += [Para(f"Not read: {f['path']}: {f['note'] or 'no reason recorded'}.", tone="bad") for f in unread[:_ROWS]]
+    unread = [f for f in report.case["source_files"] if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
+    for f in unread[:_ROWS]:
+        what = "Not read" if f["status"] == "unreadable" else "Not all read"
+        blocks.append(Para(f"{what}: {f['path']}: {f['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] == "unreadable" and not unread][:_ROWS]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
     holes = [c for c in report.coverage if c["kind"] in _HOLES]

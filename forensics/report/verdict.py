@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Line, Lines, Para, Table, Tone
+from forensics.report.examined import not_examined, rests_on
 from forensics.report.words import Clock, count, fold, span
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ _SAME_INCIDENT = timedelta(seconds=60)
 TOLD_HERE = ("split-brain-task", "split-brain-partition")
 _ROWS_SHOWN = 40
 _IN_FULL = 8
+_ROWS_EACH = 12
 _WHAT = {"work": "worked on", "thread": "had a running thread for", "held": "held"}
+_HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
 _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
 
@@ -28,25 +31,30 @@ def section(report: Report, names: Names, clock: Clock) -> tuple[str, Tone, list
     """Title, tone and blocks of the verdict on split brain."""
     splits = report.split_brain
     by_verdict = {v: [s for s in splits if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
-    title, tone = _title(by_verdict)
+    if not splits and not report.examined["examined"]:
+        return "Split brain: NOT EXAMINED", "warn", not_examined(report)
+    title, tone = _title(by_verdict, report.examined["members_without_log"])
     blocks: list[Block] = []
     for verdict in ("proved", "undecided"):
-        incidents = list(_incidents(by_verdict[verdict]))
-        for incident in incidents[:_IN_FULL]:
+        in_full, rest = _chosen(list(_incidents(by_verdict[verdict])))
+        for incident in in_full:
             blocks += _incident(incident, names, clock)
-        blocks += _more(incidents[_IN_FULL:], verdict, names, clock)
+        blocks += _more(rest, verdict, names, clock)
     for advice in dict.fromkeys(f["advice"] for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]):
         blocks.append(Para(advice, label="What to do"))
-    blocks.append(Para(_examined(report, by_verdict), tone="dim"))
+    if report.examined["examined"]:
+        blocks.append(Para(rests_on(report, clock), tone="" if any(by_verdict[v] for v in ("proved", "undecided")) else tone))
+    blocks.append(Para(_pairs(report, by_verdict), tone="dim"))
     return title, tone, blocks
 
 
-def _title(by_verdict: dict[str, list[Row]]) -> tuple[str, Tone]:
+def _title(by_verdict: dict[str, list[Row]], unseen: int) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
         resources = {(s["group_id"], s["resource"]) for s in work}
-        bounds = f"{span(longest['certain_ms'])} at least, {span(longest['possible_ms'], 'no bound')} at most"
+        bounds = f"both there for at least {span(longest.get('there_certain_ms'))}"
+        bounds += f", both at work for at least {span(longest['certain_ms'])}" * bool(longest["certain_ms"])
         return f"Split brain: PROVED. {_resources(work[0], len(resources))} worked on by two owners at once ({longest['resource']}: {bounds})", "bad"
     if by_verdict["proved"]:
         one = by_verdict["proved"][0]
@@ -56,6 +64,8 @@ def _title(by_verdict: dict[str, list[Row]]) -> tuple[str, Tone]:
         return f"Split brain: {_resources(one, len(resources))} {how}", "warn"
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
+    if unseen:
+        return f"Split brain: NONE FOUND among the members whose logs are here ({unseen:,} more {'has' if unseen == 1 else 'have'} none)", "warn"
     return "Split brain: NONE FOUND", "good"
 
 
@@ -63,7 +73,7 @@ def _resources(row: Row, number: int) -> str:
     return count(number, _NOUN.get(row["resource_kind"], "resource"))
 
 
-def _examined(report: Report, by_verdict: dict[str, list[Row]]) -> str:
+def _pairs(report: Report, by_verdict: dict[str, list[Row]]) -> str:
     refuted = len(by_verdict["refuted"])
     text = f"{count(len(report.ownership), 'ownership')} rebuilt from the logs; {count(len(report.split_brain), 'pair')} of owners examined"
     if report.split_brain:
@@ -74,12 +84,8 @@ def _examined(report: Report, by_verdict: dict[str, list[Row]]) -> str:
 
 def _incidents(rows: list[Row]) -> Iterator[list[Row]]:
     """Rows of the same group, kind, first and second process whose overlaps begin close to each other."""
-
-    def pair(row: Row) -> tuple[str, ...]:
-        return (row["group_id"] or "", row["kind"], row["process_a"] or "", row["process_b"] or "")
-
     found: list[list[Row]] = []
-    for _, same in groupby(sorted(rows, key=lambda r: (pair(r), _start(r))), key=pair):
+    for _, same in groupby(sorted(rows, key=lambda r: (_pair(r), _start(r))), key=_pair):
         current: list[Row] = []
         for row in same:
             if current and _start(row) - _start(current[-1]) > _SAME_INCIDENT.total_seconds():
@@ -91,34 +97,78 @@ def _incidents(rows: list[Row]) -> Iterator[list[Row]]:
     yield from sorted(found, key=lambda i: (order.get(i[0]["kind"], 3), -max(r["certain_ms"] or 0 for r in i)))
 
 
+def _chosen(incidents: list[list[Row]]) -> tuple[list[list[Row]], list[list[Row]]]:
+    """What is told in full, and the rest: of much, what happens to the same two again and again is told in full once, a mere holding once a group."""
+    if len(incidents) <= _IN_FULL:
+        return incidents, []
+    first: dict[tuple[str, ...], list[Row]] = {}
+    for incident in incidents:
+        pair = _pair(incident[0])
+        first.setdefault(pair[:2] if pair[1] == "held" else pair, incident)
+    in_full = list(first.values())[:_IN_FULL]
+    shown = {id(incident) for incident in in_full}
+    return in_full, [incident for incident in incidents if id(incident) not in shown]
+
+
+def _pair(row: Row) -> tuple[str, ...]:
+    return (row["group_id"] or "", row["kind"], row["process_a"] or "", row["process_b"] or "")
+
+
 def _start(row: Row) -> float:
     moment = row["from_lo"] or row["from_hi"]
     return moment.timestamp() if moment else 0.0
 
 
 def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) -> Iterator[Block]:
-    """The incidents after the first ones, a row each."""
+    """The incidents that are not told in full: a row each, or, when that is too much, a row for each two processes."""
     if not incidents:
         return
     yield Para(f"{count(len(incidents), f'more {verdict} incident')}; each pair of owners: `forensics sql split_brain`.", tone="dim")
-    columns = tuple(Column(name, right=name.startswith("at ")) for name in ("what", "first", "second", "kind", "both from", "at least", "at most"))
+    if len(incidents) > _ROWS_EACH:
+        yield _by_pair(incidents, names, clock)
+        return
+    names_of = ("what", "first", "second", "how", "both from", "at least", "at most")
+    columns = tuple(Column(name, right=name.startswith("at ")) for name in names_of)
     rows = []
-    for incident in incidents[:_ROWS_SHOWN]:
+    for incident in incidents:
         worst = max(incident, key=_length)
         what = fold(sorted({r["resource"] for r in incident}), 6)
         ends = names.process(worst["process_a"]), names.process(worst["process_b"])
         rows.append(
-            (what, *ends, worst["kind"], clock.between(worst["from_lo"], worst["from_hi"]), _at_least(worst), span(worst["possible_ms"], "no bound"))
+            (
+                what,
+                *ends,
+                _HOW.get(worst["kind"], ""),
+                clock.between(worst["from_lo"], worst["from_hi"]),
+                span(worst["certain_ms"]),
+                span(worst["possible_ms"], "no bound"),
+            )
         )
     yield Table(columns, tuple(rows))
 
 
+def _by_pair(incidents: list[list[Row]], names: Names, clock: Clock) -> Table:
+    """How often each two processes had the same work, when first and last, and the longest of it."""
+    of: dict[tuple[str, ...], list[list[Row]]] = {}
+    for incident in incidents:
+        of.setdefault(_pair(incident[0]), []).append(incident)
+    right = ("times", "at least", "at most")
+    columns = tuple(
+        Column(n, right=n in right) for n in ("what", "first", "second", "how", "times", "first time", "last time", "at least", "at most")
+    )
+    rows = []
+    for same in list(of.values())[:_ROWS_SHOWN]:
+        flat = sorted((r for incident in same for r in incident), key=_start)
+        worst = max(flat, key=_length)
+        what, ends = fold(sorted({r["resource"] for r in flat}), 6), (names.process(worst["process_a"]), names.process(worst["process_b"]))
+        moments = (clock.at(flat[0]["from_lo"] or flat[0]["from_hi"]), clock.at(flat[-1]["from_lo"] or flat[-1]["from_hi"]))
+        longest = (span(worst["certain_ms"]), span(worst["possible_ms"], "no bound"))
+        rows.append((what, *ends, _HOW.get(worst["kind"], ""), f"{len(same):,}", *moments, *longest))
+    return Table(columns, tuple(rows))
+
+
 def _length(row: Row) -> tuple[float, float]:
     return row["certain_ms"] or 0, row["possible_ms"] or 0
-
-
-def _at_least(row: Row) -> str:
-    return "> 0 ms" if row["verdict"] == "proved" and row["certain_ms"] == 0 else span(row["certain_ms"])
 
 
 def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
@@ -129,13 +179,16 @@ def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
     yield Heading(
         3, f"{strongest['verdict']}: {both} {_WHAT.get(strongest['kind'], 'owned')} {what} of group {strongest['group_id']}", _tone(strongest)
     )
+    # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
+    at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both")
     columns: tuple[Column, ...] = (
         Column(strongest["resource_kind"], fixed=True),
         Column("first"),
         Column("second"),
-        Column("both from"),
+        Column(f"{how} from"),
         Column("to"),
-        Column("at least", right=True, fixed=True),
+        *((Column("both there at least", right=True),) if at_work else ()),
+        Column(f"{how} at least", right=True),
         Column("at most", right=True, fixed=True),
         Column("records read twice", right=True),
     )
@@ -147,7 +200,8 @@ def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
             names.process(r["process_b"]),
             clock.between(r["from_lo"], r["from_hi"]),
             clock.between(r["to_lo"], r["to_hi"]),
-            _at_least(r),
+            *((span(r.get("there_certain_ms")),) if at_work else ()),
+            span(r["certain_ms"]),
             span(r["possible_ms"], "no bound"),
             f"{r['records_at_risk']:,}" if r["records_at_risk"] is not None else "not in the logs",
         )
@@ -163,7 +217,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
     if strongest["cause"]:
         yield Para(strongest["cause"].replace("_", " ") + ".", label="Cause")
     if strongest["verdict"] == "proved" and strongest["margin_ms"] is not None:
-        yield Para(f"holds unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
+        yield Para(f"both were there, unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
     if strongest["missing"]:
         yield Para(strongest["missing"], label="What would decide")
     if strongest["witness"]:

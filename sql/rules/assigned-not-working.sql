@@ -31,8 +31,8 @@ WITH failed AS (
   GROUP BY f.event_id
 ), lost AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS connector, array_sort(collect_set(coalesce(f.task, f.connector))) AS what, count(*) AS times, min(f.at) AS from_ts,
-    CASE WHEN count(a.ts) = count(*) THEN max(a.ts) END AS to_ts, min_by(coalesce(f.said, f.message), f.ts) AS said, count(a.ts) AS restarted, slice(array_sort(collect_list(f.event_id)), 1, 8) AS witness
-  FROM failed f LEFT JOIN again a USING (event_id)
+    CASE WHEN count(a.ts) = count(*) THEN max(a.ts) END AS to_ts, min_by(coalesce(f.said, f.message), struct(f.ts, f.event_id)) AS said, count(a.ts) AS restarted, slice(array_sort(collect_list(f.event_id)), 1, 8) AS witness
+  FROM failed f LEFT JOIN again a ON a.event_id = f.event_id
   GROUP BY f.kafka_cluster, f.group_id, f.process_id, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector)
 ), idle AS (
   SELECT d.*, timestamp_millis(unix_millis(d.assigned_ts) - (o.lo_ms + o.hi_ms) DIV 2) AS at
@@ -81,7 +81,7 @@ SELECT
   concat(count(*), CASE WHEN count(*) = 1 THEN ' sink task of ' ELSE ' sink tasks of ' END, group_id, CASE WHEN count(*) = 1 THEN ' has' ELSE ' have' END, ' no partition to read'),
   'Their consumers'' last assignment is empty: there are more tasks than partitions (or topics do not match). They run, hold connections, and do nothing.',
   'Lower tasks.max of the sink to the number of partitions, or add partitions.',
-  slice(collect_list(event_id), 1, 6)
+  slice(array_sort(collect_list(event_id)), 1, 6)
 FROM (
   SELECT b.* FROM bare b
   -- Nobody else has it now.

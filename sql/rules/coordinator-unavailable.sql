@@ -29,7 +29,7 @@ WITH others AS (
   WHERE unix_millis(p.first_ts) - k.lo_ms <= unix_millis(o.from_ts) AND unix_millis(p.last_ts) - k.hi_ms >= unix_millis(o.from_ts) + 10000
   GROUP BY o.outage_id
 ), absent AS (
-  SELECT o.outage_id, min_by(struct(a.process_id, a.how, a.from_ts, a.to_ts, a.event_id), a.from_ts) AS broker
+  SELECT o.outage_id, min_by(struct(a.process_id, a.how, a.from_ts, a.to_ts, a.event_id), struct(a.from_ts, a.process_id, a.event_id)) AS broker
   FROM group_outage o
   JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id AND a.reference_process_id = o.reference_process_id
   -- A loss is noticed at once or at the next heartbeat; a log that merely ends has to end right there.
@@ -52,18 +52,18 @@ WITH others AS (
     count_if(l.node_id < 0 OR l.event = 'bootstrap_failed') AS bootstrap_refused,
     max(CASE WHEN l.event = 'authentication_failed' THEN l.said END) AS authentication,
     max(CASE WHEN l.event = 'coordinator_lookup_failed' THEN l.said END) AS lookup,
-    filter(array(min(CASE WHEN l.event = 'authentication_failed' THEN l.event_id END), min_by(l.event_id, l.ts) FILTER (WHERE l.event = 'connection_failed')), x -> x IS NOT NULL) AS witness
+    filter(array(min(CASE WHEN l.event = 'authentication_failed' THEN l.event_id END), min_by(l.event_id, struct(l.ts, l.event_id)) FILTER (WHERE l.event = 'connection_failed')), x -> x IS NOT NULL) AS witness
   FROM (SELECT outage_id, explode(clients) AS c FROM group_outage) f
   JOIN fact_line l ON l.process_id = f.c.process_id AND l.instance = f.c.instance AND l.event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed')
     AND l.ts BETWEEN f.c.from_ts - INTERVAL 2 SECONDS AND f.c.to_ts
   GROUP BY f.outage_id
 ), written AS (
-  SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, l.ts) AS event_id
+  SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, struct(l.ts, l.event_id)) AS event_id
   FROM group_outage o JOIN fact_line l ON l.kafka_cluster = o.kafka_cluster AND l.event IN ('group_store_failed', 'coordinator_write_failed') AND l.said RLIKE '(?i)not.?enough.?replicas'
     AND l.ts BETWEEN o.from_ts - INTERVAL 1 MINUTE AND coalesce(o.to_ts, o.from_ts + INTERVAL 1 HOUR) + INTERVAL 1 MINUTE
   GROUP BY o.outage_id
 ), home AS (
-  SELECT kafka_cluster, group_id, max_by(offsets_partition, stabilized_ts) AS offsets_partition FROM broker_generation GROUP BY kafka_cluster, group_id
+  SELECT kafka_cluster, group_id, max_by(offsets_partition, struct(stabilized_ts, offsets_partition)) AS offsets_partition FROM broker_generation GROUP BY kafka_cluster, group_id
 ), judged AS (
   SELECT o.*, coalesce(t.fine, 0) AS fine, a.broker AS absence, coalesce(v.generations, 0) AS served, coalesce(x.refused, 0) AS refused, coalesce(x.nodes_refused, 0) AS nodes_refused,
     x.bootstrap_refused, x.authentication, x.lookup, m.said AS min_isr_said, h.offsets_partition, r.replicas, q.brokers, q.failures, q.exists_already, q.configured, q.replication_factor AS offsets_rf,
@@ -91,7 +91,7 @@ WITH others AS (
   LEFT JOIN network x ON x.outage_id = o.outage_id
   LEFT JOIN written m ON m.outage_id = o.outage_id
   LEFT JOIN home h ON h.kafka_cluster = o.kafka_cluster AND h.group_id = o.group_id
-  LEFT JOIN (SELECT kafka_cluster, offsets_partition, max_by(replicas, ts) AS replicas FROM offsets_replica GROUP BY kafka_cluster, offsets_partition) r
+  LEFT JOIN (SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(ts, replicas)) AS replicas FROM offsets_replica GROUP BY kafka_cluster, offsets_partition) r
     ON r.kafka_cluster = o.kafka_cluster AND r.offsets_partition = h.offsets_partition
   LEFT JOIN offsets_topic q ON q.kafka_cluster = o.kafka_cluster
 ), spoken AS (

@@ -40,7 +40,7 @@ WITH told AS (
   FROM rebalance GROUP BY kafka_cluster, group_id
 )
 SELECT
-  'note', 'proved', s.kafka_cluster, s.group_id, s.group_id, s.from_ts, CASE WHEN s.to_ts > s.from_ts THEN s.to_ts END,
+  'note', 'proved', s.kafka_cluster, s.group_id, s.group_id, s.from_ts, s.to_ts,
   concat('members of ', s.group_id, ' were told ', s.lines, CASE WHEN s.lines = 1 THEN ' time' ELSE ' times' END, ' that the group is rebalancing: an effect of ', s.rebalances, CASE WHEN s.rebalances = 1 THEN ' rebalance' ELSE ' rebalances' END),
   concat('The line answers a heartbeat while the group is rebalancing already; the member joins again and goes on. It tells nothing about the member that prints it. The rebalances: ', c.triggers, '. ',
     array_join(transform(slice(s.all, 1, 5), x -> concat('Generation ', x.generation, ': ', replace(coalesce(x.trigger, 'unknown'), '_', ' '), CASE WHEN x.trigger_member_id IS NOT NULL THEN concat(' (', x.trigger_member_id, ')') ELSE '' END)), '; '),
@@ -50,5 +50,5 @@ SELECT
   slice(array_distinct(filter(flatten(transform(s.all, x -> array(x.cause_id, x.event_id))), e -> e IS NOT NULL)), 1, 12)
 FROM summed s
 LEFT JOIN counted c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id
-LEFT JOIN (SELECT kafka_cluster, group_id, max(n) AS n FROM (SELECT kafka_cluster, group_id, kind, subject, count(*) AS n FROM storm_round GROUP BY ALL) WHERE n >= storm_returns GROUP BY kafka_cluster, group_id) r
+LEFT JOIN (SELECT kafka_cluster, group_id, max(n) AS n FROM (SELECT kafka_cluster, group_id, kind, subject, count(*) AS n FROM storm_round GROUP BY kafka_cluster, group_id, kind, subject) WHERE n >= storm_returns GROUP BY kafka_cluster, group_id) r
   ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id

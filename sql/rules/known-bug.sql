@@ -68,7 +68,7 @@ WITH bug AS (
   UNION ALL
   SELECT 'KAFKA-9851', d.process_id, d.kafka_cluster, d.group_id, d.task, d.assigned_ts, d.task, array(c.event_id, d.event_id)
   FROM worker_duty d
-  JOIN (SELECT process_id, instance, group_id, max(ts) AS ts, max_by(event_id, ts) AS event_id FROM client_event WHERE is_worker AND event = 'worker_revoking' GROUP BY process_id, instance, group_id) c
+  JOIN (SELECT process_id, instance, group_id, max(ts) AS ts, max_by(event_id, struct(ts, event_id)) AS event_id FROM client_event WHERE is_worker AND event = 'worker_revoking' GROUP BY process_id, instance, group_id) c
     ON c.process_id = d.process_id AND c.instance = d.instance AND c.group_id = d.group_id AND c.ts <= d.assigned_ts
   WHERE NOT d.started AND unix_millis(d.until_ts) - unix_millis(d.assigned_ts) >= not_started_ms
   UNION ALL
@@ -106,15 +106,16 @@ WITH bug AS (
   WHERE f.event = 'offsets_expired' AND f.group_id IS NOT NULL
     AND EXISTS (SELECT 1 FROM fact_line g WHERE g.kafka_cluster = f.kafka_cluster AND g.group_id = f.group_id AND g.event = 'position_missing' AND abs(unix_millis(g.ts) - unix_millis(f.ts)) < 600000)
 ), found AS (
-  SELECT m.id, m.kafka_cluster, m.group_id, m.process_id, array_sort(collect_set(m.subject)) AS subjects, min(timestamp_millis(unix_millis(m.ts))) AS from_ts, count(DISTINCT m.said) AS times,
-    max(r.printed) AS release, max(b.fixed) AS fixed, max(b.what) AS what, max(b.advice) AS advice, slice(array_distinct(flatten(collect_list(m.witness))), 1, 8) AS witness
+  SELECT m.id, m.kafka_cluster, m.group_id, m.process_id, array_sort(collect_set(m.subject)) AS subjects, min(timestamp_millis(unix_millis(m.ts))) AS from_ts,
+    max(timestamp_millis(unix_millis(m.ts))) AS to_ts, count(DISTINCT m.said) AS times,
+    max(r.printed) AS release, max(b.fixed) AS fixed, max(b.what) AS what, max(b.advice) AS advice, slice(array_distinct(flatten(array_sort(collect_list(m.witness)))), 1, 8) AS witness
   FROM mark m
   JOIN process_release r ON r.process_id = m.process_id
   JOIN bug b ON b.id = m.id AND r.numbers >= b.since AND r.numbers < b.until
   GROUP BY m.id, m.kafka_cluster, m.group_id, m.process_id
 )
 SELECT
-  'warning', 'proved', kafka_cluster, group_id, id, from_ts, CAST(NULL AS TIMESTAMP),
+  'warning', 'proved', kafka_cluster, group_id, id, from_ts, to_ts,
   concat(id, ' in ', process_id, ' (Kafka ', release, '): ', what),
   concat('Its mark is in the log', CASE WHEN times > 1 THEN concat(' ', times, ' times') ELSE '' END, ', about ', array_join(slice(subjects, 1, 8), ', '), CASE WHEN size(subjects) > 8 THEN ', ...' ELSE '' END,
     ', and the release has the bug. It is fixed in ', fixed, '.'),

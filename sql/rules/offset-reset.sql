@@ -50,7 +50,7 @@ WITH reset AS (
   SELECT process_id, client_id, max(value) AS value FROM setting WHERE component = 'ConsumerConfig' AND key = 'auto.offset.reset' GROUP BY process_id, client_id
 )
 SELECT
-  'warning', 'proved', l.kafka_cluster, l.group_id, array_join(slice(array_sort(collect_set(l.partition)), 1, 10), ', '), min(l.at), CASE WHEN max(l.at) > min(l.at) THEN max(l.at) END,
+  'warning', 'proved', l.kafka_cluster, l.group_id, array_join(slice(array_sort(collect_set(l.partition)), 1, 10), ', '), min(l.at), max(l.at),
   concat(count(DISTINCT l.partition), CASE WHEN count(DISTINCT l.partition) = 1 THEN ' partition of ' ELSE ' partitions of ' END, l.group_id, ' did not go on where the last owner had been: ',
     CASE WHEN bool_or(l.event = 'position_out_of_range') THEN 'the position was out of range' ELSE 'no committed offset was found' END),
   concat('By ', array_join(slice(array_sort(collect_set(l.process_id)), 1, 5), ', '), '; auto.offset.reset = ', coalesce(max(p.value), 'not printed'), '. The group had these partitions before',

@@ -27,14 +27,14 @@ WITH flagged AS (
 ), numbered AS (
   SELECT *, count_if(begins) OVER (PARTITION BY kafka_cluster, group_id, kind, chain ORDER BY ts ROWS UNBOUNDED PRECEDING) AS n FROM flagged
 ), storm AS (
-  SELECT kafka_cluster, group_id, kind, chain, n, mode(subject) AS subject, count(DISTINCT subject) AS subjects, count(*) AS returns, min(ts) AS from_ts, max(ts) AS to_ts, mode(how) AS how,
+  SELECT kafka_cluster, group_id, kind, chain, n, mode(subject, true) AS subject, count(DISTINCT subject) AS subjects, count(*) AS returns, min(ts) AS from_ts, max(ts) AS to_ts, mode(how, true) AS how,
     count_if(how = 'removed') AS removed, count_if(how = 'updated') AS updated, count_if(how = 'state') AS state_changes, slice(array_sort(collect_list(struct(ts, event_id))), 1, 8) AS lines
   FROM numbered GROUP BY kafka_cluster, group_id, kind, chain, n
   HAVING count(*) >= CASE kind WHEN 'returning' THEN storm_returns WHEN 'connector' THEN 2 * storm_returns ELSE storm_idle_rounds END
 ), timed AS (
   SELECT kafka_cluster, group_id, incarnation, generation, coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts) AS ts, duration_ms, trigger, protocol_type FROM generation
 ), cost AS (
-  SELECT s.kafka_cluster, s.group_id, s.kind, s.chain, s.n, count(*) AS generations, max(t.duration_ms) AS longest_ms, sum(t.duration_ms) AS sum_ms, mode(t.trigger) AS trigger, max(t.protocol_type) AS protocol_type
+  SELECT s.kafka_cluster, s.group_id, s.kind, s.chain, s.n, count(*) AS generations, max(t.duration_ms) AS longest_ms, sum(t.duration_ms) AS sum_ms, mode(t.trigger, true) AS trigger, max(t.protocol_type) AS protocol_type
   FROM storm s JOIN timed t ON t.kafka_cluster = s.kafka_cluster AND t.group_id = s.group_id AND t.ts BETWEEN s.from_ts - INTERVAL 10 SECONDS AND s.to_ts + INTERVAL 10 SECONDS
   GROUP BY s.kafka_cluster, s.group_id, s.kind, s.chain, s.n
 ), moved AS (
@@ -79,7 +79,7 @@ SELECT
     ELSE 'Look at the reason that the broker or the member prints for these rounds; a member whose subscription or metadata changes with each request (a pattern, a random order of topics, a rolling upgrade with two assignors) never lets a group settle.'
   END,
   transform(s.lines, l -> l.event_id)
-FROM (SELECT s.* EXCEPT (how),
+FROM (SELECT s.kafka_cluster, s.group_id, s.kind, s.chain, s.n, s.subject, s.from_ts, s.to_ts, s.returns, s.updated, s.removed, s.state_changes, s.lines,
     -- A silence that ends with a new start was a death.
     CASE WHEN s.kind = 'returning' AND size(filter(p.start_lines, x -> x.ts BETWEEN s.from_ts - INTERVAL 1 MINUTE AND s.to_ts)) >= s.returns THEN 'restarted' ELSE s.how END AS how,
     CASE WHEN unix_millis(to_ts) - unix_millis(from_ts) < 120000 THEN concat(CAST(round((unix_millis(to_ts) - unix_millis(from_ts)) / 1000.0) AS INT), ' s') ELSE concat(CAST(round((unix_millis(to_ts) - unix_millis(from_ts)) / 60000.0) AS INT), ' min') END AS span

@@ -23,16 +23,16 @@ WITH client AS (
   -- Timeouts of one client in one configuration: a consumer, or a Connect worker.
   SELECT c.kafka_cluster, s.process_id, s.component, s.client_id,
     max(s.value) FILTER (WHERE s.key = 'group.id') AS group_id,
-    max(CAST(s.value AS BIGINT)) FILTER (WHERE s.key = 'session.timeout.ms') AS session_ms,
-    max(CAST(s.value AS BIGINT)) FILTER (WHERE s.key = 'heartbeat.interval.ms') AS heartbeat_ms,
-    max(CAST(s.value AS BIGINT)) FILTER (WHERE s.key = 'max.poll.interval.ms') AS poll_ms,
-    max(CAST(s.value AS BIGINT)) FILTER (WHERE s.key = 'rebalance.timeout.ms') AS rebalance_ms,
-    max(CAST(s.value AS BIGINT)) FILTER (WHERE s.key = 'task.shutdown.graceful.timeout.ms') AS graceful_ms,
-    max(CAST(s.value AS BIGINT)) FILTER (WHERE s.key = 'scheduled.rebalance.max.delay.ms') AS delay_ms,
+    max(CASE WHEN s.key = 'session.timeout.ms' THEN try_cast(s.value AS BIGINT) END) AS session_ms,
+    max(CASE WHEN s.key = 'heartbeat.interval.ms' THEN try_cast(s.value AS BIGINT) END) AS heartbeat_ms,
+    max(CASE WHEN s.key = 'max.poll.interval.ms' THEN try_cast(s.value AS BIGINT) END) AS poll_ms,
+    max(CASE WHEN s.key = 'rebalance.timeout.ms' THEN try_cast(s.value AS BIGINT) END) AS rebalance_ms,
+    max(CASE WHEN s.key = 'task.shutdown.graceful.timeout.ms' THEN try_cast(s.value AS BIGINT) END) AS graceful_ms,
+    max(CASE WHEN s.key = 'scheduled.rebalance.max.delay.ms' THEN try_cast(s.value AS BIGINT) END) AS delay_ms,
     max(s.value) FILTER (WHERE s.key = 'group.protocol') AS group_protocol,
     max(s.value) FILTER (WHERE s.key = 'connect.protocol') AS connect_protocol,
-    max_by(s.event_id, s.key = 'heartbeat.interval.ms') AS event_id
-  FROM setting s JOIN process_cluster c ON c.process_id = s.process_id
+    max_by(s.event_id, struct(s.key = 'heartbeat.interval.ms', s.event_id)) AS event_id
+  FROM setting s JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
   WHERE s.component IN ('ConsumerConfig', 'DistributedConfig')
   GROUP BY c.kafka_cluster, s.process_id, s.component, s.client_id, s.task, s.connector
 ), member AS (
@@ -40,34 +40,34 @@ WITH client AS (
   SELECT * FROM client WHERE coalesce(group_id, '') <> '' AND NOT lower(coalesce(group_protocol, 'classic')) = 'consumer'
 ), broker AS (
   SELECT c.kafka_cluster, s.process_id, s.key, TRY_CAST(s.value AS BIGINT) AS number, s.value, s.event_id
-  FROM setting s JOIN process_cluster c ON c.process_id = s.process_id
+  FROM setting s JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
   WHERE s.component = 'KafkaConfig'
 ), crowd AS (
   SELECT kafka_cluster, count(DISTINCT broker_id) AS brokers FROM cluster_broker GROUP BY kafka_cluster
 ), spread AS (
   -- One value of the group, by all its members that tell; a static difference between members makes rebalances unfair to some.
   SELECT kafka_cluster, group_id, setting, min(value_ms) AS low, max(value_ms) AS high, count(DISTINCT member_id) AS members,
-    array_distinct(filter(array(min_by(event_id, value_ms), max_by(event_id, value_ms)), x -> x IS NOT NULL)) AS witness
+    array_distinct(filter(array(min_by(event_id, struct(value_ms, event_id)), max_by(event_id, struct(value_ms, event_id))), x -> x IS NOT NULL)) AS witness
   FROM member_setting
   WHERE member_id IS NOT NULL AND value_how IN ('config', 'broker') AND setting IN ('session.timeout.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms', 'scheduled.rebalance.max.delay.ms')
   GROUP BY kafka_cluster, group_id, setting
   HAVING min(value_ms) <> max(value_ms)
 ), topic AS (
-  SELECT w.kafka_cluster, w.group_id, t.what, t.name, t.rf, array_sort(collect_set(w.event_id)) AS witness
-  FROM worker_setting w LATERAL VIEW explode(array(
+  SELECT kafka_cluster, group_id, topic.what, topic.name, topic.rf, array_sort(collect_set(event_id)) AS witness
+  FROM (SELECT w.kafka_cluster, w.group_id, w.event_id, explode(array(
     named_struct('what', 'config.storage.replication.factor', 'name', w.config_topic, 'rf', w.config_rf),
     named_struct('what', 'offset.storage.replication.factor', 'name', w.offset_topic, 'rf', w.offset_rf),
-    named_struct('what', 'status.storage.replication.factor', 'name', w.status_topic, 'rf', w.status_rf))) x AS t
-  WHERE t.rf BETWEEN 1 AND 2
-  GROUP BY w.kafka_cluster, w.group_id, t.what, t.name, t.rf
+    named_struct('what', 'status.storage.replication.factor', 'name', w.status_topic, 'rf', w.status_rf))) AS topic FROM worker_setting w)
+  WHERE topic.rf BETWEEN 1 AND 2
+  GROUP BY kafka_cluster, group_id, topic.what, topic.name, topic.rf
 ), internal AS (
   SELECT kafka_cluster, group_id, array_sort(collect_list(struct(what, name, rf))) AS topics, max(rf) AS rf, slice(array_distinct(flatten(collect_list(witness))), 1, 6) AS witness
   FROM topic GROUP BY kafka_cluster, group_id
 ), offsets AS (
   -- What is so is more than what is configured: once the topic is there, the property changes nothing.
-  SELECT kafka_cluster, key, min(number) AS number, array_sort(collect_set(event_id)) AS witness FROM broker
-  WHERE key IN ('transaction.state.log.replication.factor', 'default.replication.factor') OR key = 'offsets.topic.replication.factor' AND kafka_cluster NOT IN (SELECT kafka_cluster FROM offsets_replica WHERE kafka_cluster IS NOT NULL)
-  GROUP BY kafka_cluster, key HAVING min(number) < 3
+  SELECT b.kafka_cluster, b.key, min(b.number) AS number, array_sort(collect_set(b.event_id)) AS witness FROM broker b
+  WHERE b.key IN ('transaction.state.log.replication.factor', 'default.replication.factor') OR b.key = 'offsets.topic.replication.factor' AND b.kafka_cluster NOT IN (SELECT kafka_cluster FROM offsets_replica WHERE kafka_cluster IS NOT NULL)
+  GROUP BY b.kafka_cluster, b.key HAVING min(b.number) < 3
 ), found AS (
   SELECT 'warning' AS severity, kafka_cluster, group_id, 'heartbeat.interval.ms' AS subject,
     concat('heartbeat.interval.ms = ', heartbeat_ms, ' is more than a third of session.timeout.ms = ', session_ms, ' in ', array_join(slice(who, 1, 4), ', ')) AS headline,

@@ -25,7 +25,7 @@ SELECT
   CASE
     WHEN verdict = 'undecided' THEN concat(resource_kind, ' ', resource, ' may have run ', CASE WHEN process_a = process_b THEN concat('twice at once in ', process_a) ELSE concat('in ', process_a, ' and in ', process_b, ' at once') END)
     WHEN kind = 'work' THEN concat(resource_kind, ' ', resource, ' ran twice: ', places)
-    ELSE concat(resource_kind, ' ', resource, ' was there twice, ', places, ', for at least ', certain_ms, ' ms; no line shows both at work')
+    ELSE concat(resource_kind, ' ', resource, ' was there twice, ', places, ', for at least ', there_certain_ms, ' ms; no line shows both at work')
   END,
   concat_ws(' ', explanation, CASE WHEN missing IS NOT NULL THEN concat('What would decide: ', missing, '.') END),
   CASE cause

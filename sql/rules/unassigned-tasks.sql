@@ -1,58 +1,55 @@
--- One row per stretch of time in which a task that had run had no owner.
+-- One row per stretch of time in which tasks that had run had no owner.
 -- Reads: ownership, clock_offset, join_round
--- Answers: which tasks had no owner, how long, and was that the scheduled delay?
--- Needs: the workers' logs.
--- Silent when: the gap is short, or no log of a worker of the group goes on behind it.
--- Shown by: 2.6.2-worker_killed; silent on 3.9.1-coordinator_moved.
-CREATE OR REPLACE TEMPORARY VIEW rule_unassigned_tasks (
-  severity      COMMENT 'critical, warning or note',
-  verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about',
-  from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To',
-  headline      COMMENT 'One sentence',
-  explanation   COMMENT 'The facts and what follows',
-  advice        COMMENT 'What to change',
-  witness       COMMENT 'Events that prove it'
-)
-COMMENT 'One row per stretch of time in which tasks that had run had no owner.'
-AS
 WITH run AS (
-  SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, start_hi, start_lo, stop_lo, stop_hi, phase_end, witness,
+  SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, start_hi, start_lo, witness,
     max(coalesce(stop_hi, TIMESTAMP'9999-01-01')) OVER w AS owned_until,
-    max_by(witness, coalesce(stop_hi, TIMESTAMP'9999-01-01')) OVER w AS before_witness,
-    max_by(phase_end, coalesce(stop_hi, TIMESTAMP'9999-01-01')) OVER w AS before_end
+    max_by(struct(witness, process_id), struct(coalesce(stop_hi, TIMESTAMP'9999-01-01'), witness)) OVER w AS before
   FROM ownership
   WHERE resource_kind = 'task' AND group_id IS NOT NULL
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY coalesce(start_lo, start_hi) ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW w AS (
+    PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY coalesce(start_lo, start_hi)
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), gap AS (
-  SELECT kafka_cluster, group_id, resource, owned_until AS from_ts, start_lo AS to_ts, unix_millis(start_lo) - unix_millis(owned_until) AS gap_ms,
-    concat(slice(before_witness, -1, 1), slice(witness, 1, 1)) AS witness, before_end
+  SELECT kafka_cluster, group_id, resource, unix_millis(owned_until) AS from_ms, unix_millis(start_lo) AS to_ms,
+    unix_millis(start_lo) - unix_millis(owned_until) AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
+    array(named_struct('role', 'ended', 'event_id', element_at(before.witness, -1)),
+      named_struct('role', 'started again', 'event_id', witness[0])) AS proof
   FROM run
   WHERE owned_until < start_lo AND unix_millis(start_lo) - unix_millis(owned_until) >= unassigned_ms
 ), together AS (
-  SELECT kafka_cluster, group_id, min(from_ts) AS from_ts, max(to_ts) AS to_ts, max(gap_ms) AS gap_ms, array_sort(collect_set(resource)) AS tasks,
-    slice(array_distinct(flatten(collect_list(witness))), 1, 20) AS witness, max(before_end) AS before_end
+  SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
+    array_sort(collect_set(resource)) AS tasks, array_sort(collect_set(before_process)) AS before_processes,
+    array_sort(collect_set(after_process)) AS after_processes,
+    slice(array_distinct(flatten(array_sort(collect_list(proof)))), 1, 20) AS proof
   FROM gap
-  GROUP BY kafka_cluster, group_id, unix_millis(to_ts) DIV 5000
+  GROUP BY kafka_cluster, group_id, to_ms DIV unassigned_together_ms
 ), delay AS (
-  SELECT t.kafka_cluster, t.group_id, t.to_ts, max(j.delay_ms) AS delay_ms, max_by(j.worker_assigned_id, j.delay_ms) AS event_id
+  SELECT t.kafka_cluster, t.group_id, t.to_ms, max(j.delay_ms) AS delay_ms,
+    max_by(j.worker_assigned_id, struct(j.delay_ms, j.worker_assigned_id)) AS event_id
   FROM together t
   JOIN join_round j ON j.kafka_cluster = t.kafka_cluster AND j.group_id = t.group_id AND j.delay_ms > 0
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
-    AND unix_millis(j.worker_assigned_ts) - o.hi_ms BETWEEN unix_millis(t.from_ts) - 60000 AND unix_millis(t.to_ts)
-  GROUP BY t.kafka_cluster, t.group_id, t.to_ts
+    AND unix_millis(j.worker_assigned_ts) - o.hi_ms BETWEEN t.from_ms - 60000 AND t.to_ms
+  GROUP BY t.kafka_cluster, t.group_id, t.to_ms
 )
 SELECT
-  CASE WHEN t.gap_ms >= 60000 THEN 'warning' ELSE 'note' END, 'proved', t.kafka_cluster, t.group_id, array_join(slice(t.tasks, 1, 10), ', '), t.from_ts, t.to_ts,
-  concat(size(t.tasks), CASE WHEN size(t.tasks) = 1 THEN ' task of ' ELSE ' tasks of ' END, t.group_id, ' had no owner for up to ', round(t.gap_ms / 1000.0, 1), ' s'),
-  concat(array_join(slice(t.tasks, 1, 10), ', '), ' ended at ', date_format(t.from_ts, 'HH:mm:ss'), ' and began again at ', date_format(t.to_ts, 'HH:mm:ss'), '. ',
-    CASE WHEN d.delay_ms IS NOT NULL THEN concat('The group was waiting for a worker to come back: its assignment said a rebalance delay of ', d.delay_ms, ' ms.')
-      ELSE 'No scheduled rebalance delay is printed for that time.' END),
-  CASE WHEN d.delay_ms IS NOT NULL THEN concat('scheduled.rebalance.max.delay.ms (default 300000) keeps a lost worker''s tasks for it. Lower it if workers that go rarely come back sooner than that; a value below the time of a restart moves all tasks at every restart.')
-    ELSE 'Look at what the workers did in that time: config catch-up, a blocked herder, or nobody in the group.' END,
-  filter(concat(t.witness, array(d.event_id)), e -> e IS NOT NULL)
+  CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' END AS severity,
+  'proved' AS verdict,
+  t.kafka_cluster AS kafka_cluster,
+  t.group_id AS group_id,
+  array_join(slice(t.tasks, 1, 10), ', ') AS subject,
+  t.from_ms AS from_ms,
+  t.to_ms AS to_ms,
+  CASE WHEN d.delay_ms IS NOT NULL THEN 'scheduled_delay' ELSE 'no_delay_printed' END AS code,
+  named_struct(
+    'tasks', t.tasks,
+    'before_processes', t.before_processes,
+    'after_processes', t.after_processes,
+    'ended_at_ms', t.from_ms,
+    'began_at_ms', t.to_ms,
+    'unowned_ms', t.unowned_ms,
+    'delay_ms', d.delay_ms
+  ) AS facts,
+  concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
 FROM together t
-LEFT JOIN delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ts = t.to_ts
+LEFT JOIN delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms

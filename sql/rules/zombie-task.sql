@@ -1,48 +1,48 @@
 -- One row per task that was told to stop and did not.
 -- Reads: task_line, clock_offset, split_brain, process_life, holding
--- Answers: which task went on after it was told to stop?
--- Needs: the worker's log.
--- Silent when: the process was shutting down.
--- Shown by: a written log in tests/test_rules.py.
-CREATE OR REPLACE TEMPORARY VIEW rule_zombie_task (
-  severity      COMMENT 'critical, warning or note',
-  verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about',
-  from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To',
-  headline      COMMENT 'One sentence',
-  explanation   COMMENT 'The facts and what follows',
-  advice        COMMENT 'What to change',
-  witness       COMMENT 'Events that prove it'
-)
-COMMENT 'One row per task that was told to stop and did not.'
-AS
+-- A thread whose client left or closed before the worker gave up on it cannot read or write any more: that is a note.
 WITH failed AS (
-  SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life, min(t.ts) AS failed_ts, min_by(t.event_id, t.stream_pos) AS failed_id
+  SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life,
+    min(t.ts) AS failed_ts, min_by(t.event_id, t.stream_pos) AS failed_id
   FROM task_line t
   JOIN process_life p ON p.process_id = t.process_id AND p.instance = t.instance
   WHERE t.kind = 'failed_stop' AND (p.stopping_ts IS NULL OR t.ts < p.stopping_ts)
   GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life
+), worked AS (
+  SELECT ownership_id, bool_or(worked) AS worked
+  FROM (
+    SELECT ownership_a AS ownership_id, kind = 'work' AND verdict = 'proved' AS worked FROM split_brain
+    UNION ALL
+    SELECT ownership_b, kind = 'work' AND verdict = 'proved' FROM split_brain
+  )
+  GROUP BY ownership_id
 )
 SELECT
-  -- A thread whose client left or closed before its stop was given up on cannot read or write any more.
-  CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'note' WHEN b.worked THEN 'critical' ELSE 'warning' END,
-  'proved', f.kafka_cluster, f.group_id, f.resource,
-  timestamp_millis(unix_millis(f.failed_ts) - o.lo_ms), timestamp_millis(unix_millis(h.stop_hi_ts) - o.lo_ms),
-  concat('task ', f.resource, ' in ', f.process_id, ' was told to stop and did not',
-    CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN '; its client had left before' WHEN h.stop_how IS NOT NULL THEN concat('; it ended later (', h.stop_how, ')') ELSE '; no line says that it ever ended' END),
-  concat('It was asked to stop at ', date_format(h.stop_asked_ts, 'HH:mm:ss.SSS'), ' and given up at ', date_format(f.failed_ts, 'HH:mm:ss.SSS'), ' by the worker''s clock. Its thread is abandoned, not ended. ',
-    CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'Its consumer or producer had already left, so it could neither read nor write.'
-      WHEN h.last_sign_ts > f.failed_ts THEN concat('Its last sign of life is of ', date_format(h.last_sign_ts, 'HH:mm:ss.SSS'), '.') ELSE 'It gave no sign of life after that.' END),
-  concat('Find what the task blocks on, and give that call a timeout below task.shutdown.graceful.timeout.ms (default 5000). Before 2.6.2, 2.7.1 and 2.8.1 an abandoned source task keeps its producer and can write for ever ',
-    '(KAFKA-10340): upgrade, or restart the worker.'),
-  filter(array(h.stop_asked_id, f.failed_id, h.last_sign_id, h.stop_id), e -> e IS NOT NULL)
+  CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'note' WHEN b.worked THEN 'critical' ELSE 'warning' END AS severity,
+  'proved' AS verdict,
+  f.kafka_cluster AS kafka_cluster,
+  f.group_id AS group_id,
+  f.resource AS subject,
+  unix_millis(f.failed_ts) - o.lo_ms AS from_ms,
+  unix_millis(h.stop_hi_ts) - o.lo_ms AS to_ms,
+  CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later' ELSE 'never_ended' END AS code,
+  named_struct(
+    'task', f.resource,
+    'process_id', f.process_id,
+    'instance', f.instance,
+    'asked_at_ms', unix_millis(h.stop_asked_ts),
+    'given_up_at_ms', unix_millis(f.failed_ts),
+    'last_sign_at_ms', CASE WHEN h.last_sign_ts > f.failed_ts THEN unix_millis(h.last_sign_ts) END,
+    'stop_how', h.stop_how
+  ) AS facts,
+  array(
+    named_struct('role', 'asked to stop', 'event_id', h.stop_asked_id),
+    named_struct('role', 'the worker gives up on it', 'event_id', f.failed_id),
+    named_struct('role', 'last sign of life', 'event_id', h.last_sign_id),
+    named_struct('role', 'ended', 'event_id', h.stop_id)
+  ) AS proof
 FROM failed f
-JOIN holding h ON h.process_id = f.process_id AND h.resource_kind = 'task' AND h.resource = f.resource AND h.owner = concat_ws('/', f.instance, f.life)
+JOIN holding h ON h.process_id = f.process_id AND h.resource_kind = 'task' AND h.resource = f.resource
+  AND h.owner = concat_ws('/', f.instance, f.life)
 JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-LEFT JOIN (
-  SELECT id, bool_or(kind = 'work' AND verdict = 'proved') AS worked
-  FROM split_brain LATERAL VIEW explode(array(ownership_a, ownership_b)) e AS id GROUP BY id
-) b ON b.id = h.ownership_id
+LEFT JOIN worked b ON b.ownership_id = h.ownership_id

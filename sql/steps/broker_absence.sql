@@ -17,7 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
 COMMENT 'One row per stretch of time in which a broker was surely or perhaps not there.'
 AS
 WITH stop AS (
-  SELECT process_id, instance, min(ts) AS ts, min_by(event_id, ts) AS event_id FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id, instance
+  SELECT process_id, instance, min(ts) AS ts, min_by(event_id, struct(ts, event_id)) AS event_id FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), life AS (
   SELECT l.process_id, p.kafka_cluster, n.broker_id,
     CASE WHEN s.ts IS NOT NULL THEN 'stopped' WHEN l.next_start_ts IS NOT NULL THEN 'died' ELSE 'silent' END AS how,

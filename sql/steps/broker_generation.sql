@@ -1,5 +1,5 @@
 -- One row per generation as its coordinator's log tells it.
--- Reads: event_row, process_cluster
+-- Reads: event, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Positions order one broker's lines; when the coordinator moves, brokers are ordered by their own clocks, which a broker's operators
 -- keep together. The incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats (ghost).
@@ -37,7 +37,8 @@ WITH line AS (
     -- Members that did not join in time are named in a list.
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
     e.event = 'member_expired' AND e.member_id IS NULL AS is_late, e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
-  FROM event_row e JOIN process_cluster c USING (process_id)
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.group_id IS NOT NULL
     AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired', 'group_died', 'group_emptied')
 ), phased AS (

@@ -35,10 +35,30 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
 )
 COMMENT 'One row per event of a group member, with the client that printed it.'
 AS
+WITH line AS (
+  SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker
+  FROM event
+  WHERE event IN (
+    'coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_answered', 'join_failed', 'synced', 'sync_answered', 'sync_failed',
+    'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed', 'assignment_received',
+    'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking'
+  )
+), only_group AS (
+  -- Clients before 1.0 name their group in some lines only: the others are of the only group that this thread, or this log, names.
+  SELECT process_id, instance, coalesce(task, thread, '-') AS who, max(group_id) AS only_one
+  FROM line
+  WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker
+  GROUP BY process_id, instance, coalesce(task, thread, '-')
+  HAVING count(DISTINCT group_id) = 1
+), said AS (
+  SELECT DISTINCT process_id, instance, is_worker, coalesce(client_id, task, thread, '-') AS who
+  FROM line
+  WHERE event IN ('joined', 'synced')
+)
 SELECT
   e.event_id,
   c.kafka_cluster,
-  coalesce(e.group_id, w.group_id) AS group_id,
+  coalesce(e.group_id, w.group_id, o.only_one) AS group_id,
   e.process_id,
   e.instance,
   -- Releases before 1.0 print no client id: there the task or the thread has to tell two consumers of one process apart.
@@ -47,7 +67,8 @@ SELECT
   e.stream_pos,
   e.ts,
   e.resolution_ms,
-  e.event,
+  -- Where no line says that a client joined or synced (0.9; later with INFO off), the answers that it prints at DEBUG say so.
+  CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' ELSE e.event END,
   coalesce(e.client_id, w.client_id) AS client_id,
   e.group_instance_id,
   e.task,
@@ -67,15 +88,12 @@ SELECT
   e.revoked_tasks,
   e.revoked_connectors,
   e.delay_ms
-FROM (
-  SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker
-  FROM event
-  WHERE event IN (
-    'coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_failed', 'synced', 'sync_failed', 'rejoin_requested',
-    'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed', 'assignment_received',
-    'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking'
-  )
-) e
+FROM line e
 JOIN process_cluster c ON c.process_id = e.process_id
+  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
 LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance AND e.is_worker
-WHERE coalesce(e.group_id, w.group_id) IS NOT NULL
+LEFT JOIN only_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = coalesce(e.task, e.thread, '-')
+  AND e.client_id IS NULL AND NOT e.is_worker
+LEFT JOIN said s ON s.process_id = e.process_id AND s.instance = e.instance AND s.is_worker = e.is_worker
+  AND s.who = coalesce(e.client_id, e.task, e.thread, '-') AND e.event IN ('join_answered', 'sync_answered')
+WHERE coalesce(e.group_id, w.group_id, o.only_one) IS NOT NULL AND s.who IS NULL

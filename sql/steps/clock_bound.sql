@@ -8,15 +8,17 @@ CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',
   hi_ms           COMMENT 'Its clock is ahead of the first one''s by at most this, milliseconds; NULL: a step left no bound',
+  least_ms        COMMENT 'As the tightest pair of lines has it, as if the clock were steady',
   constraints     COMMENT 'How many pairs of lines say something about it',
-  witness         COMMENT 'The two lines that say most',
+  witness         COMMENT 'Two lines that leave no more than that',
+  least_witness   COMMENT 'The tightest pair of lines',
   impossible      COMMENT 'True when no steady offset fits this bound and the one of the other direction: a clock stepped, or a link is wrong'
 )
 COMMENT 'One row per pair of processes with direct evidence: how far the second clock can be ahead of the first.'
 AS
 WITH bound AS (
   SELECT from_process_id AS f, to_process_id AS t, min(hi_ms) AS hi_ms, count(*) AS constraints,
-    min_by(array(from_event_id, to_event_id), hi_ms) AS witness
+    min_by(array(from_event_id, to_event_id), struct(hi_ms, from_event_id, to_event_id)) AS witness
   FROM clock_edge
   GROUP BY from_process_id, to_process_id
 ), troubled AS (
@@ -61,6 +63,13 @@ WITH bound AS (
   LEFT JOIN setback sx ON sx.process_id = p.x
   LEFT JOIN setback sy ON sy.process_id = p.y
   GROUP BY p.x, p.y
+), shown AS (
+  -- The lines that bound the clocks as widely as that, not the tightest ones: those contradict each other.
+  SELECT h.x, h.y,
+    max_by(array(l.x_event, l.y_event), struct(CASE WHEN l.hi <= h.hull.hi THEN l.hi ELSE -9000000000000000 END AS hi, l.x_event, l.y_event)) AS high,
+    min_by(array(l.y_event, l.x_event), struct(CASE WHEN l.lo >= h.hull.lo THEN l.lo ELSE 9000000000000000 END AS lo, l.x_event, l.y_event)) AS low
+  FROM folded h JOIN line l ON l.x = h.x AND l.y = h.y
+  GROUP BY h.x, h.y
 )
 SELECT b.f, b.t,
   CASE
@@ -68,8 +77,11 @@ SELECT b.f, b.t,
     WHEN b.f = h.x THEN nullif(h.hull.hi, 9000000000000000)
     ELSE nullif(-h.hull.lo, 9000000000000000)
   END,
-  b.constraints, b.witness,
+  b.hi_ms, b.constraints,
+  CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END,
+  b.witness,
   coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false)
 FROM bound b
 LEFT JOIN bound back ON back.f = b.t AND back.t = b.f
 LEFT JOIN folded h ON h.x = least(b.f, b.t) AND h.y = greatest(b.f, b.t)
+LEFT JOIN shown w ON w.x = h.x AND w.y = h.y

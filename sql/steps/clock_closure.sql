@@ -11,10 +11,10 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
 COMMENT 'One row per ordered pair of processes that a chain of edges joins: the narrowest bound on the second clock against the first.'
 AS
 WITH spoilt AS (
-  SELECT into.from_process_id, out.to_process_id
+  SELECT a.from_process_id, b.to_process_id
   FROM clock_path circle
-  JOIN clock_path into ON into.to_process_id = circle.from_process_id
-  JOIN clock_path out ON out.from_process_id = circle.from_process_id
+  JOIN clock_path a ON a.to_process_id = circle.from_process_id
+  JOIN clock_path b ON b.from_process_id = circle.from_process_id
   WHERE circle.from_process_id = circle.to_process_id AND circle.hi_ms < 0
 )
 SELECT p.from_process_id, p.to_process_id, p.hi_ms, p.witness

@@ -16,7 +16,7 @@ WITH bound AS (
 ), link AS (
   SELECT from_process_id AS f, to_process_id AS t, struct(hi_ms AS d, 1 AS n, witness AS w) AS best FROM bound
   UNION ALL
-  SELECT DISTINCT p, p, struct(0L, 0, CAST(array() AS ARRAY<STRING>)) FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
+  SELECT DISTINCT p, p, struct(CAST(0 AS BIGINT) AS d, 0 AS n, CAST(array() AS ARRAY<STRING>) AS w) FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
 ), two AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.w, b.best.w) AS w)) AS best
   FROM link a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t

@@ -1,25 +1,33 @@
 -- One row per process whose clock stepped, as far as its own times and direct evidence tell.
 -- Reads: clock_bound, clock_setback
 -- Grain: process_id
--- Of two processes that contradict each other, the one that agrees with fewer others is doubted; both, when neither is better.
+-- Of two processes that contradict each other, the one that agrees with fewer others is doubted; both, when neither is better. The lines that
+-- are cited contradict a steady clock by themselves: two of its own, or those of one bound and of the bound in the other direction.
 CREATE OR REPLACE TEMPORARY VIEW clock_suspect (
   process_id COMMENT 'Process whose clock is not believed',
-  witness    COMMENT 'Lines that cannot all be true with a steady clock'
+  how        COMMENT 'set_back: its own times go back; contradicted: no steady offset to another process fits',
+  partner    COMMENT 'The other process, where it takes two',
+  by_ms      COMMENT 'How far the times go back, or by how much the bounds contradict each other, milliseconds',
+  times      COMMENT 'How often that is so',
+  witness    COMMENT 'The fewest lines that cannot all be true with a steady clock'
 )
 COMMENT 'One row per process whose clock stepped, as far as its own times and direct evidence tell.'
 AS
 WITH agreed AS (
   SELECT from_process_id AS process_id, count_if(NOT impossible) AS partners FROM clock_bound GROUP BY from_process_id
 ), doubt AS (
-  SELECT a.from_process_id AS process_id, array_union(a.witness, b.witness) AS witness
+  SELECT a.from_process_id AS process_id, 'contradicted' AS how, a.to_process_id AS partner, -(a.least_ms + b.least_ms) AS by_ms,
+    array_distinct(concat(a.least_witness, b.least_witness)) AS witness
   FROM clock_bound a
   JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
   JOIN agreed mine ON mine.process_id = a.from_process_id
   JOIN agreed theirs ON theirs.process_id = a.to_process_id
   WHERE a.impossible AND mine.partners <= theirs.partners
   UNION ALL
-  SELECT process_id, array(before_id, event_id) FROM clock_setback
+  SELECT process_id, 'set_back', CAST(NULL AS STRING), by_ms, array(before_id, event_id) FROM clock_setback
+), worst AS (
+  SELECT process_id, max(struct(how, by_ms, witness, partner)) AS said FROM doubt GROUP BY process_id
 )
-SELECT process_id, slice(array_distinct(flatten(collect_list(witness))), 1, 12)
-FROM doubt
-GROUP BY process_id
+SELECT w.process_id, w.said.how, w.said.partner, w.said.by_ms, count(*), w.said.witness
+FROM worst w JOIN doubt d ON d.process_id = w.process_id AND d.how = w.said.how
+GROUP BY w.process_id, w.said

@@ -25,11 +25,13 @@ WITH epoch AS (
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END AS what,
     min(struct(e.ts, e.event_id)) AS line, count(*) AS times
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.member_id IS NOT NULL AND (
     e.broker_id IS NOT NULL AND e.event IN ('member_left', 'member_expired', 'member_fenced_by_broker')
     OR e.event = 'member_fenced' AND e.cause RLIKE '(?i)unknown|fenced'
     OR e.event = 'leaving' AND e.state_to = 'LEAVING')
-  GROUP BY ALL
+  GROUP BY c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL, e.process_id,
+    CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END
 )
 SELECT 'the epoch rose, then a member had it', broker, bumped, process_id, reached
 FROM epoch

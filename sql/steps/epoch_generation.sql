@@ -1,5 +1,5 @@
 -- One row per epoch of a group that the broker assigns (KIP-848), as its coordinator's log tells it.
--- Reads: event_row, process_cluster
+-- Reads: event, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- There is no join phase: the epoch rises when something changed, a target assignment is computed, and members move towards it one by one.
 CREATE OR REPLACE TEMPORARY VIEW epoch_generation (
@@ -22,11 +22,12 @@ COMMENT 'One row per epoch of a group that the broker assigns (KIP-848), as its 
 AS
 WITH line AS (
   SELECT c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, e.ts, e.event_id, e.event, e.generation, e.protocol, e.member_id
-  FROM event_row e JOIN process_cluster c USING (process_id)
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL
     AND e.event IN ('group_epoch_bumped', 'target_assignment_computed', 'member_joined', 'member_left', 'member_expired')
 ), classic AS (
-  SELECT DISTINCT group_id FROM event_row WHERE event = 'group_epoch_bumped'
+  SELECT DISTINCT group_id FROM event WHERE event = 'group_epoch_bumped'
 ), phased AS (
   -- What happened to a member comes in front of the rise that it causes; the assignment comes behind it.
   SELECT l.*, count_if(event = 'group_epoch_bumped') OVER w

@@ -29,6 +29,7 @@ WITH line AS (
     c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, e.ts, e.event_id, e.event, e.member_id, e.member_epoch,
     e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms, e.broker_id IS NOT NULL AS is_broker
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.group_id IS NOT NULL AND (
     e.event IN ('member_state_changed', 'reconciling', 'member_fenced') AND e.member_id IS NOT NULL
     OR e.event IN ('partitions_revoked', 'partitions_assigned') AND e.client_kind = 'Consumer'
@@ -76,7 +77,7 @@ WITH line AS (
   FROM by_broker b
   LEFT ANTI JOIN told t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), life AS (
-  SELECT kafka_cluster, group_id, generation, collect_list(struct(incarnation, bumped_ts)) AS lives FROM epoch_generation GROUP BY kafka_cluster, group_id, generation
+  SELECT kafka_cluster, group_id, generation, array_sort(collect_list(struct(incarnation, bumped_ts))) AS lives FROM epoch_generation GROUP BY kafka_cluster, group_id, generation
 )
 SELECT
   b.kafka_cluster, b.group_id,

@@ -44,6 +44,7 @@ SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, e.ts
   e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.topic, e.partition, e.replicas, e.replication_factor, e.required, e.brokers_alive, e.offset,
   e.config_offset, e.assigned_config_offset, e.generation, e.protocol_version, e.worker_url, e.duration_ms, e.text, coalesce(e.error, e.cause, e.reason)
 FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
 WHERE e.event IN (
     -- the coordinator's side
     'coordinator_elected', 'coordinator_resigned', 'partition_loaded', 'group_loaded', 'group_store_failed', 'coordinator_write_failed', 'isr_changed',

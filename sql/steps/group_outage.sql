@@ -33,7 +33,8 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
 COMMENT 'One row per outage of a group''s coordinator that did something to its members, over all of them.'
 AS
 WITH felt AS (
-  SELECT o.* EXCEPT (reference_process_id),
+  SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member,
+    o.broker_id, o.broker, o.new_broker_id, o.lost_ts, o.found_ts, o.closed_ts, o.back_ts, o.last_ts, o.lost_lo, o.lost_hi, o.found_hi, o.duration_ms, o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
     -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
     coalesce(CAST(s.value AS BIGINT), w.session_ms, 10000) AS session_ms, coalesce(w.bootstrap, b.value) AS bootstrap
@@ -60,10 +61,10 @@ SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
   min(lost_lo) AS from_ts, max(lost_hi) AS last_lost, CASE WHEN NOT bool_or(found_ts IS NULL AND closed_ts IS NULL) THEN max(found_hi) END AS to_ts,
   bool_or(found_ts IS NULL AND closed_ts IS NULL) AS open, max(duration_ms) AS longest_ms, max(session_ms) AS session_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
   bool_or(is_worker) AS is_worker, bool_or(task IS NOT NULL) AS is_sink, max(broker_id) AS broker_id, max(broker) AS broker, max(new_broker_id) AS new_broker_id,
-  array_distinct(flatten(collect_list(causes))) AS causes, sum(losses) AS losses,
+  array_sort(array_distinct(flatten(collect_list(causes)))) AS causes, sum(losses) AS losses,
   count(DISTINCT CASE WHEN revoked THEN process_id END) AS revoked, count(DISTINCT CASE WHEN thrown_out THEN process_id END) AS thrown_out, bool_or(left_group) AS left_group,
   max(unix_millis(back_ts) - unix_millis(lost_ts)) AS back_ms, max(bootstrap) AS bootstrap,
-  collect_set(struct(process_id, instance, lost_ts AS from_ts, coalesce(found_ts, closed_ts, last_ts) AS to_ts)) AS clients,
-  slice(array_distinct(flatten(collect_list(witness))), 1, 16) AS witness
+  array_sort(collect_set(struct(process_id, instance, lost_ts AS from_ts, coalesce(found_ts, closed_ts, last_ts) AS to_ts))) AS clients,
+  slice(array_distinct(flatten(array_sort(collect_list(witness)))), 1, 16) AS witness
 FROM placed
 GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never

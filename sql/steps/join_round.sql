@@ -55,7 +55,9 @@ WITH line AS (
     *,
     -- The Connect herder printed no generation up to 2.2: its assignment belongs to the sync before it.
     CASE
-      WHEN event IN ('joined', 'synced') THEN generation
+      WHEN event = 'joined' THEN generation
+      -- An answer to a sync names no generation: it is of the join before it.
+      WHEN event = 'synced' THEN coalesce(generation, last_value(CASE WHEN event = 'joined' THEN generation END, true) OVER life)
       WHEN event = 'worker_assigned' THEN coalesce(generation, last_value(CASE WHEN event = 'synced' THEN generation END, true) OVER life)
     END AS got
   FROM client_event
@@ -67,6 +69,7 @@ WITH line AS (
     *,
     last_value(got, true) OVER before AS last_got,
     last_value(CASE WHEN got IS NOT NULL THEN member_id END, true) OVER before AS last_member,
+    last_value(CASE WHEN got IS NOT NULL THEN event END, true) OVER before AS last_got_by,
     last_value(CASE WHEN got IS NOT NULL THEN instance END, true) OVER before AS last_instance,
     coalesce(bool_or(event = 'coordinator_discovered') OVER before, false) AS is_found
   FROM line
@@ -87,7 +90,7 @@ WITH line AS (
     *,
     CASE
       WHEN got IS NOT NULL THEN got_round
-      WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed' AND generation = last_got
+      WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed' AND (generation = last_got OR generation IS NULL AND last_got_by = 'joined')
         THEN last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       -- Up to 2.6.0 the leader's assignment is printed before the only line that gives the generation.
       ELSE last_value(CASE WHEN got IS NOT NULL THEN CASE WHEN begins = 1 THEN got_round ELSE 0 END END, true)

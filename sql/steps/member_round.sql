@@ -61,7 +61,7 @@ SELECT
   struct(b.assigned_ts AS ts, b.assigned_id AS event_id),
   m.made
 FROM join_round r
-JOIN round_generation g USING (kafka_cluster, group_id, process_id, client, round)
+JOIN round_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.process_id = r.process_id AND g.client = r.client AND g.round = r.round
 LEFT JOIN broker_generation b
   ON b.kafka_cluster = r.kafka_cluster AND b.group_id = r.group_id AND b.incarnation = g.incarnation AND b.generation = r.generation
 LEFT JOIN made m ON m.member_id = r.member_id

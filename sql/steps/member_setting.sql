@@ -33,11 +33,18 @@ WITH printed AS (
   GROUP BY k.kafka_cluster, k.group_id, k.member_id, p.setting
   HAVING count(DISTINCT p.value_ms) = 1
 ), told AS (
-  SELECT c.kafka_cluster, e.group_id, e.member_id, s.setting, max(struct(s.value_ms, e.event_id)) AS found
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-  LATERAL VIEW explode(map('session.timeout.ms', e.session_timeout_ms, 'max.poll.interval.ms', e.rebalance_timeout_ms, 'rebalance.timeout.ms', e.rebalance_timeout_ms)) s AS setting, value_ms
-  WHERE e.member_id IS NOT NULL AND e.broker_id IS NOT NULL AND s.value_ms IS NOT NULL
-  GROUP BY c.kafka_cluster, e.group_id, e.member_id, s.setting
+  SELECT c.kafka_cluster, e.group_id, e.member_id, e.setting, max(struct(e.value_ms, e.event_id)) AS found
+  FROM (
+    SELECT process_id, instance, stream_pos, group_id, member_id, event_id, 'session.timeout.ms' AS setting, session_timeout_ms AS value_ms
+    FROM event WHERE broker_id IS NOT NULL
+    UNION ALL
+    SELECT process_id, instance, stream_pos, group_id, member_id, event_id, explode(array('max.poll.interval.ms', 'rebalance.timeout.ms')), rebalance_timeout_ms
+    FROM event WHERE broker_id IS NOT NULL
+  ) e
+  JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+  WHERE e.member_id IS NOT NULL AND e.value_ms IS NOT NULL
+  GROUP BY c.kafka_cluster, e.group_id, e.member_id, e.setting
 ), common AS (
   SELECT kafka_cluster, group_id, setting, max(found) AS found
   FROM (SELECT kafka_cluster, group_id, setting, found FROM own UNION ALL SELECT kafka_cluster, group_id, setting, found FROM told)

@@ -28,15 +28,15 @@ WITH placed AS (
   SELECT c.kafka_cluster,
     min(CAST(s.value AS INT)) FILTER (WHERE s.key = 'offsets.topic.replication.factor') AS rf, max(CAST(s.value AS INT)) FILTER (WHERE s.key = 'min.insync.replicas') AS min_isr,
     slice(array_sort(collect_set(s.event_id) FILTER (WHERE s.key = 'offsets.topic.replication.factor')), 1, 3) AS ids
-  FROM setting s JOIN process_cluster c USING (process_id)
+  FROM setting s JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
   WHERE s.component = 'KafkaConfig' AND s.key IN ('offsets.topic.replication.factor', 'min.insync.replicas') AND s.value RLIKE '^[0-9]+$'
   GROUP BY c.kafka_cluster
 ), line AS (
   SELECT e.kafka_cluster, count_if(e.event = 'offsets_topic_failed') AS failures,
     min(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ts, max(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ts,
     max(coalesce(e.required, e.replication_factor)) FILTER (WHERE e.event = 'offsets_topic_failed') AS required,
-    max_by(e.brokers_alive, e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
-    filter(array_distinct(array(min_by(e.event_id, e.ts) FILTER (WHERE e.event = 'offsets_topic_failed'), max_by(e.event_id, e.ts) FILTER (WHERE e.event = 'offsets_topic_failed'))),
+    max_by(e.brokers_alive, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
+    filter(array_distinct(array(min_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'), max_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
       x -> x IS NOT NULL) AS ids,
     bool_or(e.event IN ('coordinator_elected', 'partition_loaded', 'group_loaded')) AS there
   FROM fact_line e
@@ -52,7 +52,7 @@ WITH placed AS (
 SELECT b.kafka_cluster, p.replication_factor, c.rf, c.min_isr, b.n, coalesce(p.replication_factor IS NOT NULL OR u.kafka_cluster IS NOT NULL OR l.there, false),
   coalesce(l.failures, 0), l.from_ts, l.to_ts, l.required, l.alive, p.created_ts, coalesce(p.ids, array()), coalesce(c.ids, array()), coalesce(l.ids, array())
 FROM broker b
-LEFT JOIN placed p USING (kafka_cluster)
-LEFT JOIN configured c USING (kafka_cluster)
-LEFT JOIN line l USING (kafka_cluster)
-LEFT JOIN used u USING (kafka_cluster)
+LEFT JOIN placed p ON p.kafka_cluster = b.kafka_cluster
+LEFT JOIN configured c ON c.kafka_cluster = b.kafka_cluster
+LEFT JOIN line l ON l.kafka_cluster = b.kafka_cluster
+LEFT JOIN used u ON u.kafka_cluster = b.kafka_cluster

@@ -1,9 +1,10 @@
 -- One row per pair of rivals: how long both owned the resource at least and at most, over every clock offset that the edges allow.
--- Reads: rival, holding, process_resolution
+-- Reads: rival, holding, process_resolution, owner_line
 -- Grain: a_id, b_id
 -- In milliseconds on a's clock, b's times shifted by the offset. For a fixed offset the overlap is the earlier end less the later start; over
 -- the offsets it has no inner minimum, so the least is at one of the ends, and the most at an end or where two starts or two ends meet.
--- What is not known to have begun is not surely there at all. Printed times are cut to the layout's resolution: what surely was there at a
+-- What is not known to have begun is not surely there at all, and what begun is surely there only to the last line that shows it: no proof rests on
+-- a line that is not in the log. Printed times are cut to the layout's resolution: what surely was there at a
 -- printed time may have come nearly that much later; not so between two threads of one worker, whose lines stand in order, and which starts a task
 -- again only when it is done with the thread before. A span that seems to end before it began, because its clock was set back, bounds nothing.
 CREATE OR REPLACE TEMPORARY VIEW overlap (
@@ -23,6 +24,7 @@ COMMENT 'One row per pair of rivals: how long both owned the resource at least a
 AS
 WITH padded AS (
   SELECT r.a_id, r.b_id, r.lo_ms, r.hi_ms, struct(a.*) AS a, struct(b.*) AS b,
+    least(a.stop_lo_ts, p.until_ts) AS a_until_ts, least(b.stop_lo_ts, q.until_ts) AS b_until_ts,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE x.resolution_ms END AS x_ms,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE y.resolution_ms END AS y_ms
   FROM rival r
@@ -30,19 +32,21 @@ WITH padded AS (
   JOIN holding b ON b.ownership_id = r.b_id
   JOIN process_resolution x ON x.process_id = a.process_id
   JOIN process_resolution y ON y.process_id = b.process_id
+  LEFT JOIN owner_line p ON p.ownership_id = r.a_id
+  LEFT JOIN owner_line q ON q.ownership_id = r.b_id
   WHERE r.lo_ms IS NOT NULL AND r.hi_ms IS NOT NULL
 ), span AS (
   SELECT
     a_id, b_id, lo_ms AS l, hi_ms AS u,
     coalesce(unix_millis(a.start_lo_ts), -9000000000000000) AS a_start_lo, coalesce(unix_millis(a.start_hi_ts) + x_ms, 9000000000000000) AS a_start_hi,
-    coalesce(unix_millis(a.stop_lo_ts), -9000000000000000) AS a_stop_lo, coalesce(unix_millis(a.stop_hi_ts) + x_ms, 9000000000000000) AS a_stop_hi,
+    coalesce(unix_millis(a_until_ts), -9000000000000000) AS a_stop_lo, coalesce(unix_millis(a.stop_hi_ts) + x_ms, 9000000000000000) AS a_stop_hi,
     coalesce(unix_millis(a.work_stop_hi_ts) + x_ms, 9000000000000000) AS a_work_hi,
     coalesce(unix_millis(b.start_lo_ts), -9000000000000000) AS b_start_lo, coalesce(unix_millis(b.start_hi_ts) + y_ms, 9000000000000000) AS b_start_hi,
-    coalesce(unix_millis(b.stop_lo_ts), -9000000000000000) AS b_stop_lo, coalesce(unix_millis(b.stop_hi_ts) + y_ms, 9000000000000000) AS b_stop_hi,
+    coalesce(unix_millis(b_until_ts), -9000000000000000) AS b_stop_lo, coalesce(unix_millis(b.stop_hi_ts) + y_ms, 9000000000000000) AS b_stop_hi,
     coalesce(unix_millis(b.work_stop_hi_ts) + y_ms, 9000000000000000) AS b_work_hi
   FROM padded
 ), sane AS (
-  SELECT * EXCEPT (a_stop_hi, a_work_hi, b_stop_hi, b_work_hi),
+  SELECT a_id, b_id, l, u, a_start_lo, a_start_hi, a_stop_lo, b_start_lo, b_start_hi, b_stop_lo,
     CASE WHEN a_stop_hi < a_start_lo THEN 9000000000000000 ELSE a_stop_hi END AS a_stop_hi,
     CASE WHEN a_work_hi < a_start_lo THEN 9000000000000000 ELSE a_work_hi END AS a_work_hi,
     CASE WHEN b_stop_hi < b_start_lo THEN 9000000000000000 ELSE b_stop_hi END AS b_stop_hi,

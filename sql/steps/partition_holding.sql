@@ -1,7 +1,10 @@
 -- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
--- Reads: client_event, event, process_life, sink_stopped
+-- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard
 -- Grain: process_id, client, resource, from_pos
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
+-- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it. So did one
+-- that was closed. What it held is sure until the line before.
+-- A member that is heard in the generation that gave it a partition still holds it, whether it prints a line or not.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
@@ -18,7 +21,9 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   stop_lo_ts    COMMENT 'Surely held until then',
   stop_hi_ts    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
   stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted; NULL: nothing says so',
-  stop_id       COMMENT 'Its event'
+  stop_id       COMMENT 'Its event',
+  heard_ts      COMMENT 'Its coordinator surely heard it then, after its last line; NULL: no line says so',
+  heard_id      COMMENT 'Line with which the coordinator removed it'
 )
 COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
 AS
@@ -31,12 +36,29 @@ WITH given AS (
   FROM client_event
   WHERE NOT is_worker
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+), asked AS (
+  -- Where a member of an eager group took part in another rebalance, or a member left or was closed, with the time of the line before.
+  SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, event, last_ts))) AS marks
+  FROM (
+    SELECT process_id, instance, client, stream_pos, event,
+      last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS protocol,
+      max(CASE WHEN event NOT IN ('leaving', 'client_closed') THEN ts END)
+        OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ts
+    FROM (
+      SELECT process_id, instance, client, stream_pos, ts, event, protocol FROM client_event WHERE NOT is_worker
+      UNION ALL
+      SELECT process_id, instance, client_id, stream_pos, ts, event, CAST(NULL AS STRING) FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
+    )
+  )
+  WHERE event IN ('leaving', 'client_closed')
+    OR event IN ('joining', 'joined', 'synced') AND coalesce(protocol, '') NOT LIKE '%cooperative%' AND coalesce(protocol, '') NOT LIKE 'stream%'
+  GROUP BY process_id, instance, client
 ), made AS (
   -- A consumer is made with the dump of its configuration: a client id that is made again has forgotten what it held.
   SELECT process_id, instance, config['client.id'] AS client, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
   FROM event
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
-  GROUP BY ALL
+  GROUP BY process_id, instance, config['client.id']
 ), move AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id, last_line_ts,
     explode(partitions) AS resource,
@@ -66,11 +88,12 @@ WITH given AS (
   FROM sink_stopped
   GROUP BY process_id, instance, group_id
 ), held AS (
-  SELECT c.*, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
+  SELECT c.*, a.marks, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
     get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ts, p.next_start_id
   FROM change c
   LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
   LEFT JOIN stopped s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
+  LEFT JOIN asked a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
   WHERE c.what = 'given'
 ), ended AS (
@@ -82,12 +105,31 @@ WITH given AS (
     CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'ts', next_made.ts, 'how', 'client_made_again', 'event_id', next_made.event_id) END
   ), x -> x IS NOT NULL)) AS end_line
   FROM held
+), hole AS (
+  SELECT process_id, instance, array_sort(collect_list(struct(from_pos, to_pos))) AS holes FROM log_hole WHERE is_wide GROUP BY process_id, instance
+), bounded AS (
+  SELECT e.*,
+    -- A whole stretch is missing, maybe with its end and another start.
+    exists(coalesce(h.holes, array()), x -> x.to_pos > e.stream_pos AND (e.end_line IS NULL OR x.from_pos < e.end_line.pos)) AS is_torn, get(filter(e.marks, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
+    AND (x.event NOT IN ('leaving', 'client_closed') OR e.end_line IS NULL OR e.end_line.how = 'client_closed')), 0).last_ts AS asked_ts
+  FROM ended e LEFT JOIN hole h ON h.process_id = e.process_id AND h.instance = e.instance
+), sure AS (
+  SELECT b.*,
+    -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
+    CASE WHEN is_torn THEN ts WHEN asked_ts IS NOT NULL THEN greatest(ts, asked_ts) WHEN end_line.own THEN end_line.ts WHEN end_line IS NULL THEN last_line_ts ELSE ts END AS seen_ts,
+    CASE WHEN NOT is_torn AND asked_ts IS NULL AND NOT coalesce(end_line.own, false) THEN m.alive_ts END AS heard_ts, m.removed_id
+  FROM bounded b
+  LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id AND m.process_id = b.process_id
+    AND m.generation = b.generation
+), told AS (
+  SELECT *, coalesce(heard_ts > seen_ts AND heard_ts <= coalesce(end_line.ts, next_start_ts, heard_ts), false) AS is_heard FROM sure
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
-  -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
-  CASE WHEN end_line.own THEN end_line.ts WHEN end_line IS NULL THEN last_line_ts ELSE ts END,
+  CASE WHEN is_heard THEN heard_ts ELSE seen_ts END,
   coalesce(end_line.ts, next_start_ts),
   CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ts IS NOT NULL THEN 'process_restarted' END,
-  coalesce(end_line.event_id, next_start_id)
-FROM ended
+  coalesce(end_line.event_id, next_start_id),
+  CASE WHEN is_heard THEN heard_ts END,
+  CASE WHEN is_heard THEN removed_id END
+FROM told

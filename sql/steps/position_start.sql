@@ -103,6 +103,6 @@ SELECT
   CASE WHEN s.is_final THEN s.automatic.at_offset END,
   r.fence.fenced_by, r.fence.event_id, s.taken.how, s.taken.event_id, r.process_id IS NOT NULL
 FROM placed s
-JOIN process_cluster c ON c.process_id = s.process_id
+JOIN process_cluster c ON c.process_id = s.process_id AND c.instance = s.instance AND s.stream_pos >= c.from_pos AND s.stream_pos < c.to_pos
 LEFT JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
 LEFT JOIN refusal r ON r.process_id = s.process_id AND r.client = s.client AND r.resource = s.resource AND r.stream_pos = s.stream_pos

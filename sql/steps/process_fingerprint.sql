@@ -47,6 +47,6 @@ WITH known AS (
   SELECT process_id, transform(array_sort(collect_list(struct(number, release))), x -> x.release) AS releases, max(most) AS agreeing
   FROM best WHERE votes = most GROUP BY process_id
 )
-SELECT process_id, releases, if(size(releases) = 1, releases[0], concat(releases[0], '..', element_at(releases, -1))), hints, agreeing
-FROM remaining JOIN total USING (process_id)
-WHERE agreeing >= 3 AND agreeing >= 0.8 * hints
+SELECT r.process_id, r.releases, if(size(r.releases) = 1, r.releases[0], concat(r.releases[0], '..', element_at(r.releases, -1))), t.hints, r.agreeing
+FROM remaining r JOIN total t ON t.process_id = r.process_id
+WHERE r.agreeing >= 3 AND r.agreeing >= 0.8 * t.hints

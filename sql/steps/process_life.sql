@@ -33,7 +33,7 @@ WITH life AS (
 ), ordered AS (
   SELECT l.*, get(s.start_lines, l.instance).ts AS next_start_ts, get(s.start_lines, l.instance).event_id AS next_start_id,
     row_number() OVER w AS nth
-  FROM life l LEFT JOIN process_start s USING (process_id) WINDOW w AS (PARTITION BY process_id ORDER BY instance)
+  FROM life l LEFT JOIN process_start s ON s.process_id = l.process_id WINDOW w AS (PARTITION BY l.process_id ORDER BY l.instance)
 )
 SELECT
   o.process_id,
@@ -49,4 +49,4 @@ SELECT
   o.next_start_id,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id),
   bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id)
-FROM ordered o LEFT JOIN ranges r USING (process_id)
+FROM ordered o LEFT JOIN ranges r ON r.process_id = o.process_id

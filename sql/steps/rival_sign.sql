@@ -27,7 +27,7 @@ WITH side AS (
   SELECT process_id, 'partition', resource, client, since_ts, ts, event_id
   FROM partition_work
 ), seen AS (
-  SELECT s.a_id, s.b_id, s.side, min(g.ts) AS first_ts, max(g.ts) AS last_ts, max_by(g.event_id, g.ts) AS sign_id
+  SELECT s.a_id, s.b_id, s.side, min(g.ts) AS first_ts, max(g.ts) AS last_ts, max_by(g.event_id, struct(g.ts, g.event_id)) AS sign_id
   FROM side s
   JOIN holding h ON h.ownership_id = s.ownership_id
   JOIN sign g ON g.process_id = h.process_id AND g.resource_kind = h.resource_kind AND g.resource = h.resource AND g.owner = h.owner

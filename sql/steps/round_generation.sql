@@ -37,9 +37,9 @@ WITH broker AS (
   GROUP BY s.kafka_cluster, s.group_id, s.process_id, s.life, b.whole_life
 ), claim AS (
   -- Two lives that one process saw are not the same life.
-  SELECT kafka_cluster, group_id, process_id, whole_life, max_by(life, score) AS life
+  SELECT kafka_cluster, group_id, process_id, whole_life, max_by(life, struct(score, life)) AS life
   FROM (
-    SELECT kafka_cluster, group_id, process_id, life, max_by(whole_life, score) AS whole_life, max(score) AS score
+    SELECT kafka_cluster, group_id, process_id, life, max_by(whole_life, struct(score, whole_life)) AS whole_life, max(score) AS score
     FROM candidate
     GROUP BY kafka_cluster, group_id, process_id, life
   )
@@ -59,7 +59,7 @@ WITH broker AS (
 ), named AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id, life, explode(names) AS name FROM round_life
 ), link AS (
-  SELECT o.kafka_cluster, o.group_id, o.process_id, mode(t.life - o.life) AS ahead
+  SELECT o.kafka_cluster, o.group_id, o.process_id, mode(t.life - o.life, true) AS ahead
   FROM named o
   JOIN most m ON m.kafka_cluster = o.kafka_cluster AND m.group_id = o.group_id
   JOIN named t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.process_id = m.teller.process_id AND t.name = o.name
@@ -107,14 +107,14 @@ WITH broker AS (
   LEFT JOIN apart a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.life = s.life
 ), met AS (
   SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.round,
-    min_by(struct(b.incarnation, b.process_id), abs(unix_millis(p.ts) - unix_millis(b.stabilized_ts))) AS life
+    min_by(struct(b.incarnation, b.process_id), struct(abs(unix_millis(p.ts) - unix_millis(b.stabilized_ts)), b.incarnation, b.process_id)) AS life
   FROM placed p
   JOIN broker b ON b.kafka_cluster = p.kafka_cluster AND b.group_id = p.group_id AND b.whole_life = p.whole_life AND b.generation = p.generation
   WHERE p.is_claimed
-  GROUP BY ALL
+  GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.client, p.round
 ), whole AS (
   SELECT kafka_cluster, group_id, whole_life, sort_array(collect_list(struct(from_generation, incarnation))) AS lives
-  FROM (SELECT kafka_cluster, group_id, whole_life, incarnation, min(generation) AS from_generation FROM broker GROUP BY ALL)
+  FROM (SELECT kafka_cluster, group_id, whole_life, incarnation, min(generation) AS from_generation FROM broker GROUP BY kafka_cluster, group_id, whole_life, incarnation)
   GROUP BY kafka_cluster, group_id, whole_life
 ), first AS (
   SELECT kafka_cluster, group_id, max_by(lives, whole_life) AS last_lives, max(whole_life) AS whole_lives

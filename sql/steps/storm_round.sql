@@ -21,7 +21,7 @@ WITH round AS (
     coalesce(concat(process_id, CASE WHEN task IS NOT NULL THEN concat(' (task ', task, ')') ELSE '' END), group_instance_id, CASE WHEN client_host IS NOT NULL THEN concat(client_id, ' at ', client_host) END, member_id) AS place
   FROM member
 ), life AS (
-  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, min(r.ts) AS ts, min_by(r.event_id, r.ts) AS event_id
+  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, min(r.ts) AS ts, min_by(r.event_id, struct(r.ts, r.event_id)) AS event_id
   FROM member_generation g
   JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
   JOIN round r ON r.kafka_cluster = g.kafka_cluster AND r.group_id = g.group_id AND r.incarnation = g.incarnation AND r.generation = g.generation
@@ -51,7 +51,7 @@ WITH round AS (
   GROUP BY g.kafka_cluster, g.group_id, g.incarnation, g.generation
 ), idle AS (
   SELECT r.*, s.sign = lag(s.sign) OVER w AND s.whole AND lag(s.whole) OVER w AND s.seen = r.member_count AND lag(s.seen = r.member_count) OVER w AND r.generation = lag(r.generation) OVER w + 1 AS same, lag(r.ts) OVER w AS last_ts
-  FROM round r JOIN signed s USING (kafka_cluster, group_id, incarnation, generation)
+  FROM round r JOIN signed s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.incarnation = r.incarnation AND s.generation = r.generation
   WINDOW w AS (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation ORDER BY r.generation)
 ), change AS (
   SELECT f.kafka_cluster, w.group_id, f.connector, f.event, timestamp_millis(unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS ts, f.event_id

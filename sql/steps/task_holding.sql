@@ -1,10 +1,11 @@
 -- One row per unbroken time in which one worker had one task (or connector), with the two spans of it, by the worker's own clock.
--- Reads: task_line, process_life, log_hole
+-- Reads: task_line, process_life, log_hole, member_heard
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
 -- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked
--- to stop nor failed is there as long as its process prints: no task thread ends without a line. Across a hole in the log nothing is sure: the
--- line may be in it.
+-- to stop nor failed is there as long as its process prints: no task thread ends without a line. Behind a hole in the log nothing is sure, for the
+-- line may be in it, unless the same thread, or the same member id of its consumer, is seen behind it too. A sink's thread that ends closes its
+-- consumer: while the coordinator hears that consumer, its thread is there.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
   kafka_cluster  COMMENT 'Kafka cluster',
   group_id       COMMENT 'Group of the Connect worker',
@@ -23,6 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   work_stop_lo_ts COMMENT 'Surely at work until then',
   work_stop_hi_ts COMMENT 'Surely no longer at work from then on; NULL: nothing says so',
   stop_lo_ts     COMMENT 'Thread surely there until then',
+  seen_ts        COMMENT 'Last line that by itself shows the thread there; what no line contradicts shows nothing. NULL: none does',
   stop_hi_ts     COMMENT 'Thread surely gone from then on; NULL: nothing says so',
   phase_end      COMMENT 'running, stopping, closing, failed or gone: what it was doing when last heard of',
   stop_how       COMMENT 'Which line says that it ended',
@@ -35,19 +37,34 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
 )
 COMMENT 'One row per unbroken time in which one worker had one task (or connector), by the worker''s own clock.'
 AS
-WITH marked AS (
+WITH identity AS (
+  -- One consumer has one member id until it is told that it lost it: a task's consumer with one id before and behind a hole lived through it.
+  SELECT process_id, instance, resource_kind, resource, life, array_sort(collect_list(struct(from_pos, to_pos))) AS ids
+  FROM (
+    SELECT process_id, instance, resource_kind, resource, life, own_member_id, min(stream_pos) AS from_pos, max(stream_pos) AS to_pos
+    FROM task_line
+    WHERE own_member_id IS NOT NULL AND own_member_id <> ''
+    GROUP BY process_id, instance, resource_kind, resource, life, own_member_id
+  )
+  GROUP BY process_id, instance, resource_kind, resource, life
+), heard AS (
+  SELECT t.process_id, t.instance, t.resource, t.life, max(m.alive_ts) AS heard_ts
+  FROM (SELECT DISTINCT process_id, instance, resource, life, own_member_id FROM task_line WHERE resource_kind = 'task' AND own_member_id IS NOT NULL) t
+  JOIN member_heard m ON m.process_id = t.process_id AND m.member_id = t.own_member_id
+  GROUP BY t.process_id, t.instance, t.resource, t.life
+), marked AS (
   SELECT
     *,
     min(stream_pos) OVER one AS began_pos,
-    min(stream_pos) FILTER (WHERE kind = 'stop') OVER one AS stop_pos,
-    max(stream_pos) FILTER (WHERE kind IN ('start', 'sign', 'stop')) OVER one AS last_pos,
-    min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER one AS failed_stop_pos,
-    min(stream_pos) FILTER (WHERE kind = 'failed') OVER one AS failed_pos,
-    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_pos,
-    max(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms > 0) OVER one AS closing_last_pos,
+    min(CASE WHEN kind = 'stop' THEN stream_pos END) OVER one AS stop_pos,
+    max(CASE WHEN kind IN ('start', 'sign', 'stop') THEN stream_pos END) OVER one AS last_pos,
+    min(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER one AS failed_stop_pos,
+    min(CASE WHEN kind = 'failed' THEN stream_pos END) OVER one AS failed_pos,
+    min(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER one AS closing_pos,
+    max(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER one AS closing_last_pos,
     -- The herder closes the producer of a thread that it gave up on without giving it time.
-    min(stream_pos) FILTER (WHERE kind = 'closing' AND timeout_ms = 0) OVER one AS forced_pos,
-    min(stream_pos) FILTER (WHERE kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource) AS account_pos
+    min(CASE WHEN kind = 'closing' AND timeout_ms = 0 THEN stream_pos END) OVER one AS forced_pos,
+    min(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource_kind, resource) AS account_pos
   FROM task_line
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), counted AS (
@@ -68,27 +85,45 @@ WITH marked AS (
   WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
   GROUP BY process_id, instance, resource_kind, resource
 ), hole AS (
-  SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos))) AS holes FROM log_hole GROUP BY process_id, instance
+  SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id, instance
+), bounded AS (
+  -- A wide hole that no identity outlasts: what comes behind it may be of another thread.
+  SELECT m.*, h.holes,
+    get(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()), i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), 0).from_pos AS wide_pos
+  FROM counted m
+  LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
+  LEFT JOIN identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind AND d.resource = m.resource AND d.life = m.life
+), outlasted AS (
+  SELECT *,
+    max(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') AND (wide_pos IS NULL OR stream_pos <= wide_pos) AND (failed_stop_pos IS NULL OR kind <> 'closing')
+        THEN stream_pos END)
+      OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS sure_pos
+  FROM bounded
 ), flagged AS (
   SELECT m.*,
-    -- The first hole that may hide the end: one that is not wholly after the order to stop, or one with lines of the same task behind it.
-    get(filter(h.holes, x -> x.to_pos > m.began_pos AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)), 0).from_pos AS hole_pos,
-    min(stream_pos) FILTER (WHERE kind = 'closed' AND stream_pos > forced_pos) OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
-  FROM counted m LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
+    -- The first hole behind the last sign that may hide the end: one that is not wholly after the order to stop, or one with lines of the same task behind it.
+    CASE WHEN exists(coalesce(holes, array()), x -> x.to_pos > m.sure_pos AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS hole_pos,
+    min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END) OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
+  FROM outlasted m
 ), holding AS (
   SELECT
     kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
     max_by(member_id, stream_pos) FILTER (WHERE kind IN ('order', 'start', 'sign')) AS member_id,
     min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation,
     min(stream_pos) AS from_pos,
+    min_by(event, stream_pos) FILTER (WHERE kind = 'start') AS start_event,
     struct(min(ts) FILTER (WHERE kind = 'start') AS ts, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
     -- While a thread that was given up on is there, only what a thread prints once, at its start, is surely the present one's.
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing'))) AS first_sign,
     max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
+    -- Not while a thread that was given up on prints under the same name.
+    max(CASE WHEN (kind IN ('sign', 'leaving') OR kind = 'closing' AND failed_stop_pos IS NULL) AND (hole_pos IS NULL OR stream_pos <= hole_pos)
+      AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing')) THEN ts END) AS seen_ts,
     count_if(kind = 'sign') AS sign_count,
     max(hole_pos) AS hole_pos,
-    max(ts) FILTER (WHERE kind IN ('start', 'sign') AND stream_pos <= hole_pos) AS before_hole_ts,
+    bool_and(holes IS NULL) AS is_whole,
+    max(ts) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing') AND stream_pos <= hole_pos) AS before_hole_ts,
     min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
     min_by(struct(ts, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
     max_by(herder_stopped, stream_pos) AS herder_stopped,
@@ -115,17 +150,18 @@ WITH marked AS (
   FROM holding h
   LEFT JOIN closing c ON c.process_id = h.process_id AND c.instance = h.instance AND c.resource_kind = h.resource_kind AND c.resource = h.resource
   -- Lines of a task's clients come before its first start only when the log begins in the middle of its life.
-  WHERE life > 0 OR h.instance = 0 AND (sign_count > 0 OR stop IS NOT NULL)
+  -- Or when all lines of the start are missing: then it began somewhere in this life of its process.
+  WHERE life > 0 OR sign_count > 0 OR stop IS NOT NULL
 ), ended AS (
   SELECT
     f.*,
     p.first_ts AS process_first_ts,
-    p.last_ts AS process_last_ts,
+    greatest(p.last_ts, d.heard_ts) AS process_last_ts,
     p.next_start_ts AS process_next_ts,
     p.stopping_ts,
     -- The earliest of the lines that say that the thread is gone. A hole may hide that its worker gave up on it: then a second start, or the end of
     -- the herder, does not say so.
-    array_min(filter(array(
+    coalesce(array_min(filter(array(
       CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id', f.stopped.event_id) END,
       CASE WHEN f.closed IS NOT NULL THEN named_struct('ts', f.closed.ts, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
       CASE WHEN f.settled IS NOT NULL THEN named_struct('ts', f.settled.ts, 'how', 'client_closed', 'event_id', f.settled.event_id) END,
@@ -137,13 +173,19 @@ WITH marked AS (
       CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
       CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
       CASE WHEN p.next_start_ts IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
-    ), x -> x IS NOT NULL)) AS end_line
+    ), x -> x IS NOT NULL)),
+      -- In a log without times the order of lines says so alone.
+      CASE WHEN f.next_start.event_id IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
+        THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
+      CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
+    ) AS end_line
   FROM followed f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
+  LEFT JOIN heard d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource AND d.life = f.life
 )
 SELECT
   kafka_cluster, group_id, resource_kind, resource, process_id, instance, life, member_id, generation,
-  CASE WHEN life > 0 THEN start.ts END,
-  CASE WHEN life = 0 THEN coalesce(first_sign.ts, stop.ts) ELSE least(
+  CASE WHEN start_event = 'connector_started' THEN CASE WHEN instance > 0 THEN process_first_ts END WHEN life > 0 THEN start.ts WHEN instance > 0 THEN process_first_ts END,
+  CASE WHEN life = 0 THEN coalesce(first_sign.ts, CASE WHEN instance = 0 THEN stop.ts END) ELSE least(
     first_sign.ts, CASE WHEN failed.ts IS NULL OR failed.ts > work_started.ts THEN work_started.ts END, stop.ts, next_start.ts) END,
   stop.ts,
   first_sign.ts,
@@ -152,19 +194,25 @@ SELECT
   array_min(filter(array(failed.ts, leaving.ts, closing.ts, closed_before, end_line.ts), t -> t IS NOT NULL)),
   CASE
     WHEN hole_pos IS NOT NULL THEN coalesce(before_hole_ts, start.ts, first_sign.ts)
-    -- Its worker ended in good order, but the order to stop is not there: it is in a hole.
-    WHEN stop.ts IS NULL AND failed.ts IS NULL AND (end_line.how = 'worker_stopped' OR stopping_ts IS NOT NULL) THEN coalesce(last_sign.ts, start.ts)
+    -- It ended in good order, but the order to stop is not there: it is in a hole.
+    WHEN stop.ts IS NULL AND failed.ts IS NULL
+      AND (end_line.how IN ('worker_stopped', 'started_again', 'stopped', 'client_closed', 'tasks_stopped') OR stopping_ts IS NOT NULL) THEN coalesce(last_sign.ts, start.ts)
     WHEN end_line.how = 'orphan_failed' THEN end_line.ts
     WHEN failed.ts IS NOT NULL OR stop.ts IS NOT NULL
       THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts, CASE WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), end_line.ts)
     ELSE least(process_last_ts, end_line.ts)
   END,
+  array_max(filter(array(seen_ts, CASE WHEN hole_pos IS NULL THEN failed.ts END, CASE WHEN hole_pos IS NULL THEN failed_stop.ts END,
+    CASE WHEN hole_pos IS NULL THEN orphan.ts END, CASE WHEN hole_pos IS NULL AND failed_stop_pos IS NULL THEN closed.ts END,
+    -- A connector says itself that it is done.
+    CASE WHEN resource_kind = 'connector' AND hole_pos IS NULL THEN stopped.ts END,
+    CASE WHEN is_whole AND settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), x -> x IS NOT NULL AND (end_line IS NULL OR x <= end_line.ts))),
   end_line.ts,
   CASE
     WHEN end_line.how = 'process_restarted' THEN 'gone'
-    WHEN failed.ts IS NOT NULL THEN 'failed'
-    WHEN closing.ts IS NOT NULL OR leaving.ts IS NOT NULL THEN 'closing'
-    WHEN stop.ts IS NOT NULL THEN 'stopping'
+    WHEN failed.event_id IS NOT NULL THEN 'failed'
+    WHEN closing.event_id IS NOT NULL OR leaving.event_id IS NOT NULL THEN 'closing'
+    WHEN stop.event_id IS NOT NULL THEN 'stopping'
     ELSE 'running'
   END,
   end_line.how,

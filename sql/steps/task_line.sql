@@ -2,6 +2,7 @@
 -- Reads: event, process_cluster, worker_group
 -- Grain: event_id
 -- `kind`: order (told to start), start (constructed), sign (the task's own thread or client was at work), stop (asked to stop), end lines.
+-- A start prints a dozen lines before its thread begins. The first of them that is there begins the life, whichever of them are missing.
 CREATE OR REPLACE TEMPORARY VIEW task_line (
   event_id       COMMENT 'Event',
   kafka_cluster  COMMENT 'Kafka cluster',
@@ -16,6 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   kind           COMMENT 'order, start, sign, stop, failed_stop, stopped, failed, orphan_failed, leaving, closing, closed',
   app_kind       COMMENT 'Kind of client that was closed',
   timeout_ms     COMMENT 'Time that a closing producer has left',
+  own_member_id  COMMENT 'Member id of the task''s own consumer, when the line tells',
   by_schedule    COMMENT 'True for what the thread says that commits the offsets of all source tasks (2.3.0 and later)',
   life           COMMENT 'n-th start of this resource in this life of the process; 0 before the first',
   member_id      COMMENT 'Worker''s member id at that time',
@@ -29,12 +31,16 @@ AS
 WITH told AS (
   SELECT
     event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
+    CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN 'connector'
          WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN connector ELSE task END AS resource,
     CASE
       WHEN event = 'task_starting' THEN 'order'
       WHEN event IN ('task_creating', 'connector_creating') THEN 'start'
+      -- Not the clients: a task's own code may make some of its own at any time.
+      WHEN task IS NOT NULL AND (event = 'task_instantiated' OR event = 'other_connect' AND logger LIKE '%Worker'
+        OR event = 'config_dumped' AND component IN ('TaskConfig', 'ConnectorConfig', 'EnrichedConnectorConfig', 'SourceConnectorConfig', 'SinkConnectorConfig')) THEN 'making'
       WHEN event IN ('task_stopping', 'connector_stopping') THEN 'stop'
       WHEN event = 'task_stop_failed' THEN 'failed_stop'
       WHEN event IN ('task_stop_succeeded', 'connector_stopped') THEN 'stopped'
@@ -53,6 +59,28 @@ WITH told AS (
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
     OR event IN ('tasks_stopped', 'work_started', 'herder_stopped')
     OR client_kind = 'Worker' AND event IN ('joined', 'synced', 'worker_assigned')
+), turned AS (
+  SELECT *,
+    -- A producer learns its cluster on a thread of its own, while the task is still being made.
+    last_value(CASE WHEN event <> 'kafka_cluster_id' THEN kind END, true) OVER before_it AS last_kind,
+    -- A thread that was given up on prints under the same name while its successor is made.
+    count_if(kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
+  FROM told
+  WHERE kind IS NOT NULL AND resource IS NOT NULL
+  WINDOW before_it AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), begun AS (
+  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, by_schedule, member_id, generation, client_kind, own_member_id, resource_kind, resource,
+    CASE
+      -- Of a connector only the end of its making tells.
+      WHEN event = 'connector_started' AND coalesce(last_kind, '-') <> 'start' THEN 'start'
+      WHEN kind <> 'making' THEN kind
+      WHEN NOT is_doubled AND coalesce(last_kind, '-') NOT IN ('making', 'start') THEN 'start'
+      ELSE kind END AS kind
+  FROM turned
+  UNION ALL
+  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, by_schedule, member_id, generation, client_kind, own_member_id, resource_kind, resource, kind
+  FROM told
+  WHERE kind IS NULL OR resource IS NULL
 ), marked AS (
   SELECT
     *,
@@ -62,15 +90,15 @@ WITH told AS (
     last_value(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS tasks_stopped,
     last_value(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS work_started,
     last_value(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS herder_stopped
-  FROM told
+  FROM begun
   WINDOW
     before AS (PARTITION BY process_id, instance ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
     after AS (PARTITION BY process_id, instance ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
 )
 SELECT
   m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.ts, m.event, m.kind,
-  m.app_kind, m.timeout_ms, m.by_schedule, m.life, m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
+  m.app_kind, m.timeout_ms, m.own_member_id, m.by_schedule, m.life, m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
 FROM marked m
-JOIN process_cluster c ON c.process_id = m.process_id
+JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance AND m.stream_pos >= c.from_pos AND m.stream_pos < c.to_pos
 LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance
-WHERE m.kind IS NOT NULL AND m.resource IS NOT NULL
+WHERE m.kind <> 'making' AND m.resource IS NOT NULL

@@ -11,12 +11,12 @@ CREATE OR REPLACE TEMPORARY VIEW worker_group (
 )
 COMMENT 'One row per life of a process that runs one Connect worker: the worker''s group.'
 AS
-SELECT process_id, instance, max(group_id) AS group_id, max(client_id) AS client_id
+SELECT g.process_id, g.instance, max(g.group_id), max(g.client_id)
 FROM (
   SELECT process_id, instance, group_id, client_id FROM event WHERE client_kind = 'Worker' AND group_id IS NOT NULL
   UNION ALL
   SELECT process_id, instance, config['group.id'], NULL FROM event WHERE event = 'config_dumped' AND component = 'DistributedConfig'
-)
-WHERE group_id IS NOT NULL
-GROUP BY process_id, instance
-HAVING count(DISTINCT group_id) = 1
+) g
+WHERE g.group_id IS NOT NULL
+GROUP BY g.process_id, g.instance
+HAVING count(DISTINCT g.group_id) = 1

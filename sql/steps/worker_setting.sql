@@ -28,25 +28,25 @@ COMMENT 'One row per Connect worker that printed its configuration: what of it m
 AS
 SELECT
   s.process_id, max(p.kafka_cluster),
-  max(value) FILTER (WHERE key = 'group.id'),
-  max(value) FILTER (WHERE key = 'config.storage.topic'),
-  max(value) FILTER (WHERE key = 'offset.storage.topic'),
-  max(value) FILTER (WHERE key = 'status.storage.topic'),
-  max(CAST(value AS INT)) FILTER (WHERE key = 'config.storage.replication.factor'),
-  max(CAST(value AS INT)) FILTER (WHERE key = 'offset.storage.replication.factor'),
-  max(CAST(value AS INT)) FILTER (WHERE key = 'status.storage.replication.factor'),
-  max(CAST(value AS BIGINT)) FILTER (WHERE key = 'session.timeout.ms'),
-  max(CAST(value AS BIGINT)) FILTER (WHERE key = 'heartbeat.interval.ms'),
-  max(CAST(value AS BIGINT)) FILTER (WHERE key = 'rebalance.timeout.ms'),
-  max(CAST(value AS BIGINT)) FILTER (WHERE key = 'scheduled.rebalance.max.delay.ms'),
-  max(CAST(value AS BIGINT)) FILTER (WHERE key = 'task.shutdown.graceful.timeout.ms'),
-  max(CAST(value AS BIGINT)) FILTER (WHERE key = 'offset.flush.interval.ms'),
-  max(value) FILTER (WHERE key = 'connect.protocol'),
-  max(value) FILTER (WHERE key = 'exactly.once.source.support'),
-  max(value) FILTER (WHERE key = 'bootstrap.servers'),
-  max(value) FILTER (WHERE key = 'security.protocol'),
+  max(CASE WHEN s.key = 'group.id' THEN s.value END),
+  max(CASE WHEN s.key = 'config.storage.topic' THEN s.value END),
+  max(CASE WHEN s.key = 'offset.storage.topic' THEN s.value END),
+  max(CASE WHEN s.key = 'status.storage.topic' THEN s.value END),
+  max(CASE WHEN s.key = 'config.storage.replication.factor' THEN try_cast(s.value AS INT) END),
+  max(CASE WHEN s.key = 'offset.storage.replication.factor' THEN try_cast(s.value AS INT) END),
+  max(CASE WHEN s.key = 'status.storage.replication.factor' THEN try_cast(s.value AS INT) END),
+  max(CASE WHEN s.key = 'session.timeout.ms' THEN try_cast(s.value AS BIGINT) END),
+  max(CASE WHEN s.key = 'heartbeat.interval.ms' THEN try_cast(s.value AS BIGINT) END),
+  max(CASE WHEN s.key = 'rebalance.timeout.ms' THEN try_cast(s.value AS BIGINT) END),
+  max(CASE WHEN s.key = 'scheduled.rebalance.max.delay.ms' THEN try_cast(s.value AS BIGINT) END),
+  max(CASE WHEN s.key = 'task.shutdown.graceful.timeout.ms' THEN try_cast(s.value AS BIGINT) END),
+  max(CASE WHEN s.key = 'offset.flush.interval.ms' THEN try_cast(s.value AS BIGINT) END),
+  max(CASE WHEN s.key = 'connect.protocol' THEN s.value END),
+  max(CASE WHEN s.key = 'exactly.once.source.support' THEN s.value END),
+  max(CASE WHEN s.key = 'bootstrap.servers' THEN s.value END),
+  max(CASE WHEN s.key = 'security.protocol' THEN s.value END),
   max(p.worker_url),
-  max_by(event_id, key = 'group.id')
-FROM setting s JOIN process p USING (process_id)
+  max_by(s.event_id, struct(s.key = 'group.id', s.event_id))
+FROM setting s JOIN process p ON p.process_id = s.process_id
 WHERE s.component = 'DistributedConfig'
 GROUP BY s.process_id

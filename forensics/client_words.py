@@ -1,0 +1,183 @@
+"""Words of clients that an application prints in a manner of its own: librdkafka's through a callback, sarama's behind a prefix, franz-go's as JSON.
+
+Whatever stands before such words is no obstacle: a block with `anywhere = true` is looked for wherever its first literal text stands. What clients give
+as keys and values (`group=a`, `{"group": "a"}`, `; group: a`, or other keys of a JSON record) is read by one way for all, and a block's `keys` say
+which of them become captures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+Pairs = Mapping[str, Any]
+
+#: So many places of a text are tried; a line of a client holds its words once.
+_MOST_PLACES = 8
+#: Words with a beginning of this length tell by themselves; shorter ones, and those that only keys and values make a client's, must not be part of a
+#: sentence.
+_TELLING = 12
+_PIECE = 5
+#: Keys under which a JSON object that stands in a text holds its message.
+_MESSAGES = ("message", "msg")
+_LOGFMT_MESSAGE = re.compile(r'(?<![^\s])(?:msg|message)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))')
+_LOGFMT_PAIR = re.compile(r'(?<![\w.@-])([A-Za-z_@][\w.@-]*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]*))')
+_COLON_PAIR = re.compile(r"(?:^|, )([a-z][a-z0-9_]*): ")
+_ESCAPED = re.compile(r"\\(.)")
+_WORD = re.compile(r"[A-Za-z][a-z]*")
+_CLOSING = " ]})>,;"
+_NOTHING = ("", "<nil>", "null", "nil", "None")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One way to read a record's text.
+
+    Attributes:
+        text: where words are looked for.
+        pairs: keys and values beside them, None when there are none.
+    """
+
+    text: str
+    pairs: Pairs | None = None
+
+
+def ways_to_read(message: str, pairs: Pairs | None) -> Iterator[Spoken]:
+    """What a record says, with keys and values told apart from words where it has some.
+
+    Args:
+        message: the record's text.
+        pairs: of a JSON record its keys, else None.
+    """
+    message = message.lstrip("\n")  # some layouts have a line of their own
+    line = message.partition("\n")[0]
+    if "=" in line and (found := _LOGFMT_MESSAGE.search(line)):
+        rest = {**_logfmt(line[: found.start()]), **_logfmt(line[found.end() :])}
+        yield Spoken(_unescaped(found[1]) if found[1] is not None else found[2], rest)
+    at = line.find('{"')
+    if at >= 0 and line.endswith("}"):
+        try:
+            held = json.loads(line[at:])
+        except (ValueError, RecursionError):
+            held = None
+        if isinstance(held, dict):
+            said = next((held[key] for key in _MESSAGES if isinstance(held.get(key), str)), None)
+            if said is not None:
+                yield Spoken(said, held)
+            yield Spoken(line[:at].rstrip(), held)
+    yield Spoken(message, pairs)
+
+
+def places(text: str, beginnings: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """Where words may begin in the first line of a text, and with which beginning."""
+    stop = text.find("\n")
+    for found in islice(beginnings.finditer(text, 0, len(text) if stop < 0 else stop), _MOST_PLACES):
+        yield found.start(), found[0]
+
+
+def tells(prefixes: Iterable[str], keys: Mapping[str, str]) -> bool:
+    """Whether words that begin so are a client's whatever stands before them."""
+    return not keys and all(len(p) >= _TELLING for p in prefixes)
+
+
+def stands_alone(text: str, at: int, telling: bool) -> bool:
+    """Whether what begins at a place may be a client's words, and no part of somebody's sentence.
+
+    Args:
+        text: of the record.
+        at: where the words begin.
+        telling: whether they tell by themselves.
+    """
+    if at == 0 or not text[at].isalnum():
+        return True
+    if text[at - 1].isalnum() or text[at - 1] in "_-":
+        return False
+    end = at
+    while end and text[end - 1] == " ":
+        end -= 1
+    if not end or telling or end == at or not text[end - 1].isalnum():
+        return True
+    begin = max(text.rfind(" ", 0, end), text.rfind("\t", 0, end)) + 1
+    return _WORD.fullmatch(text, begin, end) is None  # a level, a time, a file, a logger; but no word of a sentence
+
+
+def end_of(text: str, at: int) -> int:
+    """Where words end that begin at a place: where the quotation marks close that they stand in, else where the text ends."""
+    end = len(text.rstrip())
+    if at and (quote := text[at - 1]) in "\"'`":
+        closed = len(text.rstrip(_CLOSING))
+        if closed > at and text[closed - 1] == quote:
+            return closed - 1
+    return end
+
+
+def pairs_behind(text: str, pairs: Pairs | None) -> Pairs | None:
+    """Keys and values that stand right behind words, or are given beside them; None when something else stands there."""
+    if not text.strip():
+        return pairs if pairs is not None else {}
+    if text.startswith("; "):
+        return _colons(text[2:])
+    if text[:1] in " \t" and (found := _LOGFMT_PAIR.match(text.lstrip())) and found[1]:
+        return _logfmt(text)
+    return None
+
+
+def captures_of(pairs: Pairs, keys: Mapping[str, str]) -> dict[str, str] | None:
+    """Texts of captures by a block's `keys`; None when a key is missing that is not marked by a question mark."""
+    found: dict[str, str] = {}
+    for key, capture in keys.items():
+        value = _text(pairs.get(key.removesuffix("?")))
+        if value is not None:
+            found[capture] = value
+        elif not key.endswith("?"):
+            return None
+    return found
+
+
+def beginnings_of(prefixes: Iterable[str]) -> tuple[str, ...]:
+    """The shortest texts with which every one of some prefixes begins."""
+    kept: list[str] = []
+    for prefix in sorted(set(prefixes), key=lambda p: (len(p), p)):
+        if not any(prefix.startswith(k) for k in kept):
+            kept.append(prefix)
+    return tuple(kept)
+
+
+def cover_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Few short texts, of which each of some texts holds one: looking for them spares most records the search for all."""
+    left, cover = set(texts), []
+    while left:
+        pieces = Counter(piece for text in left for piece in {text[i : i + _PIECE] for i in range(max(1, len(text) - _PIECE + 1))})
+        best = max(pieces, key=lambda piece: (pieces[piece], piece))
+        cover.append(best)
+        left = {text for text in left if best not in text}
+    return tuple(cover)
+
+
+def _text(value: Any) -> str | None:  # noqa: ANN401  (JSON)
+    """A value as its writer's own logger would print it; None for what says nothing."""
+    if value is None or value in _NOTHING or (isinstance(value, (dict, list)) and not value):
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, (dict, list)) else str(value)
+
+
+def _logfmt(text: str) -> dict[str, str]:
+    return {m[1]: _unescaped(m[2]) if m[2] is not None else m[3] for m in _LOGFMT_PAIR.finditer(text)}
+
+
+def _colons(text: str) -> dict[str, str]:
+    """`group: a, member_id: b`: a value ends where the next key begins."""
+    keys = list(_COLON_PAIR.finditer(text))
+    ends = [k.start() for k in keys[1:]] + [len(text)]
+    return {k[1]: text[k.end() : end].strip() for k, end in zip(keys, ends, strict=True)}
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text) if "\\" in text else text

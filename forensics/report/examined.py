@@ -1,0 +1,130 @@
+"""What an answer about split brain rests on, and why there is none where nobody's ownership is known: "none found" alone would say too much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forensics.report.document import Block, Code, Para
+from forensics.report.loggers import snippets
+from forensics.report.words import Clock, count, fold, span
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.window import Window
+
+_KINDS = ("task", "connector", "partition")
+#: Why nothing was examined, by code.
+_WHY = {
+    "no_files": "The case has read no log.",
+    "no_records": "No line of the {files} has a layout that is known: `--layout` can tell it, and `forensics sql source_file` lists the files.",
+    "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
+    "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group: the loggers that do were off, or their level too high.",
+    "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
+    "and consumers.",
+    "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
+    "group": "No line tells who owned what in {groups}.",
+    "window": "Nobody's ownership is known in the time that was asked for; without it the case tells of {ownerships}.",
+}
+
+
+def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row], window: Window, groups: Iterable[str]) -> Row:
+    """The facts: what was looked at, or why nothing was.
+
+    Args:
+        rows: all rows of the case's views.
+        owned: the ownerships that the reader asked for.
+        coverage: the rows of `coverage` that the reader asked for.
+        window: the time that the reader asked for.
+        groups: the groups that the reader asked for; none: all.
+
+    Returns:
+        `examined`; `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `ownerships`
+        (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`.
+    """
+    owners = {o["process_id"] for o in owned}
+    lives = [p for p in rows["process"] if p["process_id"] in owners]
+    first = min((p["first_ts"] for p in lives if p["first_ts"]), default=None)
+    last = max((p["last_ts"] for p in lives if p["last_ts"]), default=None)
+    holes = [c for c in coverage if c["kind"] == "gap" and c["process_id"] in owners and c["from_ts"] and c["to_ts"]]
+    known = {g["group_id"] for name in ("generation", "member") for g in rows[name] if g.get("group_id")}
+    seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
+    files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]
+    return {
+        "examined": bool(owned),
+        "why": None if owned else _why(rows, files, window, bool(list(groups))),
+        "resources": dict(Counter(kind for kind, _, _ in {(o["resource_kind"], o.get("group_id"), o["resource"]) for o in owned})),
+        "groups": len({o.get("group_id") for o in owned}),
+        "owners": len(owners),
+        "members_without_log": sum(c["kind"] == "missing_process" and (c["process_id"] or "").startswith("member ") for c in coverage),
+        "ownerships": len(rows["ownership"]),
+        "files": len(files),
+        "records": sum(f["records"] or 0 for f in files),
+        "from_ts": max(first, window.since) if first and window.since else first,
+        "to_ts": min(last, window.until) if last and window.until else last,
+        "gaps": len(holes),
+        "gap_ms": sum(round((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) for c in holes),
+        "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
+    }
+
+
+def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_group: bool) -> str:
+    if rows["ownership"]:
+        return "group" if by_group else "window"
+    if not any(f["lines"] for f in files):
+        return "no_files"
+    if not any(f["records"] for f in files):
+        return "no_records"
+    if not any((f["events"] or 0) + (f["unrecognised"] or 0) for f in files):
+        return "not_kafka"
+    if not rows["generation"] and not rows["member"]:
+        return "no_group_lines"
+    if all(p["role"] == "broker" for p in rows["process"]):
+        return "brokers_only"
+    return "no_assignments"
+
+
+def not_examined(report: Report) -> list[Block]:
+    """Why nothing was examined, and what to turn on or to bring."""
+    facts = report.examined
+    told: dict[str, Any] = {
+        "files": count(facts["files"], "file"),
+        "records": count(facts["records"], "record"),
+        "groups": ", ".join(report.filters.get("groups") or ()),
+        "ownerships": count(facts["ownerships"], "ownership"),
+    }
+    text = _WHY[facts["why"]].format(**told)
+    blocks: list[Block] = [Para(text + " Whether two owned the same work at once cannot be said: this is no all-clear.", label="Why", tone="warn")]
+    if facts["why"] == "window":
+        return blocks
+    blocks.append(
+        Para("bring the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")
+    )
+    blocks.append(
+        Para("these loggers tell of groups, at INFO; with less, or with the root logger at WARN, their lines are missing.", label="Turn on")
+    )
+    blocks += [Code(code, label) for label, code in snippets()]
+    return blocks
+
+
+def rests_on(report: Report, clock: Clock) -> str:
+    """What was looked at, in a sentence."""
+    facts = report.examined
+    resources = _listed([count(facts["resources"][kind], kind) for kind in _KINDS if facts["resources"].get(kind)])
+    text = f"This rests on {resources} of {count(facts['groups'], 'group')}, owned by {count(facts['owners'], 'process', 'processes')} whose logs are here"
+    if facts["from_ts"] and facts["to_ts"] and facts["to_ts"] >= facts["from_ts"]:
+        length = span((facts["to_ts"] - facts["from_ts"]).total_seconds() * 1000)
+        text += f", from {clock.at(facts['from_ts'])} to {clock.at(facts['to_ts'])} ({length})"
+    if facts["gaps"]:
+        text += f", with {count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together"
+    text += "."
+    if missing := facts["members_without_log"]:
+        text += f" {count(missing, 'member')} {'has' if missing == 1 else 'have'} no log here: what {'it' if missing == 1 else 'they'} owned is not known."
+    if others := facts["groups_not_examined"]:
+        text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {fold(others, 6)}."
+    return text
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts) or "no resource"

@@ -1,0 +1,134 @@
+"""Pasted lines to what they are, with whole layouts, with part of one, or with none."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from forensics import layouts
+from forensics.events import Recognised, Recogniser
+from forensics.pattern_files import EventPattern
+from forensics.profiles import profile_of
+from forensics.records import Record, RecordReader, read_records
+from forensics.report.exceptions import KnownException, find_exceptions
+
+_LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|CRITICAL"
+#: What a paste may have left of a line's head: a level, a time, brackets, a logger, an ellipsis.
+_HEAD = re.compile(
+    rf"\s*(?:(?P<level>{_LEVELS})\b[:,]?|[0-9][0-9:.,/TZ+-]*|\[[^\[\]]{{0,80}}\]:?|\([^()]{{0,80}}\)|\.\.\.|…|[-|:>*~]+"
+    r"|(?P<logger>[A-Za-z_][\w$]*(?:\.[\w$]+)+)(?::[0-9]+)?:?)(?=\s)\s*"
+)
+_TAIL = re.compile(r"\s\((?P<logger>[A-Za-z_][\w.$]*)(?::[0-9]+)?\)\s*$")
+_MOST_HEADS = 8
+_WORD = re.compile(r"[A-Za-z]{3,}")
+_MOST_NEAR = 3
+_NEAR_ENOUGH = 0.4
+
+
+@dataclass(slots=True)
+class Item:
+    """What one record of a paste is.
+
+    Attributes:
+        record: as its layout tells it.
+        layout: its name, empty without one.
+        found: the event, None when it is none.
+        exceptions: those of the group protocol that it names.
+    """
+
+    record: Record
+    layout: str
+    found: Recognised | None
+    exceptions: list[tuple[KnownException, str]] = field(default_factory=list)
+
+
+def items_of(text: str, recogniser: Recogniser) -> list[Item]:
+    """What the records of a text are, in their order."""
+    return [_item(record, layout, recogniser) for record, layout in _records(text)]
+
+
+def _records(text: str) -> Iterator[tuple[Record, str]]:
+    """The text's records and the names of their layouts; a line that no layout claims is a message by itself."""
+    content = text.encode("utf-8", "replace")
+    known = layouts.packaged()
+    profile = profile_of(content, known)
+    if not profile.fitting or profile.untimed:
+        yield from ((Record("", message=line.strip()), "") for line in _joined(text))
+        return
+    unfit: list[tuple[int, Record, str]] = []
+    found = read_records(
+        content,
+        RecordReader(known, profile),
+        lambda at, line, raw: unfit.append((at, Record("", message=raw.decode("utf-8", "replace").strip()), "")),
+    )
+    for _, record, layout in sorted([*unfit, *((r.offset, r.record, r.record.layout) for r in found)], key=lambda x: x[0]):
+        yield record, layout
+
+
+def _joined(text: str) -> list[str]:
+    """Lines without the frames of a stack trace, which stand with their line."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and re.match(r"\s+at \S+\(|\s*\.\.\. \d+ more|Caused by: ", line):
+            lines[-1] += "\n" + line
+        elif line.strip():
+            lines.append(line)
+    return lines
+
+
+def _item(record: Record, layout: str, recogniser: Recogniser) -> Item:
+    found = recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
+    if found is None:
+        found = _without_head(record, recogniser)
+    text = record.message.partition("\n")[2] if found else record.message
+    return Item(record, layout, found, find_exceptions(text))
+
+
+def _without_head(record: Record, recogniser: Recogniser) -> Recognised | None:
+    """The event behind what is left of a head: level, time, thread and logger in any order."""
+    text, logger = record.message, record.logger
+    tail = _TAIL.search(text.partition("\n")[0])
+    if tail and recogniser.is_interesting(tail["logger"]):
+        text, logger = text[: tail.start()], tail["logger"]
+    for _ in range(_MOST_HEADS):
+        found = recogniser.recognise(logger, text) or (recogniser.recognise(None, text) if logger else None)
+        if found:
+            record.logger = logger
+            return found
+        head = _HEAD.match(text)
+        if head is None:
+            return None
+        record.level = record.level or head["level"]
+        if head["logger"] and recogniser.is_interesting(head["logger"]):
+            logger = head["logger"]
+        text = text[head.end() :]
+    return None
+
+
+def near_events(text: str, recogniser: Recogniser) -> list[tuple[EventPattern, str]]:
+    """The events whose examples have most words in common with a text, rare words first, each with its example."""
+    examples = [
+        (event, example.line.partition("\n")[0]) for event in recogniser.catalogue.events for example in event.examples if event.category != "other"
+    ]
+    bags = [_words(line) for _, line in examples]
+    common = Counter(word for bag in bags for word in bag)
+    weight = {word: math.log(1 + len(bags) / count) for word, count in common.items()}
+    mine = {word for word in _words(text) if word in weight}
+    if not mine:
+        return []
+    whole = sum(weight[word] for word in mine)
+    scored: dict[str, tuple[float, EventPattern, str]] = {}
+    for (event, line), bag in zip(examples, bags, strict=True):
+        shared = sum(weight[word] for word in bag & mine)
+        score = 2 * shared / (whole + sum(weight[word] for word in bag))
+        if score > scored.get(event.name, (0.0, event, line))[0]:
+            scored[event.name] = score, event, line
+    best = sorted(scored.values(), key=lambda x: (-x[0], x[1].name))[:_MOST_NEAR]
+    return [(event, line) for score, event, line in best if score >= _NEAR_ENOUGH]
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text[:2_000])}

@@ -1,0 +1,129 @@
+"""Whether a case, and the evidence where it still is, are what they were: their files against recorded hashes and row counts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forensics.contents import Content, contents
+from forensics.evidence import READ, Evidence
+from forensics.report.document import Block, Column, Document, Para, Table, Tone
+from forensics.report.words import count, shorten
+from forensics.streams import BLOCK, BROKEN
+
+if TYPE_CHECKING:
+    from forensics.integrity import Fault
+    from forensics.tables import Case
+
+SAME, GROWN, GONE, CHANGED, UNREADABLE = "unchanged", "grown since", "not there any more", "changed", "cannot be read"
+#: States of evidence that make what the case says of it doubtful.
+WRONG = (CHANGED, UNREADABLE)
+_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One evidence file, looked at again.
+
+    Attributes:
+        path: as the case calls it.
+        state: `SAME`, `GROWN` (what was read is unchanged), `GONE`, `CHANGED` or `UNREADABLE`.
+        why: more on that, maybe empty.
+    """
+
+    path: str
+    state: str
+    why: str = ""
+
+
+def evidence(case: Case) -> list[Checked]:
+    """Every file that the case has rows of, read again from its place."""
+    places: dict[str, list[Evidence]] = {}
+    for e in case.evidence():
+        if e.status == READ and e.sha256 is not None:
+            places.setdefault(e.location, []).append(e)
+    return sorted((c for place, files in places.items() for c in _place(Path(place), files)), key=lambda c: c.path)
+
+
+def _place(location: Path, files: list[Evidence]) -> Iterator[Checked]:
+    """The files that one file on disk is or holds; an archive is read once."""
+    left = {e.archive_member: [f for f in files if f.archive_member == e.archive_member] for e in files}
+    wrong: dict[str, Checked] = {}
+    try:
+        for member, content in contents(location, frozenset(left)):
+            for e in left.get(member, ()):
+                checked = _file(e, content)
+                if checked.state in (SAME, GROWN):
+                    left[member].remove(e)
+                    wrong.pop(e.path, None)
+                    yield checked
+                else:  # an archive may hold another member of this name
+                    wrong[e.path] = checked
+                break  # a content is read once
+    except FileNotFoundError:
+        wrong = {}
+    except BROKEN as e:
+        why = (e.strerror if isinstance(e, OSError) else None) or str(e)
+        wrong = {f.path: Checked(f.path, UNREADABLE, why) for rest in left.values() for f in rest}
+    yield from (wrong.get(e.path, Checked(e.path, GONE, str(location))) for rest in left.values() for e in rest)
+
+
+def _file(told: Evidence, content: Content) -> Checked:
+    digest, left = hashlib.sha256(), told.bytes or 0
+    while left > 0 and (data := content.read(min(BLOCK, left))):
+        digest.update(data)
+        left -= len(data)
+    if left:
+        found = (told.bytes or 0) - left
+        if content.error:
+            return Checked(told.path, UNREADABLE, f"{content.error}, after {found:,} of {told.bytes:,} bytes")
+        return Checked(told.path, CHANGED, f"{found:,} bytes, not {told.bytes:,}")
+    if digest.hexdigest() != told.sha256:
+        return Checked(told.path, CHANGED, f"SHA-256 {digest.hexdigest()[:16]}…, was {(told.sha256 or '')[:16]}…")
+    return Checked(told.path, GROWN if content.read(1) else SAME)
+
+
+def compose(case: Case, found: Iterable[Fault], checked: list[Checked]) -> Document:
+    """What was found, as blocks.
+
+    Args:
+        case: the case.
+        found: its files that are not as they were written.
+        checked: its evidence.
+    """
+    out = Document()
+    out.section(*_case(case, list(found)))
+    out.section(*_evidence(checked))
+    return out
+
+
+def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
+    told = case.manifest["contents"]
+    rows = {part: sum(what.get("rows", 0) for path, what in told.items() if path.startswith(f"{part}/")) for part in ("tables", "views")}
+    blocks: list[Block] = [Para(f"{count(len(told), 'file')}, {rows['tables']:,} rows in tables and {rows['views']:,} in views, by the manifest.")]
+    if not found:
+        return "The case is as it was written", blocks, "good"
+    blocks.append(Table((Column("file", fixed=True), Column("what")), tuple((fault.path, fault.why) for fault in found[:_SHOWN])))
+    if len(found) > _SHOWN:
+        blocks.append(Para(f"… and {len(found) - _SHOWN} more."))
+    return f"The case is damaged: {count(len(found), 'file')}", blocks, "bad"
+
+
+def _evidence(checked: list[Checked]) -> tuple[str, list[Block], Tone]:
+    states = Counter(c.state for c in checked)
+    said = ", ".join(f"{states[s]:,} {s}" for s in (SAME, GROWN, GONE, CHANGED, UNREADABLE) if states[s]) or "the case has read none"
+    blocks: list[Block] = [Para(f"{count(len(checked), 'file')} of logs: {said}." if checked else "The case has read no file.")]
+    strange = [c for c in checked if c.state not in (SAME, GROWN)]
+    if strange:
+        blocks.append(Table((Column("file"), Column("is"), Column("")), tuple((c.path, c.state, shorten(c.why, 200)) for c in strange[:_SHOWN])))
+        if len(strange) > _SHOWN:
+            blocks.append(Para(f"… and {len(strange) - _SHOWN} more."))
+    if any(states[s] for s in WRONG):
+        return "The evidence is not what the case was made from", blocks, "bad"
+    if states[GONE]:
+        return "Evidence that is still there is what the case was made from", blocks, "warn"
+    return "The evidence is what the case was made from", blocks, "good"

@@ -1,0 +1,144 @@
+"""The stretch of time that a reader asks for: its ends as they may be written, held against the time that the case has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from forensics.errors import UsageError
+
+_SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d|w)")
+_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")
+_FORMS = (
+    "Write a time like 2026-11-21T07:50:00Z (without a zone: UTC), a clock time of the case's day like 07:50, "
+    "or a span back from the last event like 90s, 30m, 2h, 1d."
+)
+
+
+@dataclass(frozen=True)
+class CaseTime:
+    """When a case's first and last records were written (UTC)."""
+
+    first: datetime
+    last: datetime
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Any]]) -> CaseTime | None:
+        """From rows with `first_ts` and `last_ts`; None when no row has a time."""
+        times = [t for row in rows for t in (row.get("first_ts"), row.get("last_ts")) if t]
+        return cls(min(times), max(times)) if times else None
+
+    def __str__(self) -> str:
+        return f"{self.first:%Y-%m-%d %H:%M:%S} to {self.last:%Y-%m-%d %H:%M:%S} UTC"
+
+
+@dataclass(frozen=True)
+class Window:
+    """From `since` to `until` (UTC), both included; None: no limit."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def touches(self, row: Mapping[str, Any], starts: Sequence[str], ends: Sequence[str]) -> bool:
+        """Whether a row's time touches the window.
+
+        Args:
+            row: a view's row.
+            starts: columns that may tell its begin, the best first. A row without any began nobody knows when, and is kept.
+            ends: columns that may tell its end. A row without any still lasts.
+        """
+        start = next((row[c] for c in starts if row.get(c)), None)
+        end = next((row[c] for c in ends if row.get(c)), None)
+        return not (self.since and end and end < self.since) and not (self.until and start and start > self.until)
+
+
+def parse(since: str, until: str, case: CaseTime | None) -> Window:
+    """The window that a reader asked for.
+
+    Args:
+        since: from then on, as `parse_time` takes it; empty: no limit.
+        until: up to then, likewise.
+        case: the case's time.
+
+    Raises:
+        UsageError: no time, the wrong way round, or outside the case.
+    """
+    window = Window(parse_time(since, case, "--since"), parse_time(until, case, "--until"))
+    if window.since and window.until and window.since > window.until:
+        raise UsageError(f"`--since` ({_shown(window.since)}) is after `--until` ({_shown(window.until)}) UTC.", where="--since")
+    if case is None:
+        return window
+    if window.since and window.since > case.last:
+        raise _outside("--since", window.since, "after the case's last record", case)
+    if window.until and window.until < case.first:
+        raise _outside("--until", window.until, "before the case's first record", case)
+    return window
+
+
+def parse_time(text: str, case: CaseTime | None, option: str) -> datetime | None:
+    """A moment from `--since` or `--until`.
+
+    Args:
+        text: ISO 8601 (without a zone: UTC; a date alone is the whole day), a clock time of the case's day such as `07:52`, or a span back from
+            the case's last record, such as `2h` or `30m`.
+        case: the case's time.
+        option: the option's name, for the error.
+
+    Raises:
+        UsageError: none of these, or the case has no times or several days for it.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    if case is None:
+        raise UsageError(f"`{text}` cannot be looked for: nothing in the case has a time.", where=option, fix=f"Leave {option} out.")
+    if m := _SPAN.fullmatch(text):
+        try:
+            return case.last - timedelta(seconds=float(m["number"]) * _UNITS[m["unit"]])
+        except OverflowError as e:
+            raise UsageError(f"`{text}` reaches further back than the calendar does.", where=option) from e
+    try:
+        if _CLOCK.fullmatch(text):
+            return _clock_time(text, case, option)
+        moment = datetime.fromisoformat(text)
+        utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as e:
+        raise UsageError(f"`{text}` is neither a time nor a span.", why=str(e), where=option, fix=_FORMS) from e
+    return utc + timedelta(days=1, microseconds=-1) if option == "--until" and _is_date(text) else utc
+
+
+def _clock_time(text: str, case: CaseTime, option: str) -> datetime:
+    """A clock time on the case's day. A case of several days must have it on one of them only."""
+    clock = time.fromisoformat(text if text[2] == ":" else f"0{text}")
+    zone = clock.tzinfo or UTC
+    first, last = case.first.astimezone(zone).date(), case.last.astimezone(zone).date()
+    days = [first + timedelta(days=n) for n in range(min((last - first).days, 2) + 1)]
+    moments = [datetime.combine(day, clock, zone).astimezone(UTC) for day in days]
+    inside = moments if len(moments) == 1 else [m for m in moments if case.first <= m <= case.last]
+    if len(inside) == 1:
+        return inside[0]
+    why = f"the case spans {case}"
+    fix = f"Write the day too, like {first:%Y-%m-%d}T{clock:%H:%M:%S}."
+    if inside:
+        raise UsageError(f"`{text}` is a time of several days of the case.", why=why, where=option, fix=fix)
+    raise UsageError(f"`{text}` lies outside the case.", why=why, where=option, fix=fix)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _outside(option: str, moment: datetime, what: str, case: CaseTime) -> UsageError:
+    return UsageError(f"`{option}` ({_shown(moment)} UTC) is {what}: there is nothing to tell of.", why=f"the case spans {case}", where=option)
+
+
+def _shown(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,383 @@
+"""Streams that give what they can: a fault ends one, is kept in it, and loses nothing of what stands before it.
+
+What is inflated is bounded: a few hundred bytes can hold gigabytes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+MOST_DEPTH = 6
+MOST_MEMBERS = 100_000
+#: Logs shrink to a tenth or a fiftieth; those that say one thing over and over to a hundredth.
+MOST_RATIO = 250
+#: Below this an archive may expand as much as it likes.
+HARMLESS_BYTES = 32 << 20
+BLOCK = 1 << 20
+#: Bytes that are inflated at a time. Of bzip2, xz and zstd a fault loses as much in front of it.
+_STEP = 64 << 10
+_ZSTD_STEP = 4 << 10
+WRONG_BYTES = "its checksum is another: some of what was read is not what was packed"
+#: What xz may ask for; its strongest setting asks for 65 MiB.
+_MOST_MEMORY = 256 << 20
+#: What reading hostile or broken evidence may raise.
+BROKEN = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+    LookupError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    pa.ArrowException,
+)
+
+
+class Readable(Protocol):
+    """Anything with `read(n)`."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+def fault_of(stream: object) -> str:
+    """Why a stream ended early; empty when it did not."""
+    return str(getattr(stream, "fault", ""))
+
+
+def lost_of(stream: object) -> tuple[int, bool]:
+    """Bytes that a stream could not give because of its fault, and whether that is exact; 0 when nobody knows."""
+    lost, exact = getattr(stream, "lost", (0, False))
+    return int(lost), bool(exact)
+
+
+class Limited:
+    """The first bytes of a stream: a log that has grown since its hash was taken is read no further than that."""
+
+    def __init__(self, stream: Readable, size: int) -> None:
+        self._stream, self._left = stream, size
+        self._into: Any = getattr(stream, "readinto", None)
+        if self._into is not None:
+            self.readinto = self._read_into
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._stream.read(self._left if size < 0 else min(size, self._left)) if self._left > 0 else b""
+        data = data[: self._left]
+        self._left -= len(data)
+        return data
+
+    def _read_into(self, room: memoryview, /) -> int:
+        count = int(self._into(room[: self._left]) or 0) if self._left > 0 else 0
+        self._left -= count
+        return count
+
+
+@dataclass
+class Budget:
+    """What the archive on disk may still give."""
+
+    size: int
+    given: int = 0
+    members: int = 0
+
+    def take(self, count: int) -> None:
+        self.given += count
+        if self.given > HARMLESS_BYTES and self.given > MOST_RATIO * max(self.size, 1):
+            raise ValueError(f"it expands to more than {MOST_RATIO} times its size and is cut here; if you trust it, unpack it and ingest the folder")
+
+    def enter(self, depth: int) -> None:
+        self.members += 1
+        if self.members > MOST_MEMBERS:
+            raise ValueError(f"it has more than {MOST_MEMBERS:,} members")
+        if depth > MOST_DEPTH:
+            raise ValueError(f"archives are nested more than {MOST_DEPTH} deep")
+
+
+class Peekable:
+    """A stream whose first bytes can be looked at. What the stream raises is its fault."""
+
+    def __init__(self, stream: Readable) -> None:
+        self._stream, self._ahead, self._raised = stream, b"", ""
+
+    @property
+    def fault(self) -> str:
+        return self._raised or fault_of(self._stream)
+
+    @property
+    def lost(self) -> tuple[int, bool]:
+        return lost_of(self._stream)
+
+    def peek(self, size: int) -> bytes:
+        while len(self._ahead) < size:
+            more = self._more(size - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead[:size]
+
+    def read(self, size: int = -1, /) -> bytes:
+        size = BLOCK if size < 0 else size
+        if not self._ahead:
+            return self._more(size)
+        # filled up, so that the blocks of a plain file keep their places
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        return data + self._more(size - len(data)) if len(data) < size else data
+
+    def _more(self, size: int) -> bytes:
+        try:
+            return b"" if self._raised else self._stream.read(size)
+        except BROKEN as e:
+            self._raised = why(e)
+            return b""
+
+
+class Part:
+    """The next bytes of a stream, so many as a file in an archive has.
+
+    Args:
+        stream: of the archive.
+        size: of the file.
+    """
+
+    def __init__(self, stream: Readable, size: int) -> None:
+        self._stream, self._left = stream, size
+        self.fault = ""
+
+    @property
+    def lost(self) -> tuple[int, bool]:
+        return self._left, True
+
+    def read(self, size: int = -1, /) -> bytes:
+        size = min(BLOCK if size < 0 else size, self._left)
+        data = self._stream.read(size) if size else b""
+        self._left -= len(data)
+        if size and not data:
+            self.fault = fault_of(self._stream) or "the archive ends in the middle of it"
+        return data
+
+
+class Checked:
+    """A file of a zip archive, held to the size and the checksum that the archive names."""
+
+    def __init__(self, stream: Readable, size: int, checksum: int) -> None:
+        self._stream, self._size, self._want = stream, size, checksum
+        self._given = self._found = 0
+        self._wrong = ""
+
+    @property
+    def fault(self) -> str:
+        return fault_of(self._stream) or self._wrong
+
+    @property
+    def lost(self) -> tuple[int, bool]:
+        return max(0, self._size - self._given), True
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._stream.read(size)
+        self._given += len(data)
+        self._found = zlib.crc32(data, self._found)
+        if not data and not self.fault and (self._given != self._size or self._found != self._want):
+            self._wrong = WRONG_BYTES
+        return data
+
+
+class _Zlib:
+    """An engine of zlib with the habits of those of bz2 and lzma; what stands before a fault is not lost."""
+
+    def __init__(self, bits: int) -> None:
+        self._engine, self._rest = zlib.decompressobj(bits), b""
+        self._full = False
+        self._error: zlib.error | None = None
+
+    @property
+    def eof(self) -> bool:
+        return self._engine.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not (self._rest or self._full or self._error)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._engine.unused_data
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        if self._error is not None:
+            raise self._error
+        data = self._rest + data
+        before = self._engine.copy()
+        try:
+            out = self._engine.decompress(data, most)
+        except zlib.error as e:
+            self._error, self._rest = e, b""
+            return _up_to_fault(before, data)
+        self._rest, self._full = self._engine.unconsumed_tail, len(out) >= most
+        return out
+
+
+def _up_to_fault(engine: Any, data: bytes) -> bytes:  # noqa: ANN401  (zlib has no name for its type)
+    """What an engine gives before the byte at which it fails."""
+    out = []
+    try:
+        for at in range(len(data)):
+            out.append(engine.decompress(data[at : at + 1]))
+    except zlib.error:
+        pass
+    return b"".join(out)
+
+
+class Inflating:
+    """Members of a compressed stream one behind the other, as gzip, bzip2 and xz allow.
+
+    Args:
+        stream: compressed.
+        new: makes an engine for the next member.
+        budget: of the archive on disk.
+        several: whether members may follow one another.
+
+    Attributes:
+        fault: why it ended early, and how much of the compressed data stands behind that.
+        lost: bytes that it would have given, as far as one can tell.
+    """
+
+    def __init__(self, stream: Readable, new: Callable[[], Any], budget: Budget, *, several: bool = True) -> None:
+        self._stream, self._new, self._budget, self._several = stream, new, budget, several
+        self._engine = new()
+        self._taken = self._given = 0
+        self._ended = False
+        self.fault = ""
+        self.lost = (0, False)
+
+    def read(self, size: int = -1, /) -> bytes:
+        size = _STEP if size < 0 else min(size, _STEP)
+        while size and not self._ended:
+            try:
+                data = self._step(size)
+                self._budget.take(len(data))
+            except BROKEN as e:
+                self._fail(why(e))
+                break
+            if data:
+                self._given += len(data)
+                return data
+        return b""
+
+    def _step(self, size: int) -> bytes:
+        """Some bytes; none when more input is needed, or at the end."""
+        data = b""
+        if self._engine.eof:
+            data = self._next_member()
+            if not data:
+                self._ended = True
+                return b""
+            self._engine = self._new()
+        elif self._engine.needs_input:
+            data = self._input()
+            if not data:
+                raise EOFError(fault_of(self._stream) or "the compressed data is cut off")
+        return bytes(self._engine.decompress(data, size))
+
+    def _next_member(self) -> bytes:
+        """First bytes of the next member; zeros that fill up the last are none."""
+        data: bytes = self._engine.unused_data.lstrip(b"\0") if self._several else b""
+        while self._several and not data:
+            more = self._input()
+            if not more:
+                break
+            data = more.lstrip(b"\0")
+        if not data and fault_of(self._stream):
+            raise EOFError(fault_of(self._stream))
+        return data
+
+    def _input(self) -> bytes:
+        data = self._stream.read(_STEP)
+        self._taken += len(data)
+        return data
+
+    def _fail(self, reason: str) -> None:
+        """Keeps the fault; reads the compressed data to its end to tell how much of it is lost."""
+        self._ended = True
+        at = self._taken
+        behind, exact = lost_of(self._stream)
+        while data := self._stream.read(BLOCK):
+            behind += len(data)
+        self.lost = (behind * self._given // at if at else 0), False
+        self.fault = f"{reason} (about byte {at:,} of {at + behind:,} that are compressed)"
+
+
+class Zstd:
+    """Zstandard; see `Inflating` for its attributes."""
+
+    def __init__(self, stream: Readable, budget: Budget) -> None:
+        self._counted = _Counted(stream)
+        self._engine = pa.CompressedInputStream(pa.PythonFile(self._counted, mode="r"), "zstd")
+        self._budget, self._given = budget, 0
+        self.fault = ""
+        self.lost = (0, False)
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.fault:
+            return b""
+        try:
+            data = bytes(self._engine.read(_ZSTD_STEP if size < 0 else min(size, _ZSTD_STEP)))
+            self._budget.take(len(data))
+        except BROKEN as e:
+            at = self._counted.taken
+            while self._counted.read(BLOCK):
+                pass
+            behind = self._counted.taken - at + lost_of(self._counted.stream)[0]
+            self.lost = (behind * self._given // at if at else 0), False
+            self.fault = f"{fault_of(self._counted.stream) or why(e)} (about byte {at:,} of {at + behind:,} that are compressed)"
+            return b""
+        self._given += len(data)
+        if not data:
+            self.fault = fault_of(self._counted.stream)
+        return data
+
+
+class _Counted:
+    """A stream that counts what it gave; Arrow asks whether it is closed."""
+
+    closed = False
+
+    def __init__(self, stream: Readable) -> None:
+        self.stream, self.taken = stream, 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self.stream.read(size)
+        self.taken += len(data)
+        return data
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def deflated(stream: Readable, budget: Budget) -> Inflating:
+    """A file in a zip archive."""
+    return Inflating(stream, lambda: _Zlib(-15), budget, several=False)
+
+
+#: First bytes of what is compressed, and what opens it.
+COMPRESSION: tuple[tuple[bytes, Callable[[Readable, Budget], Readable]], ...] = (
+    (b"\x1f\x8b", lambda s, b: Inflating(s, lambda: _Zlib(31), b)),
+    (b"BZh", lambda s, b: Inflating(s, bz2.BZ2Decompressor, b)),
+    (b"\xfd7zXZ\0", lambda s, b: Inflating(s, lambda: lzma.LZMADecompressor(memlimit=_MOST_MEMORY), b)),
+    (b"\x28\xb5\x2f\xfd", Zstd),
+)
+
+
+def why(error: BaseException) -> str:
+    """The reason that an error names, in one line."""
+    text = " ".join(str(error).split())[:200] or type(error).__name__
+    return WRONG_BYTES if text.endswith(("incorrect data check", "incorrect length check")) else text

@@ -1,0 +1,84 @@
+"""Holds a rule's SQL and its words to each other: every name is a fact, every fact is used, every code has words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import jinja2
+import sqlglot
+from jinja2 import meta
+
+from forensics.errors import ForensicsError
+from forensics.wording.facts import Yields, yields
+from forensics.wording.files import Case, rule_words
+from forensics.wording.language import environment
+from forensics.wording.tell import COLUMNS
+
+#: Facts that join findings to their causes; words need not name them.
+KEYS = frozenset(
+    {"process_id", "instance", "member_id", "client", "incarnation", "generation", "resource", "task", "connector", "broker_id", "broker_process_id"}
+)
+_KNOWN = frozenset({*COLUMNS, "from_at_ms", "to_at_ms", "zone", "with_dates"})
+
+
+def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator[ForensicsError]:
+    """What is wrong with rules and their words.
+
+    Args:
+        queries: the query of each rule that yields facts, by the rule's id.
+        columns: the columns that each must yield, in any order.
+    """
+    try:
+        words = rule_words()
+    except ForensicsError as e:
+        yield e
+        return
+    for rule in sorted(queries.keys() | words.keys()):
+        if rule not in queries or rule not in words:
+            lacks, has = ("sql", "toml") if rule not in queries else ("toml", "sql")
+            yield ForensicsError(
+                f"The rule {rule} has no {lacks} file.", why="a rule is its facts and its words, side by side", where=f"sql/rules/{rule}.{has}"
+            )
+            continue
+        try:
+            found = yields(queries[rule])
+        except sqlglot.errors.ParseError as e:
+            yield ForensicsError(f"The rule {rule} cannot be parsed.", why=str(e).split("\n", 1)[0], where=f"sql/rules/{rule}.sql")
+            continue
+        yield from _check(rule, found, words[rule].codes, columns)
+
+
+def _check(rule: str, found: Yields, codes: Mapping[str, Case], columns: frozenset[str]) -> Iterator[ForensicsError]:
+    where = f"sql/rules/{rule}.toml"
+    if set(found.columns) != columns:
+        wrong = sorted(set(found.columns) ^ columns)
+        yield ForensicsError(
+            f"The rule {rule} yields the wrong columns.", why=f"missing or unknown: {', '.join(wrong)}", where=f"sql/rules/{rule}.sql"
+        )
+    for code in sorted(found.codes ^ codes.keys()):
+        why = "the SQL yields it" if code in found.codes else "the SQL never yields it"
+        yield ForensicsError(f"The code `{code}` of {rule} is in one of its files only.", why=why, where=where)
+    used: set[str] = set()
+    for code, case in codes.items():
+        for text in ("headline", "explanation", "advice"):
+            try:
+                names = _names(getattr(case, text))
+            except jinja2.TemplateError as e:
+                yield ForensicsError(f"`{code}.{text}` of {rule} is no template.", why=str(e), where=where)
+                continue
+            for name in sorted(names - found.facts - _KNOWN):
+                yield ForensicsError(
+                    f"`{code}.{text}` of {rule} names `{name}`, which is no fact.", why=f"facts: {', '.join(sorted(found.facts))}", where=where
+                )
+            used |= names
+    for fact in sorted(found.facts - used - KEYS):
+        yield ForensicsError(f"The fact `{fact}` of {rule} is told nowhere.", where=where, fix="Tell it, or take it out of the SQL.")
+
+
+def _names(template: str) -> set[str]:
+    """The names that a template needs from outside; an unknown filter is an error too."""
+    tree = environment().parse(template)
+    for node in tree.find_all(jinja2.nodes.Filter):
+        if node.name not in environment().filters:
+            raise jinja2.TemplateError(f"there is no filter `{node.name}`")
+    return meta.find_undeclared_variables(tree)

@@ -1,0 +1,119 @@
+"""The template language of word files: Jinja2 in its sandbox, where an unknown name is an error, with filters for what facts are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from jinja2 import StrictUndefined, Template, pass_context
+from jinja2.runtime import Context
+from jinja2.sandbox import SandboxedEnvironment
+
+from forensics.report import words
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: More names than this are only counted.
+_LISTED = 10
+
+
+def moment(ms: int | None) -> datetime | None:
+    """Milliseconds since 1970 as a time; None for None and for what no calendar has."""
+    try:
+        return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:
+        return None
+
+
+def _zone(context: Context) -> ZoneInfo | None:
+    zone = context.get("zone")
+    return zone if isinstance(zone, ZoneInfo) else None
+
+
+@pass_context
+def clock(context: Context, ms: int | None, date: bool = False) -> str:
+    """A moment as the reader's clock shows it: `07:51:44.123`; with its date where asked for, or where the sentence's span has several days."""
+    ts = moment(ms)
+    if ts is None:
+        return "an unknown time"
+    local = ts.astimezone(_zone(context) or UTC)
+    text = local.strftime("%H:%M:%S.") + f"{local.microsecond // 1000:03d}"
+    return f"{local:%Y-%m-%d} {text}" if date or context.get("with_dates") else text
+
+
+def duration(ms: float | None) -> str:
+    """A span: `340 ms`, `22.5 s`, `2 min 05 s`."""
+    return words.span(ms, "an unknown time")
+
+
+def count(number: int | None, one: str, many: str = "") -> str:
+    """`1 task`, `2 tasks`."""
+    return words.count(number or 0, one, many)
+
+
+def times(number: int | None) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(number or 0) or words.count(number or 0, "time")
+
+
+def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`; beyond `limit` the rest is only counted."""
+    names = [str(i) for i in items or ()]
+    if len(names) > limit:
+        names = [*names[:limit], f"{len(names) - limit} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "none"
+
+
+def words_of(code: str | None) -> str:
+    """A code of the closed vocabularies as words: `woke_after_freeze` is `woke after freeze`."""
+    return (code or "unknown").replace("_", " ")
+
+
+def sentence(text: str | None) -> str:
+    """A text with one full stop at its end."""
+    stripped = (text or "").strip()
+    return stripped if stripped.endswith((".", "!", "?")) or not stripped else f"{stripped}."
+
+
+def upper_first(text: str) -> str:
+    """The text with its first letter large, for a name that begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+FILTERS = {
+    "clock": clock, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence, "upper_first": upper_first,
+    "shorten": words.shorten, "member": words.short_member,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def environment() -> SandboxedEnvironment:
+    """The one environment: no autoescape, for what is told is text, which each report format escapes itself."""
+    env = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    env.globals.clear()
+    env.filters = {
+        name: f for name, f in env.filters.items() if name in ("default", "length", "join", "first", "last", "round", "int", "map", "select")
+    }
+    env.filters |= FILTERS
+    return env
+
+
+@lru_cache(maxsize=1024)
+def compiled(text: str) -> Template:
+    """A template, compiled once.
+
+    Raises:
+        jinja2.TemplateSyntaxError: the text is no template.
+    """
+    return environment().from_string(text)
+
+
+def tell(text: str, facts: dict[str, Any]) -> str:
+    """A template's text over some facts, its line breaks and runs of blanks folded to one blank.
+
+    Raises:
+        jinja2.UndefinedError: the template has a name that the facts lack.
+    """
+    return " ".join(compiled(text).render(facts).split())

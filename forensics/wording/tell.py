@@ -1,0 +1,61 @@
+"""Rows of facts to sentences: headline, explanation and advice of findings, when a case is built and again when it is reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import jinja2
+
+from forensics.errors import ForensicsError
+from forensics.wording.files import Words, rule_words
+from forensics.wording.language import moment, tell
+
+#: Columns of a finding that its templates may use beside its facts.
+COLUMNS = ("severity", "verdict", "kafka_cluster", "group_id", "subject")
+TEXTS = ("headline", "explanation", "advice")
+
+
+def findings(rows: Iterable[Mapping[str, Any]], names: Mapping[str, Sequence[str]], zone: ZoneInfo | None = None) -> list[dict[str, Any]]:
+    """The rows with their sentences.
+
+    Args:
+        rows: of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps the sentences that it has.
+        names: the facts of each rule: a fact that is NULL is not in the JSON text, and is None here.
+        zone: the reader's time zone; UTC when None.
+
+    Raises:
+        ForensicsError: a rule has no words for a code, or they name what is no fact.
+    """
+    words = rule_words()
+    return [{**row, **_told(row, words, names, zone)} if row.get("code") else dict(row) for row in rows]
+
+
+def _told(row: Mapping[str, Any], words: Mapping[str, Words], names: Mapping[str, Sequence[str]], zone: ZoneInfo | None) -> dict[str, str]:
+    rule, code = row["rule"], row["code"]
+    if rule not in words or code not in words[rule].codes:
+        raise ForensicsError(
+            f"The rule {rule} has no words for the code `{code}`.", where=f"sql/rules/{rule}.toml", fix="`forensics check` tells what lacks."
+        )
+    facts = dict.fromkeys(names.get(rule, ())) | json.loads(row["facts"] or "{}")
+    known = facts | {c: row.get(c) for c in COLUMNS} | {"zone": zone, "with_dates": _several_days(row, facts, zone)}
+    known |= {"from_at_ms": _millis(row.get("from_ts")), "to_at_ms": _millis(row.get("to_ts"))}
+    case = words[rule].codes[code]
+    try:
+        return {text: tell(getattr(case, text), known) for text in TEXTS}
+    except jinja2.TemplateError as e:
+        raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/rules/{rule}.toml") from e
+
+
+def _several_days(row: Mapping[str, Any], facts: Mapping[str, Any], zone: ZoneInfo | None) -> bool:
+    """Whether the moments that a sentence may print lie in more than one day: then each has its date."""
+    moments = [moment(v) for k, v in facts.items() if k.endswith("_at_ms") and isinstance(v, int)]
+    moments += [row[k] for k in ("from_ts", "to_ts") if isinstance(row.get(k), datetime)]
+    return len({(m.astimezone(zone) if zone and m.tzinfo else m).date() for m in moments if m}) > 1
+
+
+def _millis(ts: datetime | None) -> int | None:
+    return None if ts is None else round(ts.timestamp() * 1000)

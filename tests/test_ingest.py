@@ -1,0 +1,106 @@
+"""Ingest ends with all views, or with the case as it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from forensics import queries, tables, views
+from forensics.cli import app
+from forensics.errors import CaseError
+
+LINE = (
+    "[2026-11-21 07:51:24,897] INFO [Consumer clientId=c, groupId=g] Successfully joined group with generation 7 "
+    "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator:843)\n"
+)
+KEPT = {name for name, view in queries.views().items() if view.kept}
+
+
+def ingest(*args: object) -> Result:
+    return CliRunner().invoke(app, ["ingest", *map(str, args)])
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "consumer.log").write_text(LINE)
+    return tmp_path / "logs" / "consumer.log"
+
+
+@pytest.mark.slow
+def test_a_large_case_has_its_views_after_ingest(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark_session) -> None:
+    monkeypatch.setattr(views, "SMALL_EVENTS", 1)
+    case = tmp_path / "case"
+    assert ingest(log.parent, "--case", case).exit_code == 0
+    assert tables.open_case(case).views().keys() == KEPT
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = f'spark-sql -i {case}/open.sql -e "SELECT * FROM split_brain"'
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.spark
+def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path, spark_session) -> None:
+    case = tmp_path / "case"
+    done = ingest(log.parent, "--case", case, "--no-views", "--assume-skew", "7")
+    assert done.exit_code == 0
+    assert "no views" in done.stderr
+    opened = tables.open_case(case)
+    assert opened.views() == {}
+    assert opened.knobs == {"assume_skew_ms": 7}
+    assert "VIEW event_row" in (case / "open.sql").read_text()
+    assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
+    opened = tables.open_case(case)
+    assert opened.views().keys() == KEPT
+    assert opened.knobs == {"assume_skew_ms": 7}
+
+    subprocess.run(["bash", "-c", f"rm {case}/views/*/{{split_brain,finding}}/*.parquet"], check=True)
+    shown = CliRunner().invoke(app, ["report", "--case", str(case), "--fail-on", "any"])
+    assert isinstance(shown.exception, CaseError)
+    assert shown.stdout == ""
+    assert CliRunner().invoke(app, ["verify", str(case), "--rebuild"]).exit_code == 0
+    assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
+
+
+@pytest.mark.spark
+def test_logs_that_tell_nothing_of_groups_are_no_all_clear(tmp_path: Path, spark_session) -> None:
+    app_log, quiet = tmp_path / "app" / "app.log", tmp_path / "quiet" / "connect.log"
+    for file in (app_log, quiet):
+        file.parent.mkdir()
+    at = "[2026-11-21 07:51:24,897]"
+    app_log.write_text("".join(f"{at} INFO Order {n} was shipped (com.example.shop.Orders:{n % 7 + 20})\n" for n in range(200)))
+    quiet.write_text(f"{at} INFO Kafka version: 3.9.1 (org.apache.kafka.common.utils.AppInfoParser:125)\n" * 3)
+    for log, why in ((app_log, "is of a logger that tells of Kafka groups"), (quiet, "none of the 3 records tells of a group")):
+        case = tmp_path / f"case-{log.stem}"
+        assert ingest(log.parent, "--case", case).exit_code == 0
+        shown = CliRunner().invoke(app, ["report", "--case", str(case)])
+        assert shown.exit_code == 0
+        assert "Split brain: NOT EXAMINED" in shown.stdout
+        assert "NONE FOUND" not in shown.stdout
+        assert why in " ".join(shown.stdout.split())
+        assert "/admin/loggers/" in shown.stdout
+        assert CliRunner().invoke(app, ["report", "--case", str(case), "--fail-on", "any"]).exit_code == 3
+
+
+@pytest.mark.spark
+def test_an_ingest_that_fails_at_the_views_leaves_the_last_good_case(log: Path, tmp_path: Path, spark_session, monkeypatch) -> None:
+    case = tmp_path / "case"
+    assert ingest(log.parent, "--case", case).exit_code == 0
+    before = {f.relative_to(case): f.read_bytes() for f in case.rglob("*") if f.is_file()}
+    log.write_text(LINE * 2)
+
+    def broken(*args: object, **more: object) -> None:
+        raise CaseError("The view x could not be computed.")
+
+    monkeypatch.setattr(queries, "build", broken)
+    done = ingest(log.parent, "--case", case)
+    assert isinstance(done.exception, CaseError)
+    assert "--no-views" in done.exception.fix
+    opened = tables.open_case(case)
+    assert opened.views().keys() == KEPT
+    assert {f: (case / f).read_bytes() for f in before} == before

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No line makes the reading slow: the time of every expression that takes lines apart grows as the line does.
+
+A line is pumped: wherever one of its parts may stand, it stands a thousand times. Twice as many must cost about twice as much.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import pytest
+from layout_families import families
+from test_layout_families import RECORDS
+
+from forensics import layouts as layouts_module
+from forensics.exports import layout_of_export
+from forensics.inference import guess, infer
+from forensics.layouts import packaged, read_json_as_far, strip_colours
+from forensics.prefixes import Prefixes
+from forensics.profiles import profile_of
+from forensics.records import Profile, RecordReader, decode, read_records
+
+LAYOUTS = packaged()
+SIZE = 1_500
+#: A line that costs less than this, in seconds, at four times SIZE grows no worse than it should.
+NOTHING = 0.004
+MOST_GROWTH = 2.9
+LONGEST = 1.0
+_TOKEN = re.compile(r"[A-Za-z]+|[0-9]+|\s+|.", re.DOTALL)
+_ANYWHERE = (
+    "a", "1", " ", "a.", "a ", "a.log", "a.log:", "-1-", "[a] ", "[", "(", "|", " | ", ": ", "- ", 'a="b", ', 'pod="', '"', "<a>", "> ", "\t", "a=b, ", "{", "{}",
+    "\\", "a-", "A.B ", "a=b ", '",', "[[a]", "] [", "a/", "..", ";", '"" ', "\x1b[1", "a.B(", " (a.B",
+)  # fmt: skip
+
+
+class TooLongError(Exception):
+    """An expression that did not come back in time."""
+
+
+def _stop(*_: object) -> None:
+    raise TooLongError
+
+
+def seconds(take: Callable[[str], object], line: str) -> float:
+    """Time of one reading, `LONGEST` at most."""
+    before = signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    begun = time.process_time()
+    try:
+        take(line)
+    except TooLongError:
+        return LONGEST
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return time.process_time() - begun
+
+
+def pumps(line: str) -> Iterator[Callable[[int], str]]:
+    """Lines of any size, made of one line by repeating something in it."""
+    starts = [*(m.start() for m in _TOKEN.finditer(line)), len(line)]
+    for number, at in enumerate(starts):
+        own = {line[at : starts[min(number + size, len(starts) - 1)]] for size in (1, 3)} - {""}
+        for part in sorted(own | set(_ANYWHERE)):
+            for rest in (line[at:], "\x01") if part in own else ("\x01",):
+                yield lambda size, at=at, part=part, rest=rest: line[:at] + part * (size // len(part)) + rest
+
+
+def grows_too_fast(take: Callable[[str], object], line: str) -> str:
+    """The beginning of a pumped line whose time grows faster than it; empty when there is none."""
+    for pump in pumps(line):
+        if seconds(take, pump(4 * SIZE)) < NOTHING:
+            continue
+        times = [min(seconds(take, pump(n * SIZE)) for _ in range(3)) for n in (1, 2, 4)]
+        if times[2] >= LONGEST or (times[2] > NOTHING and all(b > MOST_GROWTH * a for a, b in pairwise(times))):
+            return f"{times}: {pump(60)!r}"
+    return ""
+
+
+def sample(line: str) -> str:
+    return line.split("\n")[0][:120]
+
+
+@pytest.mark.parametrize("wrapper", LAYOUTS.wrappers, ids=lambda x: x.name)
+def test_wrappers(wrapper):
+    take = re.compile(wrapper.head).match
+    assert [found for e in wrapper.examples if (found := grows_too_fast(take, sample(e.line)))] == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.layouts, ids=lambda x: x.name)
+def test_layouts(layout):
+    line = sample(layout.examples[0].line)
+    assert grows_too_fast(re.compile(layout.head).match, line) == ""
+    assert grows_too_fast(lambda text: LAYOUTS.find_tail(layout, text), line) == ""
+    if layout.second:
+        assert grows_too_fast(re.compile(layout.second).match, sample(layout.examples[0].line.split("\n")[1])) == ""
+
+
+def inferred():
+    """Layouts that nobody described, each with a line of its own."""
+    known: dict[str, tuple[object, str]] = {}
+    for family in families():
+        lines = [t for raw in family.render(RECORDS[:60]).split(b"\n") if (t := decode(raw)).strip()]
+        export = layout_of_export(lines, LAYOUTS)
+        for layout in (export,) if export else infer(lines):
+            head = re.compile(layout.head)
+            line = next((t for t in lines if head.match(t)), None)
+            if line is not None:
+                known.setdefault(layout.head, (layout, line))
+    return [pytest.param(layout, line, id=f"{n}") for n, (layout, line) in enumerate(known.values())]
+
+
+@pytest.mark.parametrize(("layout", "line"), inferred())
+def test_inferred_layouts_and_exports(layout, line):
+    assert grows_too_fast(re.compile(layout.head).match, sample(line)) == ""
+    if layout.tails:
+        assert grows_too_fast(lambda text: LAYOUTS.find_tail(layout, text), sample(line)) == ""
+
+
+WHOLE = "[2026-11-21 07:51:21,404] INFO [Worker clientId=connect-1, groupId=g] Joined (org.apache.kafka.A:12)"
+TAKING = {
+    "guess": (guess, [WHOLE, "2026-11-21 07:51:21 | INFO | main thread | a.B | joined", "ts=2026-11-21T07:51:21Z level=info logger=a.B msg=x"]),
+    "colours": (strip_colours, ["\x1b[32mINFO\x1b[0m m", "[32mINFO[0;39m m"]),
+    "broken JSON": (read_json_as_far, ['{"a":"b", "c": "d"e", "f": 1, "g": "h\\"i"}']),
+    "prefixes": (Prefixes().split, ["[b|task-1] [Consumer clientId=connector-consumer-b-1, groupId=connect-b] Resetting", "stream-thread [a-1] x"]),
+    "looks timed": (lambda text: layouts_module.has_colours([text]), [WHOLE]),
+}
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_other_takings(name):
+    take, lines = TAKING[name]
+    for line in lines:
+        assert grows_too_fast(take, line) == ""
+
+
+HARD = [
+    "a.log" * 10, 'pod="' * 8, "a.log:" * 6, "[a] " * 8, "2026-11-21T07:51:21Z {" + 'a="b",' * 6, "> " * 10, json.dumps({"message": "a" * 30, "level": "INFO"}), "{" * 20, '{"a":' * 8,
+    '{"a":"' + '"   ' * 8, "connect-0" * 5, "a/" * 20, "\x1b[1" * 10, "1" * 40, '"a",' * 10, "a=b " * 10, WHOLE, "(" * 40, " (org.apache.kafka.A" * 4,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", HARD, ids=lambda x: x[:12])
+def test_a_whole_file_of_it(line):
+    """All of it: what a file looks like, and what its records are, by every wrapper at once."""
+
+    def take(text: str) -> None:
+        content = (text + "\n" + WHOLE + "\n").encode()
+        profile_of(content, LAYOUTS)
+        everything = Profile(wrappers=tuple(w.name for w in LAYOUTS.wrappers), colours=True, json="both")
+        read_records(content, RecordReader(LAYOUTS, everything))
+
+    times = [min(seconds(take, line * (n * 3_000 // len(line))) for _ in range(2)) for n in (1, 2, 4)]
+    assert times[2] < LONGEST
+    assert times[2] < 0.05 or times[2] < MOST_GROWTH * MOST_GROWTH * times[0]

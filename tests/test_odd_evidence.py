@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evidence that is broken, hostile or odd: what can be read is read, and what is lost is said, with the file's name."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import tarfile
+import time
+import warnings
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from reading import read, read_evidence
+
+from forensics import streams
+from forensics.contents import open_content
+from forensics.errors import UsageError
+from forensics.events import Recogniser
+from forensics.evidence import changed_since, find_evidence
+from forensics.timestamps import TimeFormat, Zone
+
+LOGGER = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator"
+YEAR_2026 = 1_767_225_600
+
+
+def line(second: int, text: str = "(Re-)joining group") -> str:
+    return f"[2026-01-01 00:{second // 60:02}:{second % 60:02},000] INFO [Worker clientId=connect-1, groupId=g] {text} ({LOGGER}:605)\n"
+
+
+def told(paths, **more):
+    """Events by file and line, and faults by file."""
+    reading = read(paths, broken=True, **more)
+    return {(e["path"], e["line"]): e.get("ts") for e in reading.events}, dict(reading.faults), reading
+
+
+def of_json(instant: object) -> str:
+    return json.dumps({"instant": instant, "level": "INFO", "loggerName": LOGGER, "message": "(Re-)joining group"}) + "\n"
+
+
+@pytest.mark.parametrize("seconds", [99_999_999_999_999_999, 10**30, -(10**17), 253_402_300_800])
+def test_a_record_with_an_absurd_time_costs_only_its_time(seconds, tmp_path):
+    (tmp_path / "other.log").write_text(line(9))
+    (tmp_path / "some.log").write_text("".join(of_json({"epochSecond": s, "nanoOfSecond": 1}) for s in (YEAR_2026, seconds, YEAR_2026 + 1)))
+    found, faults, _ = told([tmp_path])
+    assert [found["some.log", n] and found["some.log", n].year for n in (1, 2, 3)] == [2026, None, 2026]
+    assert ("other.log", 1) in found
+    assert "1 record has a time that cannot be, the first at line 2" in faults["some.log"]
+    assert list(faults) == ["some.log"]
+
+
+@pytest.mark.parametrize("time", ["0001-01-01 00:00:00,000", "9999-12-31 23:59:59,999", "2026-02-31 00:00:00,000", "1969-12-31 23:59:59,000"])
+def test_a_time_that_cannot_be_is_no_time(time, tmp_path):
+    (tmp_path / "some.log").write_text(line(1) + line(2).replace("2026-01-01 00:00:02,000", time) + line(3))
+    found, faults, _ = told([tmp_path])
+    assert [found["some.log", n] is None for n in (1, 2, 3)] == [False, True, False]
+    assert "line 2" in faults["some.log"]
+
+
+def test_an_offset_that_no_zone_has_is_no_time():
+    assert TimeFormat("ANY").read("2026-01-01T00:00:00.000+99:99") is None
+    assert TimeFormat("ANY").read("2026-01-01T00:00:00.000+12:60") is None
+    assert TimeFormat("ANY").read("2026-01-01T00:00:00.000+14:00") is not None
+    with pytest.raises(UsageError):
+        Zone("+99:99")
+
+
+def test_digits_that_are_no_number_stop_nothing(tmp_path):
+    odd = {"@timestamp": "²", "level": "INFO", "logger": "x:²", "line": "²", "message": "(Re-)joining group"}
+    (tmp_path / "some.log").write_text(of_json({"epochSecond": YEAR_2026}) * 3 + json.dumps(odd) + "\n" + of_json({"epochSecond": True}))
+    found, _, _ = told([tmp_path])
+    assert {("some.log", n) for n in (1, 2, 3, 5)} <= found.keys()
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["by columns", "line by line"])
+def test_whatever_one_record_raises_is_said_and_the_others_are_read(plain, tmp_path, monkeypatch):
+    recognise = Recogniser.recognise
+
+    def fail(self, logger, message, *more):
+        if "poison" in message:
+            raise ZeroDivisionError("a bug")
+        return recognise(self, logger, message, *more)
+
+    monkeypatch.setattr(Recogniser, "recognise", fail)
+    quote = "" if plain else "> "
+    (tmp_path / "some.log").write_text("".join(quote + line(n, "poison" if n == 2 else "(Re-)joining group") for n in (1, 2, 3)))
+    (tmp_path / "other.log").write_text(line(9))
+    found, faults, reading = told([tmp_path])
+    assert sorted(found) == [("other.log", 1), ("some.log", 1), ("some.log", 3)]
+    assert faults == {"some.log": "1 record could not be understood, the first at line 2: ZeroDivisionError: a bug"}
+    assert [u["line"] for u in reading.unrecognised] == [2]
+
+
+def test_a_name_that_is_no_utf_8_is_kept_and_opened_again(tmp_path):
+    (tmp_path / "plain\\xff.log").write_text(line(1))
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.log")).write_text(line(2))
+    found, faults, reading = told([tmp_path])
+    assert sorted(found) == [(r"caf\xe9.log", 1), (r"plain\xff.log", 1)]
+    assert not faults
+    for e in reading.evidence:
+        json.dumps(e.location).encode()
+        e.location.encode("utf-8")
+    assert found[r"caf\xe9.log", 1] == datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC)
+
+
+LINES = [line(n) for n in range(400)]
+TEXT = "".join(LINES).encode()
+
+
+def random_lines(count: int) -> bytes:
+    """Lines that hardly shrink."""
+    return b"".join(line(n, f"(Re-)joining group {os.urandom(40).hex()}").encode() for n in range(count))
+
+
+def of(found, name):
+    return sorted(number for path, number in found if path == name)
+
+
+def packed(kind: str, data: bytes) -> bytes:
+    import pyarrow as pa
+
+    match kind:
+        case "gz":
+            return gzip.compress(data)
+        case "bz2":
+            return bz2.compress(data)
+        case "xz":
+            return lzma.compress(data)
+    out = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(out, "zstd") as stream:
+        stream.write(data)
+    return out.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("where", ["middle", "start", "end", "in a line"])
+@pytest.mark.parametrize("size", [16, 40_000, 300_000, 3_000_000])
+def test_zero_bytes_cost_no_line_that_was_written(where, size, tmp_path):
+    hole = bytes(size)
+    at = {"middle": 200, "start": 0, "end": 400, "in a line": 200}[where]
+    begun = LINES[at][:60].encode() if where == "in a line" else b""
+    (tmp_path / "some.log").write_bytes("".join(LINES[:at]).encode() + begun + hole + "".join(LINES[at:]).encode())
+    found, faults, reading = told([tmp_path])
+    assert len(of(found, "some.log")) == 400
+    assert [e["ts"] for e in reading.events] == sorted(e["ts"] for e in reading.events)
+    assert f"{size:,} zero bytes, the first in line {at + (where != 'end' or 1):,} " in faults["some.log"]
+    content = (tmp_path / "some.log").read_bytes()
+    assert all(content[e["byte_offset"] : e["byte_offset"] + 10] == b"[2026-01-0" for e in reading.events)
+    assert reading.total("lines") == content.count(b"\n")
+
+
+def test_nobody_wrote_across_a_hole(tmp_path):
+    """The rest of a record behind a hole is not the end of the record before it."""
+    (tmp_path / "some.log").write_bytes(LINES[0].encode() + bytes(100) + b"\tat java.lang.Thread.run\n" + LINES[1].encode())
+    found, _, reading = told([tmp_path])
+    assert of(found, "some.log") == [1, 3]
+    assert reading.total("unfit") == 1
+
+
+def test_what_is_nothing_but_zero_bytes_is_told(tmp_path):
+    (tmp_path / "server.log").write_bytes(bytes(50_000))
+    (tmp_path / "x.index").write_bytes(bytes(50_000))
+    assert {e.path: e.status for e in find_evidence([tmp_path])} == {"server.log": "unreadable", "x.index": "skipped"}
+
+
+@pytest.mark.parametrize("data", [os.urandom(5_000), os.urandom(5_000) + bytes(5_000), bytes(300_000) + os.urandom(5_000), gzip.compress(TEXT)[10:]])
+def test_what_is_no_text_is_no_log(data, tmp_path):
+    (tmp_path / "some.log").write_bytes(data)
+    (mine,) = find_evidence([tmp_path])
+    assert (mine.status, mine.note) == ("skipped", "binary")
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
+def test_packed_bytes_are_read_up_to_a_cut(kind, tmp_path):
+    data = packed(kind, random_lines(3_000) * 3)
+    (tmp_path / f"some.log.{kind}").write_bytes(data[: len(data) // 2])
+    (tmp_path / "other.log").write_bytes(TEXT)
+    found, faults, reading = told([tmp_path])
+    (mine,) = [e for e in reading.evidence if e.path.startswith("some")]
+    assert len(of(found, f"some.log.{kind}")) > {"gz": 2_900, "zst": 2_900, "xz": 1_400, "bz2": 1_000}[kind]
+    assert mine.status == "read"
+    assert "read up to a fault" in mine.note
+    assert f"{mine.lines:,} lines ({mine.bytes:,} bytes) before it" in mine.note
+    assert len(of(found, "other.log")) == 400
+
+
+def test_a_flipped_bit_of_gzip_costs_nothing_in_front_of_it(tmp_path):
+    text = random_lines(3_000)
+    data = bytearray(gzip.compress(text))
+    data[len(data) // 2] ^= 0xFF
+    (tmp_path / "some.log.gz").write_bytes(data)
+    found, _, reading = told([tmp_path])
+    assert len(of(found, "some.log.gz")) >= 1_490
+    assert "are lost" in reading.evidence[0].note or "not what was packed" in reading.evidence[0].note
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, data in members.items():
+            bundle.writestr(name, data)
+    return out.getvalue()
+
+
+def test_a_broken_member_of_a_zip_is_read_up_to_its_fault(tmp_path):
+    text = random_lines(2_000)
+    data = bytearray(zipped({"a.log": TEXT, "b.log": text, "c.log": b"".join(line(n).encode() for n in range(500, 600))}))
+    at = data.index(b"b.log") + 40_000
+    data[at] ^= 0xFF
+    (tmp_path / "bundle.zip").write_bytes(data)
+    found, faults, reading = told([tmp_path])
+    assert len(of(found, "bundle.zip/a.log")) == 400
+    assert len(of(found, "bundle.zip/b.log")) > 300
+    assert len(of(found, "bundle.zip/c.log")) == 100
+    assert [e.path for e in reading.evidence if e.note] == ["bundle.zip/b.log"]
+
+
+class Unseekable(io.BytesIO):
+    """As a pipe is: sizes can only be written behind the data."""
+
+    def seekable(self):
+        return False
+
+    def seek(self, *where):
+        raise io.UnsupportedOperation
+
+    def tell(self):
+        raise io.UnsupportedOperation
+
+
+@pytest.mark.parametrize("seekable", [True, False], ids=["sizes in front", "sizes behind"])
+def test_a_zip_that_was_cut_gives_the_members_before_the_cut(seekable, tmp_path):
+    out = io.BytesIO() if seekable else Unseekable()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, text in (("a.log", TEXT), ("b.log", random_lines(2_000)), ("c.log", random_lines(10))):
+            bundle.writestr(name, text)
+    data = out.getvalue()
+    (tmp_path / "bundle.zip").write_bytes(data[: data.index(b"b.log") + 60_000])
+    found, _, reading = told([tmp_path])
+    assert len(of(found, "bundle.zip/a.log")) == 400
+    assert len(of(found, "bundle.zip/b.log")) > 500
+    notes = {e.path: (e.status, e.note) for e in reading.evidence}
+    assert notes["bundle.zip"][0] == "unreadable"
+    assert notes["bundle.zip/b.log"][0] == "read" and "fault" in notes["bundle.zip/b.log"][1]
+
+
+def tarred(*members: tuple[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as bundle:
+        for name, data in members:
+            about = tarfile.TarInfo(name)
+            about.size = len(data)
+            bundle.addfile(about, io.BytesIO(data))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("pack", [lambda x: x, gzip.compress], ids=["tar", "tar.gz"])
+def test_a_tar_that_was_cut_is_read_to_its_end(pack, tmp_path):
+    last = random_lines(2_000)
+    data = pack(tarred(("a.log", TEXT), ("b.log", last)))
+    (tmp_path / "bundle.tar").write_bytes(data[: len(data) * 2 // 3])
+    found, _, reading = told([tmp_path])
+    assert len(of(found, "bundle.tar/a.log")) == 400
+    assert 1_000 < len(of(found, "bundle.tar/b.log")) < 2_000
+    notes = {e.path: (e.status, e.note) for e in reading.evidence}
+    assert notes["bundle.tar"][0] == "unreadable"
+    (mine,) = [e for e in reading.evidence if e.path == "bundle.tar/b.log"]
+    assert f"{len(last) - mine.bytes:,} bytes (about" in mine.note
+
+
+def test_a_damaged_header_of_a_tar_hides_no_later_member(tmp_path):
+    data = bytearray(tarred(("a.log", TEXT), ("b.log", b"".join(line(n).encode() for n in range(500, 520))), ("c.log", random_lines(30))))
+    at = data.index(b"b.log")
+    data[at : at + 200] = os.urandom(200)
+    (tmp_path / "bundle.tar").write_bytes(data)
+    found, _, reading = told([tmp_path])
+    assert len(of(found, "bundle.tar/a.log")) == 400
+    assert len(of(found, "bundle.tar/c.log")) == 30
+    (whole,) = [e for e in reading.evidence if e.path == "bundle.tar"]
+    assert whole.status == "unreadable" and "passed over" in whole.note
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_a_name_that_stands_twice_in_an_archive_is_two_files(kind, tmp_path):
+    early, late = "".join(LINES[:200]).encode(), "".join(LINES[300:]).encode()
+    if kind == "tar":
+        data = tarred(("w1/connect.log", early), ("w1/connect.log", late))
+    else:
+        out = io.BytesIO()
+        with warnings.catch_warnings(), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
+            warnings.simplefilter("ignore")
+            bundle.writestr("w1/connect.log", early)
+            bundle.writestr("w1/connect.log", late)
+        data = out.getvalue()
+    (tmp_path / f"bundle.{kind}").write_bytes(data)
+    found, faults, reading = told([tmp_path])
+    assert len(found) == 300
+    assert not faults
+    for e in reading.evidence:
+        assert e.status == "read"
+        with open_content(tmp_path / f"bundle.{kind}", e.archive_member) as content:
+            assert hashlib.sha256(content.read(1 << 20)).hexdigest() == e.sha256
+    assert {e.process_id for e in reading.evidence} == {f"bundle.{kind}/w1/connect.log"}
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
+def test_a_little_that_would_be_very_much_is_cut(kind, tmp_path):
+    (tmp_path / f"some.log.{kind}").write_bytes(packed(kind, bytes(200 << 20) if kind == "bz2" else TEXT + b"x" * (200 << 20)))
+    begun = time.process_time()
+    _, _, reading = told([tmp_path])
+    assert time.process_time() - begun < 20
+    (mine,) = reading.evidence
+    packed_size = (tmp_path / f"some.log.{kind}").stat().st_size
+    assert (mine.bytes or 0) <= max(streams.HARMLESS_BYTES, streams.MOST_RATIO * packed_size)
+    assert "unpack it" in mine.note or mine.status == "unreadable"
+
+
+def test_a_log_that_grows_is_read_as_far_as_its_hash_goes(tmp_path):
+    path = tmp_path / "some.log"
+    path.write_bytes(TEXT)
+    evidence = find_evidence([tmp_path])
+    with path.open("ab") as file:
+        file.write(line(500).encode() * 50)
+    assert len(read_evidence(evidence).events) == 400
+    assert changed_since(evidence) == []
+
+
+@pytest.mark.parametrize("pack", [lambda x: x, gzip.compress, lambda x: tarred(("x.log", x))], ids=["plain", "gz", "tar"])
+@pytest.mark.parametrize("how", ["cut", "replaced", "written over", "gone"])
+def test_a_log_that_changes_between_looking_and_reading_is_told(how, pack, tmp_path):
+    path = tmp_path / "some.log"
+    path.write_bytes(pack(TEXT))
+    (tmp_path / "other.log").write_bytes(b"".join(line(n).encode() for n in range(500, 510)))
+    evidence = find_evidence([tmp_path])
+    other = pack("".join(reversed(LINES)).encode())
+    match how:
+        case "cut":
+            os.truncate(path, path.stat().st_size // 2)
+        case "replaced":
+            (tmp_path / "new").write_bytes(other)
+            (tmp_path / "new").rename(path)
+        case "written over":
+            with path.open("r+b") as file:
+                file.write(other)
+        case "gone":
+            path.unlink()
+    reading = read_evidence(evidence, broken=True)
+    assert len([e for e in reading.events if e["path"] == "other.log"]) == 10
+    assert [Path(e.location).name for e in changed_since(evidence)] == ["some.log"]

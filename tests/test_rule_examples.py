@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules by their own examples: given rows of what a rule reads, the findings that are expected of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from forensics import queries
+from forensics.report.query import _needed
+from forensics.tables import OPEN_SQL
+from forensics.wording import tell
+from forensics.wording.files import rule_words
+
+EXAMPLES = [(rule, number) for rule, words in rule_words().items() for number in range(len(words.examples))]
+
+
+def _value(value: Any, type_: Any) -> Any:  # noqa: ANN401
+    """A value of a TOML file as the column's type wants it: moments are milliseconds since 1970, structs and lists are taken apart."""
+    kind = type_.typeName()
+    if value is None:
+        return None
+    if kind.startswith("timestamp"):
+        moment = datetime.fromtimestamp(value / 1000, UTC) if isinstance(value, int) else datetime.fromisoformat(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if kind == "array":
+        return [_value(v, type_.elementType) for v in value]
+    if kind == "struct":
+        assert not value.keys() - set(type_.fieldNames()), f"no such fields: {value.keys() - set(type_.fieldNames())}"
+        return tuple(_value(value.get(f.name), f.dataType) for f in type_.fields)
+    return value
+
+
+def _schema(spark: Any, case: Any, view: str) -> Any:  # noqa: ANN401
+    """The columns of a view or table, as a sample's case has them; each may be NULL."""
+    from pyspark.sql.types import StructField, StructType
+
+    path = case.views().get(view) or (case.table_paths(view) or [None])[0]
+    if path:
+        fields = spark.read.parquet(str(path)).schema.fields
+    else:  # a view that is computed when it is read
+        for statement in _needed(queries.statements((case.root / OPEN_SQL).read_text()), [f"SELECT * FROM {view}"]):
+            spark.sql(statement)
+        fields = spark.table(view).schema.fields
+    return StructType([StructField(f.name, f.dataType, nullable=True) for f in fields])
+
+
+def _rows(spark: Any, view: str, schema: Any, given: list[dict[str, Any]]) -> None:  # noqa: ANN401
+    unknown = {key for row in given for key in row} - set(schema.fieldNames())
+    assert not unknown, f"{view} has no columns {unknown}"
+    rows = [tuple(_value(row.get(f.name), f.dataType) for f in schema.fields) for row in given]
+    spark.createDataFrame(rows, schema).createOrReplaceTempView(view)
+
+
+def test_every_rule_has_an_example() -> None:
+    assert [rule for rule, words in rule_words().items() if not words.examples] == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("rule", "number"), EXAMPLES)
+def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sample_case) -> None:
+    case = sample_case("split-brain-frozen-worker-3.9.1")
+    example, view = rule_words()[rule].examples[number], queries.views()["rule_" + rule.replace("-", "_")]
+    assert set(example["given"]) <= set(view.reads), "an example gives rows of what the rule reads"
+    for statement in queries.statements(queries.knobs()):
+        spark.sql(statement)
+    for read in view.reads:
+        _rows(spark, read, _schema(spark, case, read), example["given"].get(read, []))
+    table = spark.sql(queries.rule_queries()[rule]).select(*queries.RULE_COLUMNS)
+    found = [row.asDict(recursive=True) for row in table.collect()]
+    expected = example["expect"]
+    assert len(found) == len(expected), found
+    for row, wanted in zip(sorted(found, key=_place), sorted(expected, key=_place), strict=True):
+        for key, value in wanted.items():
+            shown = {k: row["facts"][k] for k in value} if key == "facts" else row[key]
+            assert shown == value, (key, row)
+        sentences = tell.findings([_finding(rule, row)], {rule: table.schema["facts"].dataType.fieldNames()})
+        assert all(sentences[0][text] for text in tell.TEXTS)
+
+
+def _place(row: dict[str, Any]) -> tuple[str, str]:
+    return str(row.get("code")), str(row.get("subject"))
+
+
+def _finding(rule: str, row: dict[str, Any]) -> dict[str, Any]:
+    import json
+
+    facts = json.dumps({k: v for k, v in row["facts"].items() if v is not None}, default=str)
+    return row | {"rule": rule, "facts": facts, "from_ts": None, "to_ts": None}
+
+
+def test_fields_of_examples_are_shaped() -> None:
+    assert all(set(example) == {"given", "expect"} for words in rule_words().values() for example in words.examples)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jumps of local time inside a stream: another zone or machine gets a stretch of its own; clocks that were set, pauses and stray lines do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+from reading import recogniser
+from written_logs import CLIENT, CONNECT
+
+from forensics.evidence import READ, Told, find_evidence
+from forensics.parts import PartWriter
+from forensics.pieces import RANGE_BYTES, plan, read_pieces
+from forensics.rows import EVENTS, UNRECOGNISED, Schemas
+from forensics.stretches import separate
+
+DAY = datetime(2026, 10, 25, tzinfo=UTC)
+LOG = "w/connect.log"
+
+
+def clock(text: str) -> datetime:
+    """A time of that day, `HH:MM:SS`; summer time ends on it."""
+    hours, minutes, seconds = (int(x) for x in text.split(":"))
+    return DAY + timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+def lines(begin: str, end: str, every: int = 60, member: str = "m1", start: bool = False) -> str:
+    """A consumer that is asked for its coordinator now and then and names its member id, from one local time to another."""
+    out, at, n = [], clock(begin), 0
+    if start:
+        out.append((at, "WorkerInfo values: \n\tos.vcpus = 2\n", f"{CONNECT}.WorkerInfo"))
+    while at <= clock(end):
+        n += 1
+        message = f"[Consumer clientId=c, groupId=g] Successfully joined group with generation Generation{{generationId={n}, memberId='{member}', protocol='range'}}"
+        out.append((at, message, f"{CLIENT}.ConsumerCoordinator"))
+        at += timedelta(seconds=every)
+    return "".join(f"[{at:%Y-%m-%d %H:%M:%S},000] INFO {message} ({logger})\n" for at, message, logger in out)
+
+
+def read(root: Path, *parts: str, zone: str = "") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of events in their order, and rows of ranges, of parts that stand one behind the other in one file."""
+    (root / "logs" / "w").mkdir(parents=True)
+    (root / "logs" / LOG).write_text("".join(parts), encoding="utf-8")
+    told = Told.parse([zone] if zone else ())
+    evidence = [e for e in find_evidence([root / "logs"], told=told) if e.status == READ]
+    schemas = Schemas.of(recogniser().catalogue.fields.values())
+    with PartWriter(root / "staged", schemas) as writer:
+        for pieces in plan(evidence, RANGE_BYTES):
+            for part in read_pieces(pieces, recogniser(), schemas):
+                writer.write(part)
+    written = writer.written()
+    named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, UNRECOGNISED)}
+    ranges = [json.loads(text) for table, text, _ in written if table == "range_row"]
+    ranges = separate(root / "staged", named[EVENTS], named[UNRECOGNISED], ranges, frozenset())
+    events = ds.dataset([str(root / "staged" / n) for n in named[EVENTS]], format="parquet").to_table(["process_id", "stream_pos", "ts", "event"])
+    return sorted(events.to_pylist(), key=lambda r: r["stream_pos"]), ranges
+
+
+def owners(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(r["process_id"] for r in rows))
+
+
+def whys(ranges: Sequence[dict[str, Any]]) -> list[str]:
+    return [r["shift_why"] for r in ranges if r.get("shift_why")]
+
+
+def is_in_order(rows: Sequence[dict[str, Any]]) -> bool:
+    times = [r["ts"] for r in rows]
+    return times == sorted(times)
+
+
+def gaps(ranges: Sequence[dict[str, Any]]) -> list[int]:
+    """Silences of more than five minutes, in minutes."""
+    found = [(g["to_ts"] - g["from_ts"]) // 60_000_000 for r in ranges for g in r["gaps"]]
+    return [minutes for minutes in found if minutes >= 5]
+
+
+def test_the_log_of_another_machine_behind_the_first_is_a_process_of_its_own(tmp_path):
+    rows, ranges = read(tmp_path, lines("11:00:00", "11:48:00"), lines("05:55:00", "06:20:00", member="m2", start=True))
+    assert owners(rows) == [LOG, f"{LOG}#2"]
+    assert is_in_order(rows)
+    assert next(r["ts"].strftime("%H:%M") for r in rows if r["process_id"] != LOG) == "11:55"
+    assert whys(ranges) == ["other_machine"]
+    assert gaps(ranges) == []
+    spans = [(r["process_id"], r["first_ts"], r["last_ts"]) for r in ranges]
+    assert [(name, (last - first) // 60_000_000) for name, first, last in spans] == [(LOG, 48), (f"{LOG}#2", 25)]
+    assert sum(r["records"] for r in ranges) == len(rows)
+
+
+def test_it_needs_no_start_when_the_members_differ(tmp_path):
+    rows, ranges = read(tmp_path, lines("11:00:00", "11:48:00"), lines("05:55:00", "06:20:00", member="m2"))
+    assert owners(rows) == [LOG, f"{LOG}#2"]
+    assert whys(ranges) == ["other_machine"]
+
+
+def test_logs_of_two_machines_by_turns_are_two_processes(tmp_path):
+    parts = lines("11:00:00", "11:30:00"), lines("05:31:00", "06:00:00", member="m2"), lines("12:01:00", "12:20:00")
+    rows, ranges = read(tmp_path, *parts)
+    assert owners(rows) == [LOG, f"{LOG}#2"]
+    assert is_in_order(rows)
+    assert rows[-1]["process_id"] == LOG
+    assert whys(ranges) == ["other_machine", "other_machine"]
+
+
+def test_a_machine_that_is_set_to_another_zone_is_the_same_process(tmp_path):
+    rows, ranges = read(tmp_path, lines("11:00:00", "11:30:00"), lines("05:30:20", "06:00:00"))
+    assert owners(rows) == [LOG]
+    assert is_in_order(rows)
+    assert whys(ranges) == ["time_zone"]
+    assert gaps(ranges) == []
+
+
+def test_the_end_of_summer_time(tmp_path):
+    rows, ranges = read(tmp_path, lines("01:30:30", "02:59:30"), lines("02:00:30", "04:00:00"))
+    assert owners(rows) == [LOG]
+    assert is_in_order(rows)
+    assert whys(ranges) == ["daylight_saving"]
+
+
+def test_the_repeated_hour_of_a_zone_that_was_told(tmp_path):
+    rows, ranges = read(tmp_path, lines("01:30:30", "02:59:30"), lines("02:00:30", "04:00:00"), zone="Europe/Berlin")
+    assert owners(rows) == [LOG]
+    assert is_in_order(rows)
+    assert whys(ranges) == ["daylight_saving", "daylight_saving"]
+    assert (rows[-1]["ts"] - rows[0]["ts"]).total_seconds() // 60 == 209
+    assert gaps(ranges) == []
+
+
+def test_clocks_that_are_set_are_left_alone(tmp_path):
+    for n, again in enumerate(("11:29:20", "11:09:47", "10:37:40", "05:37:40")):
+        rows, ranges = read(tmp_path / str(n), lines("11:00:00", "11:30:00"), lines(again, "11:45:00"))
+        assert owners(rows) == [LOG], again
+        assert whys(ranges) == [], again
+
+
+def test_pauses_and_stray_lines_are_left_alone(tmp_path):
+    pause = lines("05:00:00", "05:30:00"), lines("11:30:00", "12:00:00")
+    stray = lines("11:00:00", "11:30:00"), lines("05:30:00", "05:30:00", member="m2"), lines("11:31:00", "11:40:00")
+    hourly = (lines("01:00:00", "09:00:00", every=3600),)
+    for n, parts in enumerate((pause, stray, hourly)):
+        rows, ranges = read(tmp_path / str(n), *parts)
+        assert owners(rows) == [LOG]
+        assert whys(ranges) == []
+
+
+def test_disorder_is_no_row_of_machines(tmp_path):
+    parts = [lines("11:00:00", "11:05:00", member="m1"), lines("05:00:00", "05:05:00", member="m2")] * 12
+    rows, ranges = read(tmp_path, *parts)
+    assert owners(rows) == [LOG]
+    assert whys(ranges) == []

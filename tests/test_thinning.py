@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines taken away may make a verdict undecided, never reverse it, never make a proof, and no ownership certain that was none."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from expect_samples import SAMPLES
+from histories import parse, random_history
+from judging import judge
+from oracle import Truth, contradictions
+from simulator import simulate
+from thinning import VIEWS, WAYS, build, read_rows, reversed_verdicts, truth_says, uncertain, write_copies
+from truth import recordings
+
+ROOT = os.environ.get("FORENSICS_RECORDINGS")
+FOUND = recordings(Path(ROOT)) if ROOT else []
+SEED = int(os.environ.get("FORENSICS_SEED", "1"))
+
+LINE = "[2026-03-01 10:00:{:02d},000] INFO [Worker clientId=connect-1, groupId=g] Rebalance started ({})\n"
+TEXT = "".join(LINE.format(s, "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:225") for s in range(60))
+
+
+@pytest.mark.parametrize("how", sorted(WAYS))
+def test_a_thinned_log_holds_lines_of_the_whole_one_in_order(how):
+    lines = iter(TEXT.splitlines())
+    assert all(line in lines for line in WAYS[how](TEXT, random.Random(3)).splitlines())
+
+
+def test_a_stretch_has_its_length():
+    assert len(WAYS["5s"](TEXT, random.Random(1)).splitlines()) in range(55, 60)
+
+
+def thinned(logs, root, ways, seed):
+    copies = write_copies(logs, root / "logs", ways, seed)
+    case = build(root / "logs", root / "case")
+    read_rows({view: Path(str(case.view_path(view))) for view in VIEWS}, copies)
+    return copies
+
+
+@pytest.mark.spark
+def test_a_thinned_sample_says_no_false_word(spark_session, tmp_path):
+    whole, *others = thinned(SAMPLES / "split-brain-frozen-worker-3.9.1", tmp_path, ["5%", "5%", "20%", "20%", "20s", "clients"], SEED)
+    assert {row["verdict"] for row in whole.rows["split_brain"]} >= {"proved", "refuted"}
+    assert [(c.name, c.how, fault) for c in others for fault in uncertain(whole, c) + reversed_verdicts(whole, c)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.skipif(not FOUND, reason="FORENSICS_RECORDINGS names no directory of recordings")
+@pytest.mark.parametrize("recording", FOUND, ids=lambda r: r.name)
+def test_a_thinned_recording_says_no_false_word(recording, spark_session, tmp_path):
+    whole, *others = thinned(recording.logs, tmp_path, list(WAYS), SEED)
+    found = [(c.name, c.how, fault) for c in others for fault in truth_says(recording, c)[0] + uncertain(whole, c) + reversed_verdicts(whole, c)]
+    assert found == []
+    # What is told for certain hardly shrinks with one line in twenty.
+    shares = {c.how: truth_says(recording, c)[1].percent for c in (whole, *others)}
+    assert shares[""] is None or shares["5%"] >= min(95.0, shares[""] - 2.0)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("how", ["1%", "5%", "20%", "5s", "loggers"])
+def test_thinned_histories_make_no_verdict_false(how, spark_session, tmp_path):
+    rng = random.Random(SEED)
+    played = [simulate(parse(random_history(SEED * 100_000 + n)), n) for n in range(100)]
+    judged = judge(played, tmp_path, change=lambda one, path, text: WAYS[how](text, rng))
+    found = []
+    for one in judged:
+        faults = contradictions(Truth(one.played), one.rows, one.ownerships, one.worker_of, one.reference_skew_ms)
+        found += [f"{one.played.history.text}: {fault}" for fault in faults]
+    assert found == []
