@@ -78,14 +78,14 @@ def read(root: Path) -> tuple[Evidence, dict[str, list[Row]]]:
             lines[line["event_id"]] = line | {"resolution_ms": line["resolution_ms"] or 1}
     links = [(e["from_event_id"], e["to_event_id"]) for e in rows("clock_edge")]
     holdings = {h["ownership_id"]: h for h in rows("holding")}
-    return Evidence(lines, links, holdings), {name: rows(name) for name in ("finding", "split_brain", "clock_offset")}
+    return Evidence(lines, links, holdings), {name: rows(name) for name in ("occurrence", "split_brain", "clock_offset")}
 
 
 def faults(evidence: Evidence, claims: dict[str, list[Row]]) -> list[str]:
     """Claims that do not follow from what they cite."""
     bounds = {c["process_id"]: c for c in claims["clock_offset"] if c["is_island_reference"]}
     found = []
-    for row in claims["finding"]:
+    for row in claims["occurrence"]:
         cited = list(row["witness"] or ())
         why = "a cited line does not exist" if any(i not in evidence.lines for i in cited) else None
         if why is None and row["rule"] == "clock-skew" and row["verdict"] == "proved":
@@ -234,7 +234,7 @@ def main(roots: list[str]) -> int:
         evidence, claims = read(Path(root))
         wrong = faults(evidence, claims)
         said = Counter(f"{r['verdict']} {r['kind']}" for r in claims["split_brain"])
-        print(f"{root}: {len(wrong)} of {len(claims['finding'])} findings and {dict(said)}")
+        print(f"{root}: {len(wrong)} of {len(claims['finding'])} occurrences and {dict(said)}")
         for fault in wrong:
             print(f"  {fault}")
         total += len(wrong)

@@ -42,7 +42,7 @@ def test_csv(spark) -> None:
     assert list(csv.reader(io.StringIO(out.getvalue()))) == [
         ["number", "text", "ts", "list", "map", "maybe"],
         ["1", "'=1+1", "2026-03-01 10:00:00.123", '["a","b"]', '{"k":1}', ""],
-        ["-2", "-5", "", "[]", "{}", 'x"y, \x1b[31m'],
+        ["-2", "-5", "", "[]", "{}", r'x"y, \x1b[31m'],
     ]
 
 
