@@ -31,6 +31,23 @@ class Result:
         return [f"false proved: {x}" for x in self.verdicts.false_proved] + [f"false refuted: {x}" for x in self.verdicts.false_refuted]
 
 
+@dataclass
+class Thinned:
+    """What became of one recording's rows when its logs lost lines.
+
+    Attributes:
+        recording: its name.
+        shares: share of ownership samples that is told for certain, in percent, by the way of thinning; `` is the whole logs. None: nothing to compare.
+        proved: proved rows of `split_brain`, by the way of thinning.
+        faults: sentences for each false word, against the truth and against the whole logs.
+    """
+
+    recording: str
+    shares: dict[str, float | None] = field(default_factory=dict)
+    proved: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+
 #: Differences of one kind that are written out.
 SHOWN = 6
 
@@ -68,7 +85,40 @@ def notes(result: Result) -> list[str]:
     return found
 
 
-def markdown(tables_of: dict[str, list[Result]]) -> str:
+#: Ways of thinning, as the page calls them.
+WAYS = {
+    "": "whole",
+    "1%": "1 % of lines",
+    "5%": "5 % of lines",
+    "20%": "20 % of lines",
+    "5s": "5 s",
+    "20s": "20 s",
+    "loggers": "one logger in ten",
+    "clients": "INFO of clients",
+}
+
+
+def thinned_lines(results: list[Thinned]) -> list[str]:
+    """The part of the page about logs that lost lines."""
+    ways = [way for way in WAYS if any(way in r.shares for r in results)]
+    lines = [
+        "## With lines taken away",
+        "",
+        "Each recording's logs once more, with lines taken away at random in several ways: single lines, all lines of some seconds of each file, whole",
+        "loggers, and everything that clients say at INFO. A cell is the share of ownership samples that is still told for certain, and the number of",
+        "proved overlaps. *False* counts what the truth or the whole logs contradict: a proof that the whole logs do not give, a proof that became a",
+        "refutation or the other way round, an ownership called certain that was none.",
+        "",
+        "| " + " | ".join(["recording", *(WAYS[way] for way in ways), "false"]) + " |",
+        "|" + "---|" * (len(ways) + 2),
+    ]
+    for r in results:
+        shown = [f"{'-' if r.shares[way] is None else f'{r.shares[way]:.1f} %'}, {r.proved[way]}" for way in ways]
+        lines.append("| " + " | ".join([r.recording, *shown, str(len(r.faults))]) + " |")
+    return [*lines, "", *(f"- {r.recording}: {fault}" for r in results for fault in r.faults), *([""] if any(r.faults for r in results) else [])]
+
+
+def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
     """The page `docs/accuracy.md`: nothing in it names a path or a machine."""
     lines = [
         "<!-- Written by `python tests/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
@@ -103,6 +153,7 @@ def markdown(tables_of: dict[str, list[Result]]) -> str:
         lines += ["| " + " | ".join(cells(r)) + " |" for r in results]
         wrong = [(r.recording.name, note) for r in results for note in notes(r)]
         lines += ["", *(f"- {name}: {note}" for name, note in wrong), ""] if wrong else [""]
+    lines += thinned_lines(thinned) if thinned else []
     lines += [
         "## How to run it",
         "",
@@ -110,6 +161,7 @@ def markdown(tables_of: dict[str, list[Result]]) -> str:
         "python tests/score.py RECORDINGS                       # all recordings below a directory",
         "python tests/score.py RECORDINGS worker_frozen         # those whose name contains a word",
         "python tests/score.py RECORDINGS --withhold broker     # without the brokers' logs",
+        "python tests/thinning.py RECORDINGS --out FOLDER       # with lines taken away, and what became of every copy",
         "FORENSICS_RECORDINGS=RECORDINGS pytest -m slow tests/test_recordings.py",
         "```",
         "",

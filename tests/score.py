@@ -17,12 +17,13 @@ import tempfile
 from pathlib import Path
 
 import pyarrow.dataset as ds
-from accuracy import HEADINGS, Result, cells, markdown, notes
+from accuracy import HEADINGS, WAYS, Result, cells, markdown, notes
 from closing import log_text
 from dump_offsets import stored_generations
 from rich.console import Console
 from rich.table import Table
 from scoring import Clock, Row, score_clocks, score_generations, score_ownership
+from thinning import thin
 from truth import Recording, recordings
 from verdicts import score_split_brain
 
@@ -126,16 +127,21 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these")
     parser.add_argument("--cases", type=Path, help="keep the cases here, and use those that are there already")
     parser.add_argument("--withhold", metavar="HOST", help="leave out logs of hosts that begin with this, e.g. broker")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page of results here (with and without the brokers' logs)")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="write the page of results here (with and without the brokers' logs, and with lines taken away)"
+    )
     args = parser.parse_args()
     console = Console(stderr=False, width=200 if not sys.stdout.isatty() else None)
     with tempfile.TemporaryDirectory() as scratch:
         cases = args.cases or Path(scratch)
         wanted = [None, "broker"] if args.write and not args.withhold else [args.withhold]
         results = {withhold: run(args.recordings, args.names, cases, withhold, console) for withhold in wanted}
+        thinned = (
+            [thin(r, cases / f"{r.name}-thinned", [w for w in WAYS if w]) for r in recordings(args.recordings, args.names)] if args.write else []
+        )
     if args.write:
         titles = {withhold: f"Without the logs of {withhold}s" if withhold else "With all logs" for withhold in wanted}
-        args.write.write_text(markdown({titles[withhold]: found for withhold, found in results.items()}), encoding="utf-8")
+        args.write.write_text(markdown({titles[withhold]: found for withhold, found in results.items()}, thinned), encoding="utf-8")
     return 1 if any(r.false_verdicts for found in results.values() for r in found) else 0
 
 

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow.dataset as ds
+from accuracy import Thinned
 from closing import log_text
 from scoring import Clock, Row, Score, score_ownership
 from truth import Recording, recordings
@@ -235,6 +236,29 @@ def judge(recording: Recording, copies: Sequence[Copy]) -> dict[str, list[str]]:
         share = f"{score.percent:.1f} %" if score.percent is not None else "-"
         found[f"{copy.name} {copy.how or 'whole':8s} ownership {share:8s} {dict(sorted(said.items()))}"] = faults
     return found
+
+
+def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -> Thinned:
+    """Thins a recording's logs in each of some ways, and compares what is told of them.
+
+    Args:
+        recording: the recording.
+        root: a folder for the logs and the case.
+        ways: names of `WAYS`.
+        seed: of the random choices.
+    """
+    whole, *others = copies = write_copies(recording.logs, root / "logs", ways, seed)
+    case = build(root / "logs", root / "case")
+    read_rows({view: Path(str(case.view_path(view))) for view in VIEWS}, copies)
+    result = Thinned(recording.name)
+    for copy in copies:
+        faults, score = truth_says(recording, copy)
+        if copy is not whole:
+            faults += uncertain(whole, copy) + reversed_verdicts(whole, copy)
+        result.shares[copy.how] = score.percent
+        result.proved[copy.how] = sum(row["verdict"] == "proved" for row in copy.rows["split_brain"])
+        result.faults += [f"{copy.how or 'whole'}: {fault}" for fault in faults]
+    return result
 
 
 def main() -> int:
