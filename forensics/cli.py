@@ -50,6 +50,13 @@ class RowFormat(StrEnum):
     json = "json"
 
 
+class ExportFormat(StrEnum):
+    """Other people's tools that a case can be handed to."""
+
+    perfetto = "perfetto"
+    timesketch = "timesketch"
+
+
 class AnswerFormat(StrEnum):
     """Forms of a short answer."""
 
@@ -282,6 +289,37 @@ def _tell(found: Report, form: ReportFormat, output: Path | None) -> None:
         output.write_text(written, encoding="utf-8")
     except OSError as e:
         raise UsageError(f"The report cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
+
+
+@app.command(short_help="Hand a case to Perfetto or Timesketch.")
+def export(
+    to: Annotated[ExportFormat, typer.Option("--to", help="perfetto: a trace for ui.perfetto.dev; timesketch: JSON lines.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write here; - is standard output.")],
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
+    group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Only this group. Repeatable.")] = None,
+    case: CaseOption = CASE,
+    master: MasterOption = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Write a case in the form of another tool, with all times on the reference clock.
+
+    Perfetto draws each owner of a task or partition as a track, with overlaps and rebalances beside it. Timesketch gets every event, finding and overlap.
+    """
+    from forensics.report import model
+    from forensics.share import perfetto, timesketch
+
+    opened = _built(case, master, jobs)
+    report = model.read(opened, model.Filters(since, until, group or ()))
+    try:
+        with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output.open("w", encoding="utf-8") as file:
+            written = perfetto.write(report, file) if to is ExportFormat.perfetto else timesketch.write(opened, report, file)
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise UsageError(f"The export cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
+    if str(output) != "-":
+        say(f"{written:,} {'slices' if to is ExportFormat.perfetto else 'lines'} written to {output}.")
 
 
 @app.command(short_help="Print a saved query's rows, or those of your own SQL.")

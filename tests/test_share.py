@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A case handed to other people's tools: what Perfetto and Timesketch get."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import defaultdict
+from datetime import UTC, datetime
+
+import pytest
+from made_case import written
+
+from forensics.report import model
+from forensics.share import perfetto, timesketch
+
+
+@pytest.fixture
+def case(tmp_path):
+    return written(tmp_path / "case")
+
+
+def trace_of(case) -> list[dict]:
+    out = io.StringIO()
+    perfetto.write(model.read(case, model.Filters()), out)
+    return json.loads(out.getvalue())["traceEvents"]
+
+
+def test_every_owner_has_a_track_and_every_overlap_is_drawn(case):
+    report, events = model.read(case, model.Filters()), trace_of(case)
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    drawn = {(e["args"]["ownership_id"], tracks[e["tid"]]) for e in events if e.get("cat") == "possible"}
+    assert {i for i, _ in drawn} == {o["ownership_id"] for o in report.ownership}
+    assert all(o["resource"] in track and o["process_id"] in track for o in report.ownership for i, track in drawn if i == o["ownership_id"])
+    assert sum(e.get("cat") == "overlap" for e in events) == sum(s["verdict"] != "refuted" for s in report.split_brain)
+
+
+def test_slices_of_a_track_lie_inside_each_other_or_apart(case):
+    of = defaultdict(list)
+    for e in trace_of(case):
+        if e["ph"] == "X":
+            of[e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+    for spans in of.values():
+        spans.sort(key=lambda s: (s[0], -s[1]))
+        for n, (begin, end) in enumerate(spans):
+            assert all(end <= b or (begin <= b and e <= end) for b, e in spans[n + 1 :])
+
+
+def test_timesketch_gets_lines_with_the_fields_that_it_needs(case):
+    out, report = io.StringIO(), model.read(case, model.Filters())
+    number = timesketch.write(case, report, out)
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert len(lines) == number
+    for line in lines:
+        assert line["message"] and line["timestamp_desc"]
+        assert round(datetime.fromisoformat(line["datetime"]).astimezone(UTC).timestamp() * 1e6) == line["timestamp"]
+        assert all(isinstance(v, (str, int, float, bool)) for k, v in line.items() if k != "tag")
+    assert {f["headline"] for f in report.findings if f["from_ts"]} <= {line["message"] for line in lines}
