@@ -11,6 +11,7 @@ The modules, in reading order; each imports only from those above it:
     evidence    files, archives, hashes, rotation, time zones: what is read
     records     bytes to records: layouts, line edges, continuation lines
     patterns    TOML files to a checked catalogue of messages
+    known_bugs  releases that have a bug of Kafka
     events      record and catalogue to a typed event
     scratch     a folder for temporary files
     session     one way to start Spark

@@ -461,11 +461,12 @@ def check(
     paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
 ) -> None:
     """Check pattern files (each pattern compiles, matches its examples alone, gives their captures, and no counterexample) and rules (SQL and words fit)."""
-    from forensics import patterns, queries
+    from forensics import known_bugs, patterns, queries
     from forensics.wording.check import check_rules
+    from forensics.wording.files import rule_words
 
     rules = queries.rule_queries()
-    errors = [*patterns.check(paths or ()), *check_rules(rules, frozenset(queries.RULE_COLUMNS))]
+    errors = [*patterns.check(paths or ()), *check_rules(rules, frozenset(queries.RULE_COLUMNS)), *known_bugs.check(rule_words()["known-bug"].codes)]
     for error in errors:
         typer.echo(f"error: {error}\n", err=True)
     if errors:

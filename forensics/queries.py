@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset
 import pyarrow.parquet
 
+from forensics import known_bugs
 from forensics.errors import CaseError, ForensicsError
 from forensics.failures import explained
 from forensics.resources import sql_dir
@@ -77,12 +78,12 @@ def knobs(told: Mapping[str, int] | None = None) -> str:
 def views() -> dict[str, View]:
     """All views by name, in an order in which each comes after what it reads.
 
-    The view `rule_finding` has no file: it is all rows of all rules.
+    Two views have no file: `rule_finding` is all rows of all rules, `known_bug` those of a pattern file.
 
     Raises:
         ForensicsError: a file's name is not its view's name, or views read each other in a circle.
     """
-    found = {view.name: view for view in _load()}
+    found = {view.name: view for view in [*_load(), _parse("known_bug", "steps", known_bugs.view_sql())]}
     gathered = _gather([view for view in found.values() if view.folder == "rules"])
     found[gathered.name] = gathered
     graph = {name: {read for read in view.reads if read in found} for name, view in found.items()}

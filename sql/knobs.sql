@@ -45,3 +45,9 @@ DECLARE OR REPLACE VARIABLE commits_together_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE successor_ms BIGINT DEFAULT 120000;
 -- A member's request is on its way, and a session that ran out is noticed, within this, milliseconds.
 DECLARE OR REPLACE VARIABLE heartbeat_late_ms BIGINT DEFAULT 2000;
+-- What a known bug does at once shows within this, milliseconds.
+DECLARE OR REPLACE VARIABLE bug_short_ms BIGINT DEFAULT 10000;
+-- What a known bug does in time, when a group or its coordinator comes to it, shows within this, milliseconds.
+DECLARE OR REPLACE VARIABLE bug_long_ms BIGINT DEFAULT 600000;
+-- A coordinator that fences a static member within this of loading its group may know only the member's id of before, milliseconds.
+DECLARE OR REPLACE VARIABLE group_loaded_ms BIGINT DEFAULT 60000;
