@@ -23,6 +23,8 @@ DECLARE OR REPLACE VARIABLE storm_gap_ms BIGINT DEFAULT 600000;
 DECLARE OR REPLACE VARIABLE storm_idle_rounds INT DEFAULT 5;
 -- Clocks that are apart by more than this are worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE clock_skew_ms BIGINT DEFAULT 1000;
+-- Clocks that are apart by that much are a warning, milliseconds.
+DECLARE OR REPLACE VARIABLE clock_skew_large_ms BIGINT DEFAULT 10000;
 -- A rebalance that stood still for a member that was gone for longer than this is worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
 -- A task that was assigned and did not start within this is worth a finding, milliseconds.

@@ -74,6 +74,16 @@ def test_a_word_file_of_the_wrong_form_is_refused(words: str, said: str) -> None
         files.parse("made", words)
 
 
+def test_a_part_stands_in_every_code_that_includes_it() -> None:
+    shared = WORDS.replace('"e"', "'{% include \"when\" %}'").replace('"At {{ left_at_ms | clock }}."', "'{% include \"when\" %}'")
+    found = files.parse("made", shared.replace("[code.worker]", '[parts]\nwhen = "At {{ left_at_ms | clock }}."\n[code.worker]'))
+    assert {case.explanation for case in found.codes.values()} == {"At {{ left_at_ms | clock }}."}
+    with pytest.raises(ForensicsError, match="`when`, which is not there"):
+        files.parse("made", shared)
+    with pytest.raises(ForensicsError, match="parts that no code includes"):
+        files.parse("made", WORDS.replace("[code.worker]", '[parts]\nwhen = "e"\n[code.worker]'))
+
+
 def test_a_name_that_is_no_fact_is_an_error_and_never_a_blank() -> None:
     with pytest.raises(jinja2.UndefinedError):
         told("{{ nothing }}", {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from forensics.errors import ForensicsError
 from forensics.resources import sql_dir
 
 _TEXTS = ("title", "question", "needs", "silent", "why", "shown")
-_OTHERS = {"releases", "see", "code", "example"}
+_OTHERS = {"releases", "see", "parts", "code", "example"}
+_INCLUDE = re.compile(r'\{%-?\s*include\s+"(\w+)"\s*-?%\}')
 _CASE = ("headline", "explanation", "advice")
 
 
@@ -39,7 +41,7 @@ class Words:
         shown: recordings and tests that show it.
         releases: what differs by release, by the releases; may be empty.
         see: KIPs and issues.
-        codes: what is said, by code.
+        codes: what is said, by code, with the parts that several codes share (`[parts]`, `{% include "NAME" %}`) put in.
         examples: given rows of what the rule reads, and the findings that are expected of them.
     """
 
@@ -88,6 +90,14 @@ def parse(name: str, text: str) -> Words:
     if unknown or lacking:
         why = "; ".join(f"{what}: {', '.join(sorted(keys))}" for what, keys in (("unknown", unknown), ("missing", lacking)) if keys)
         raise ForensicsError("The word file has the wrong keys.", why=why, where=where)
+    parts, included = found.get("parts", {}), set()
+
+    def put_in(m: re.Match[str]) -> str:
+        if m[1] not in parts:
+            raise ForensicsError(f"The words include the part `{m[1]}`, which is not there.", why=f"parts: {', '.join(parts) or 'none'}", where=where)
+        included.add(m[1])
+        return str(parts[m[1]]).strip()
+
     codes = {}
     for code, texts in found["code"].items():
         wrong = texts.keys() ^ set(_CASE)
@@ -95,7 +105,9 @@ def parse(name: str, text: str) -> Words:
             raise ForensicsError(
                 f"The words of code `{code}` must be headline, explanation and advice.", why=f"wrong: {', '.join(sorted(wrong))}", where=where
             )
-        codes[code] = Case(**{key: texts[key].strip() for key in _CASE})
+        codes[code] = Case(**{key: _INCLUDE.sub(put_in, texts[key].strip()) for key in _CASE})
+    if parts.keys() - included:
+        raise ForensicsError("The word file has parts that no code includes.", why=", ".join(sorted(parts.keys() - included)), where=where)
     texts = {key: " ".join(str(found.get(key, "")).split()) for key in _TEXTS}
     return Words(
         name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), codes=codes, examples=tuple(found.get("example", ()))
