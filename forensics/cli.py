@@ -339,15 +339,19 @@ def sql(
     if listed:
         for title, folder in (("Views", ""), ("Rules", "rules")):
             typer.echo(f"{title}:")
-            for known, view in sorted(query.saved_queries(folder).items()):
-                typer.echo(f"  {known:26} {view.about}")
+            for known, listed_view in sorted(query.saved_queries(folder).items()):
+                typer.echo(f"  {known:26} {listed_view.about}")
         return
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
-    statements = query.saved(name) if name else query.own(expression, file)
+    view = query.saved(name) if name else None
+    statements = [f"SELECT * FROM `{view.name}`"] if view else query.own(expression, file)
     opened = _built(case, master, jobs)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    left = query.run(_spark(opened, master, jobs), opened, statements, form, width)
+    if (rows := query.stored(opened, view, statements)) is not None:
+        left = query.print_rows(rows, form, width)
+    else:
+        left = query.run(_spark(opened, master, jobs), opened, statements, form, width)
     if left:
         say(f"{left:,} more rows; --format csv or json prints all.")
 

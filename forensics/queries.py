@@ -260,10 +260,17 @@ def _create_over(view: View, path: str) -> str:
     Rows that another version kept may have other columns: then they come as they are.
     """
     head, _ = _halves(view)
-    if sorted(pyarrow.dataset.dataset(path, format="parquet").schema.names) != sorted(_columns(head)):
+    found = pyarrow.dataset.dataset(path, format="parquet").schema.names
+    if sorted(found) != sorted(_columns(head)):
         return f"CREATE OR REPLACE TEMPORARY VIEW {view.name}\nAS\nSELECT * FROM parquet.`{quoted(path)}`"
-    columns = ", ".join(f"`{c}`" for c in _columns(head))
+    columns = ", ".join(f"`{c}`" for c in columns_over(view, found))
     return f"{head}\nAS\nSELECT {columns} FROM parquet.`{quoted(path)}`"
+
+
+def columns_over(view: View, found: Sequence[str]) -> Sequence[str]:
+    """The columns of the rows that were kept of a view, in the view's order; rows that another version kept have their own."""
+    declared = _columns(_halves(view)[0])
+    return declared if sorted(found) == sorted(declared) else found
 
 
 def build(

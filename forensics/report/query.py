@@ -1,4 +1,4 @@
-"""Rows of a query to a table, CSV or JSON. Rows come from Spark one partition at a time; nothing but a table's first rows is held."""
+"""Rows of a query to a table, CSV or JSON. They come in portions, from what the case keeps or from Spark; nothing but a table's first rows is held."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.cells import cell_len
 
@@ -41,8 +41,8 @@ def saved_queries(*folders: str) -> dict[str, View]:
     return {queries.rule_id(v.name) if v.folder == "rules" else v.name: v for v in queries.views().values() if v.folder in folders}
 
 
-def saved(name: str) -> list[str]:
-    """The statement of a saved query.
+def saved(name: str) -> View:
+    """The saved query of a name.
 
     Raises:
         UsageError: there is none of this name.
@@ -52,7 +52,7 @@ def saved(name: str) -> list[str]:
         near = get_close_matches(name, known, n=3)
         fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
         raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
-    return [f"SELECT * FROM `{known[name].name}`"]
+    return known[name]
 
 
 def own(expression: str, file: Path | None) -> list[str]:
@@ -68,6 +68,39 @@ def own(expression: str, file: Path | None) -> list[str]:
     if not statements:
         raise UsageError("There is no statement to run.", where="-f" if file else "-e")
     return statements
+
+
+class Rows(Protocol):
+    """What is printed: rows of a case, or of a query."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns."""
+
+    @property
+    def numeric(self) -> Sequence[bool]:
+        """Which of them are numbers."""
+
+    def texts(self) -> Iterator[Sequence[str | None]]:
+        """Rows as text: scalars as Spark casts them, the rest as JSON."""
+
+    def values(self) -> Iterator[Sequence[Any]]:
+        """Rows as what JSON knows; times are ISO 8601 in UTC."""
+
+
+def stored(case: Case, view: View | None, statements: Sequence[str]) -> Rows | None:
+    """The rows that are asked for, if the case keeps them; None where only an engine can tell them.
+
+    Args:
+        case: its views are built.
+        view: a saved query.
+        statements: or a user's own SQL.
+    """
+    from forensics.report.stored import of_statement, of_view
+
+    if view is not None:
+        return of_view(case, view.name)
+    return of_statement(case, statements[0]) if len(statements) == 1 else None
 
 
 def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, width: int | None) -> int:
@@ -93,16 +126,20 @@ def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, w
     try:
         for statement in _needed(opening, statements):
             spark.sql(statement)
-        frame = [spark.sql(statement) for statement in statements][-1]
-        match form:
-            case "csv":
-                print_csv(frame)
-            case "json":
-                print_json(frame)
-            case _:
-                return print_table(frame, width=width)
+        return print_rows(SparkRows([spark.sql(statement) for statement in statements][-1]), form, width)
     except PySparkException as e:
         raise UsageError("The query cannot be run.", why=_reason(str(e))) from e
+
+
+def print_rows(rows: Rows, form: str, width: int | None) -> int:
+    """Prints rows; arguments and result as those of `run`."""
+    match form:
+        case "csv":
+            print_csv(rows)
+        case "json":
+            print_json(rows)
+        case _:
+            return print_table(rows, width=width)
     return 0
 
 
@@ -132,11 +169,11 @@ def _reason(said: str) -> str:
     return "\n    ".join(line for line in kept[:12] if line.strip())
 
 
-def print_table(frame: DataFrame, to: TextIO | None = None, width: int | None = None) -> int:
+def print_table(rows: Rows, to: TextIO | None = None, width: int | None = None) -> int:
     """Prints the first `TABLE_ROWS` rows, as lines where they fit, else one record below the other.
 
     Args:
-        frame: the rows.
+        rows: what is printed.
         to: where; standard output by default.
         width: columns of the terminal; None where lines may be of any length (a file, a pipe).
 
@@ -144,22 +181,21 @@ def print_table(frame: DataFrame, to: TextIO | None = None, width: int | None = 
         How many rows were left out.
     """
     out = to or sys.stdout
-    rows = _texts(frame)
-    names = [printable(name) for name in frame.columns]
-    shown = [["" if v is None else printable(v) for v in row] for row in islice(rows, TABLE_ROWS)]
+    cells = rows.texts()
+    names = [printable(name) for name in rows.names]
+    shown = [["" if v is None else printable(v) for v in row] for row in islice(cells, TABLE_ROWS)]
     widths = [max(map(cell_len, (name, *(row[i] for row in shown)))) for i, name in enumerate(names)]
     if width is None or sum(widths) + 2 * len(widths) <= width:
-        right = [f.dataType.typeName() in _NUMERIC for f in frame.schema.fields]
         for row in (names, ["─" * w for w in widths], *shown):
-            cells = (_padded(cell, w, right=r) for cell, w, r in zip(row, widths, right, strict=True))
-            out.write("  ".join(cells).rstrip() + "\n")
+            padded = (_padded(cell, w, right=r) for cell, w, r in zip(row, widths, rows.numeric, strict=True))
+            out.write("  ".join(padded).rstrip() + "\n")
     else:
         longest = max(map(cell_len, names))
         for number, row in enumerate(shown, 1):
             out.write(f"── {number} " + "─" * max(0, min(width, 60) - 5) + "\n")
             for name, cell in zip(names, row, strict=True):
                 out.write(f"{_padded(name, longest)}  {shorten(cell, 10 * width)}".rstrip() + "\n")
-    return sum(1 for _ in rows)
+    return sum(1 for _ in cells)
 
 
 def _padded(cell: str, width: int, *, right: bool = False) -> str:
@@ -167,7 +203,7 @@ def _padded(cell: str, width: int, *, right: bool = False) -> str:
     return blanks + cell if right else cell + blanks
 
 
-def print_csv(frame: DataFrame, to: TextIO | None = None) -> None:
+def print_csv(rows: Rows, to: TextIO | None = None) -> None:
     r"""Prints all rows as CSV (RFC 4180).
 
     What would steer a terminal is an escape (`\x1b`); line breaks and tabs within a text are kept; a text that a spreadsheet would run as a formula gets an
@@ -175,8 +211,8 @@ def print_csv(frame: DataFrame, to: TextIO | None = None) -> None:
     """
     out = to or sys.stdout
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([inert(name) for name in frame.columns])
-    for row in _texts(frame):
+    writer.writerow([inert(name) for name in rows.names])
+    for row in rows.texts():
         writer.writerow(["" if v is None else inert(v) for v in row])
 
 
@@ -186,34 +222,37 @@ def inert(cell: str) -> str:
     return "'" + cell if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
 
 
-def print_json(frame: DataFrame, to: TextIO | None = None) -> None:
+def print_json(rows: Rows, to: TextIO | None = None) -> None:
     """Prints all rows as an array of objects, one a line; times are ISO 8601 in UTC."""
-    from pyspark.sql import functions as f
-
     out = to or sys.stdout
-    keys = {f"c{i}": name for i, name in enumerate(frame.columns)}
-    # Spark's own JSON knows every type; numbered keys allow equal column names.
-    numbered = frame.toDF(*keys)
-    options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-    lines: Iterator[str] = (row[0] for row in numbered.select(f.to_json(f.struct("*"), options)).toLocalIterator()) if keys else iter(())
     first = True
-    for line in lines:
-        row = {keys[k]: v for k, v in json.loads(line).items()}
-        out.write(("[\n" if first else ",\n") + json.dumps(row))
+    for row in rows.values() if rows.names else ():
+        out.write(("[\n" if first else ",\n") + json.dumps(dict(zip(rows.names, row, strict=True))))
         first = False
     out.write("[]\n" if first else "\n]\n")
 
 
-def _texts(frame: DataFrame) -> Iterator[Sequence[str | None]]:
-    """Rows as text: scalars as Spark casts them, the rest as JSON."""
-    from pyspark.sql import functions as f
-    from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
+class SparkRows:
+    """Rows of a data frame, which Spark itself turns into text: it knows every type. They come one partition at a time."""
 
-    if not frame.columns:
-        return iter(())
-    numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
-    cells = [
-        f.to_json(field.name) if isinstance(field.dataType, ArrayType | MapType | StructType | VariantType) else f.col(field.name).cast("string")
-        for field in numbered.schema.fields
-    ]
-    return (tuple(row) for row in numbered.select(*cells).toLocalIterator())
+    def __init__(self, frame: DataFrame) -> None:
+        self.names: Sequence[str] = frame.columns
+        self.numeric: Sequence[bool] = [field.dataType.typeName() in _NUMERIC for field in frame.schema.fields]
+        # Numbered columns allow equal names.
+        self._frame = frame.toDF(*(f"c{i}" for i in range(len(self.names))))
+
+    def texts(self) -> Iterator[Sequence[str | None]]:
+        from pyspark.sql import functions as f
+        from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
+
+        nested = ArrayType | MapType | StructType | VariantType
+        cells = [f.to_json(c.name) if isinstance(c.dataType, nested) else f.col(c.name).cast("string") for c in self._frame.schema.fields]
+        return (tuple(row) for row in self._frame.select(*cells).toLocalIterator()) if cells else iter(())
+
+    def values(self) -> Iterator[Sequence[Any]]:
+        from pyspark.sql import functions as f
+
+        options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+        for row in self._frame.select(f.to_json(f.struct("*"), options)).toLocalIterator():
+            told = json.loads(row[0])
+            yield [told[column] for column in self._frame.columns]
