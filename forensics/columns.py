@@ -142,6 +142,8 @@ class ColumnReader:
         if len(fixed):
             tails[fixed] = self._tails.classify(buffer, starts[firsts[fixed]], ends[firsts[fixed]])
             relevant[fixed] = self._tails.interesting(tails[fixed])
+            foreign = fixed[self._tails.foreign(tails[fixed])]
+            relevant[foreign] = self._holding(buffer, begins, foreign, self._words)
             fixed = fixed[~self._tails.missing(tails[fixed])]
         unnamed = np.ones(count, bool)
         unnamed[fixed] = False
@@ -186,13 +188,19 @@ class ColumnReader:
         """Whether some records hold a name or literal of the catalogue."""
         if len(which) <= _FEW:
             return np.ones(len(which), bool)  # the sieve would cost more than it saves
-        array = buffer.pieces(begins).take(pa.array(which))
-        found: np.ndarray = pc.match_substring_regex(array, self._names).to_numpy(zero_copy_only=False)
-        found = found.copy()
+        found = self._holding(buffer, begins, which, self._names)
         for also, texts in ((~named, self._literals), (named, self._words)):
             rest = np.flatnonzero(~found & also)
             if len(rest):
-                found[rest] = pc.match_substring_regex(array.take(pa.array(rest)), texts).to_numpy(zero_copy_only=False)
+                found[rest] = self._holding(buffer, begins, which[rest], texts)
+        return found
+
+    @staticmethod
+    def _holding(buffer: Buffer, begins: Ints, which: Ints, pattern: str) -> Flags:
+        """Which of some records hold something."""
+        found: Flags = np.zeros(len(which), bool)
+        if len(which):
+            found[:] = pc.match_substring_regex(buffer.pieces(begins).take(pa.array(which)), pattern).to_numpy(zero_copy_only=False)
         return found
 
     def _see_unfit(self, buffer: Buffer, starts: Ints, ends: Ints, begin: int, stop: int, at: int, line: int, before: int | None) -> None:
@@ -211,11 +219,11 @@ class ColumnReader:
         if match is None:
             return NO_TAIL
         found = match.groupdict()
-        number = found.get("line")
-        logger = found.get("logger")
+        number, logger, recogniser = found.get("line"), found.get("logger"), self._rows.recogniser
+        tells = recogniser.may_tell(logger)
         return Tail(
             len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
-            found.get("thread"), self._rows.recogniser.may_tell(logger),
+            found.get("thread"), tells, not tells and not recogniser.is_left_out(logger),
         )  # fmt: skip
 
 

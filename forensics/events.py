@@ -40,6 +40,9 @@ _MARK = regex.compile(
 )
 #: Classes of other programs that extend Kafka's coordinator print its messages under their own names.
 _HEIR = "Coordinator"
+_KAFKAS = ("org.apache.kafka.", "kafka.")
+#: Begins the names of events that only say whose a record is: nothing where another class printed it.
+_OTHER = "other_"
 _KEY = 5
 #: Any program says `started` or `shutting down`; without a logger that tells nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
@@ -205,6 +208,10 @@ class Recogniser:
         """Whether records of a logger are worth a look: some block is for it, or it may be a class that extends Kafka's coordinator."""
         return self.is_interesting(logger) or (logger is not None and logger.endswith(_HEIR))
 
+    def is_left_out(self, logger: str | None) -> bool:
+        """Whether a logger is a class of Kafka that no block is for: its records are known to be no evidence, whatever their words."""
+        return logger is not None and logger.startswith(_KAFKAS) and not self.may_tell(logger)
+
     def is_interesting(self, logger: str | None) -> bool:
         """Whether some block is for this logger; without a logger every record may be an event."""
         return logger is None or self._simple_name(logger) in self.interesting_loggers
@@ -274,7 +281,12 @@ class Recogniser:
         index = self._index(logger) if found is None else None
         if index is not None and (logger is not None or not _WORD.fullmatch(message)):
             found = self._by_logger(index, message)
-        found = found or self._by_mark(message) or self._anywhere.read(message, pairs)
+        if found is not None or self.is_left_out(logger):
+            return found
+        found = self._by_mark(message)
+        if found is not None and (logger is None or not found.event.startswith(_OTHER)):
+            return found
+        found = self._anywhere.read(message, pairs)
         if found is None and logger and "." not in logger:  # a layout may have taken the tag before a message for a logger
             found = self._anywhere.read(f"[{logger}] {message}", pairs)
         return found
@@ -332,7 +344,7 @@ class Recogniser:
                 return None
             events = [e for e in self.catalogue.events if not e.anywhere and (logger is None or any(simple_name(x) == name for x in e.loggers))]
             # Without a logger several blocks may know a wording: one that tells something goes before one that only says whose it is.
-            events.sort(key=lambda e: e.name.startswith("other_"))
+            events.sort(key=lambda e: e.name.startswith(_OTHER))
             index = self._indexes[name] = _Index(events, self.catalogue.fields)
         return index
 

@@ -164,6 +164,7 @@ class Tail:
         size: its bytes; 0 when the line has none.
         logger, source_line, thread: what it says.
         interesting: whether some pattern is for its logger.
+        foreign: whether its logger is of another program: then the words of a record decide.
     """
 
     size: int = 0
@@ -171,6 +172,7 @@ class Tail:
     source_line: int | None = None
     thread: str | None = None
     interesting: bool = False
+    foreign: bool = False
 
 
 NO_TAIL = Tail()
@@ -231,6 +233,10 @@ class Tails:
     def missing(self, indexes: Ints) -> Flags:
         """Which lines have no tail."""
         return np.fromiter((t.size == 0 for t in self.found), bool, len(self.found))[indexes]
+
+    def foreign(self, indexes: Ints) -> Flags:
+        """Which tails name a logger of another program."""
+        return np.fromiter((t.foreign for t in self.found), bool, len(self.found))[indexes]
 
     def _places(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words) -> Ints:
         """Place of each hash in the table; hashes that are new are understood and added."""

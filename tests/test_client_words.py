@@ -8,6 +8,8 @@ import time
 import pytest
 from reading import read, recogniser
 
+from forensics.records import Profile
+
 R = "rdkafka-4288997b-eb78-4ad5-be98-6bc353a5ad4d"
 #: Words of each client, the event and some captures.
 WORDS = {
@@ -151,3 +153,18 @@ def test_many_lines_are_sifted_for_words(tmp_path, layout, logger, words):
     (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     rows = read([tmp_path / "app.log"])
     assert [(e["line"], e["group_id"]) for e in rows.events] == [(401, "pay")]
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["by columns", "line by line"])
+def test_the_words_decide_under_any_logger_but_one_of_kafka_that_is_left_out(plain, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(Profile, "plain", property(lambda self: plain))
+    said = (
+        ("com.acme.Log:7", "[Consumer clientId=c-1, groupId=g] (Re-)joining group", "joining"),
+        ("com.acme.Log:7", "% member heartbeat errored", None),
+        ("org.apache.kafka.clients.FetchSessionHandler:618", "[Consumer clientId=c-1, groupId=g] Error sending fetch request to node 1:", None),
+        ("com.acme.FetchSessionHandler:618", "[Consumer clientId=c-1, groupId=g] Error sending fetch request to node 1:", None),
+    )
+    text = "".join(f"[2026-01-01 00:00:{n:02},000] INFO {message} ({logger})\n" for n, (logger, message, _) in enumerate(said))
+    (tmp_path / "some.log").write_text(text)
+    events = {e["line"]: e["event"] for e in read([tmp_path]).events}
+    assert events == {n: event for n, (_, _, event) in enumerate(said, 1) if event}
