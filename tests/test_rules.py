@@ -129,7 +129,7 @@ def test_workers_that_advertise_localhost(findings):
 
 def test_work_that_is_assigned_and_not_done(findings):
     found = {group: (severity, headline) for group, _, severity, headline in findings("assigned-not-working")}
-    assert found["failing"] == ("critical", "s-0 failed in failed/connect.log and did not start again there")
+    assert found["failing"] == ("critical", "task s-0 failed in failed/connect.log and did not start again there")
     assert found["herder-old"][1].startswith("the herder of herder-old/connect.log died")
     assert "clean" not in found
 

@@ -74,14 +74,31 @@ def test_a_word_file_of_the_wrong_form_is_refused(words: str, said: str) -> None
         files.parse("made", words)
 
 
+PARTS = """
+[parts]
+who = "{{ name }}"
+left = 'At {{ left_at_ms | clock }} {% include "who" %} left.'
+"""
+SHARING = WORDS.replace('"At {{ left_at_ms | clock }}."', "'{% include \"left\" %}'").replace('"e"', "'So: {% include \"left\" %}'") + PARTS
+
+
 def test_a_part_stands_in_every_code_that_includes_it() -> None:
-    shared = WORDS.replace('"e"', "'{% include \"when\" %}'").replace('"At {{ left_at_ms | clock }}."', "'{% include \"when\" %}'")
-    found = files.parse("made", shared.replace("[code.worker]", '[parts]\nwhen = "At {{ left_at_ms | clock }}."\n[code.worker]'))
-    assert {case.explanation for case in found.codes.values()} == {"At {{ left_at_ms | clock }}."}
-    with pytest.raises(ForensicsError, match="`when`, which is not there"):
-        files.parse("made", shared)
-    with pytest.raises(ForensicsError, match="parts that no code includes"):
-        files.parse("made", WORDS.replace("[code.worker]", '[parts]\nwhen = "e"\n[code.worker]'))
+    left = "At {{ left_at_ms | clock }} {{ name }} left."
+    assert {case.explanation for case in files.parse("made", SHARING).codes.values()} == {left, f"So: {left}"}
+    assert problems(words=SHARING) == []
+    assert any("names `nmae`" in problem for problem in problems(words=SHARING.replace('"{{ name }}"', '"{{ nmae }}"')))
+
+
+@pytest.mark.parametrize(("was", "becomes", "said"), [('"left"', '"right"', "made has who, left"), ('"who" %}', '"left" %}', "it includes itself")])
+def test_a_part_that_is_not_there_or_holds_itself_is_refused(was: str, becomes: str, said: str) -> None:
+    with pytest.raises(ForensicsError, match=said):
+        files.parse("made", SHARING.replace(was, becomes))
+
+
+def test_a_part_that_nothing_includes_is_refused() -> None:
+    assert [str(e) for e in check._unused({"made": files.parse("made", SHARING)})] == []
+    (unused,) = check._unused({"made": files.parse("made", SHARING.replace('{% include "who" %}', "it"))})
+    assert "The part `who` of made is included nowhere" in str(unused)
 
 
 def test_a_name_that_is_no_fact_is_an_error_and_never_a_blank() -> None:

@@ -10,7 +10,7 @@ from jinja2 import meta
 
 from forensics.errors import ForensicsError
 from forensics.wording.facts import Yields, yields
-from forensics.wording.files import Case, rule_words
+from forensics.wording.files import Case, Words, rule_words
 from forensics.wording.language import environment
 from forensics.wording.tell import COLUMNS
 
@@ -33,6 +33,7 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
     except ForensicsError as e:
         yield e
         return
+    yield from _unused(words)
     for rule in sorted(queries.keys() | words.keys()):
         if rule not in queries or rule not in words:
             lacks, has = ("sql", "toml") if rule not in queries else ("toml", "sql")
@@ -46,6 +47,12 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
             yield ForensicsError(f"The rule {rule} cannot be parsed.", why=str(e).split("\n", 1)[0], where=f"sql/rules/{rule}.sql")
             continue
         yield from _check(rule, found, words[rule].codes, columns)
+
+
+def _unused(words: Mapping[str, Words]) -> Iterator[ForensicsError]:
+    used = {part for w in words.values() for part in w.used}
+    for rule, part in sorted({(rule, part) for rule, w in words.items() for part in w.parts} - used):
+        yield ForensicsError(f"The part `{part}` of {rule} is included nowhere.", where=f"sql/rules/{rule}.toml")
 
 
 def _check(rule: str, found: Yields, codes: Mapping[str, Case], columns: frozenset[str]) -> Iterator[ForensicsError]:

@@ -1,4 +1,8 @@
-"""Word files: what a rule is called, asks, needs, and says in each of its cases."""
+"""Word files: what a rule is called, asks, needs, and says in each of its cases.
+
+Sentences that several cases share stand once, in the table `parts`: `{% include "NAME" %}` is a part of the same file, `{% include "FILE/NAME" %}`
+one of another. It is put in when the file is read, so that what is checked, documented and told is one text.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,12 @@ from forensics.errors import ForensicsError
 from forensics.resources import sql_dir
 
 _TEXTS = ("title", "question", "needs", "silent", "why", "shown")
-_OTHERS = {"releases", "see", "parts", "code", "example"}
-_INCLUDE = re.compile(r'\{%-?\s*include\s+"(\w+)"\s*-?%\}')
+_OTHERS = {"releases", "see", "code", "example", "parts"}
 _CASE = ("headline", "explanation", "advice")
+_INCLUDE = re.compile(r'(?:\s*\{%-|\{%)\s*include\s+"(?:([\w-]+)/)?(\w+)"\s*(?:-%\}\s*|%\})')
+
+#: A part by its file and its name.
+Part = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,10 @@ class Words:
         shown: recordings and tests that show it.
         releases: what differs by release, by the releases; may be empty.
         see: KIPs and issues.
-        codes: what is said, by code, with the parts that several codes share (`[parts]`, `{% include "NAME" %}`) put in.
+        codes: what is said, by code, with the parts that several codes share put in.
         examples: given rows of what the rule reads, and the findings that are expected of them.
+        parts: the sentences that its cases share, by name, as they are written.
+        used: the parts that its cases are made of, its own and other files'.
     """
 
     name: str
@@ -56,6 +65,8 @@ class Words:
     see: tuple[str, ...]
     codes: Mapping[str, Case]
     examples: tuple[Mapping[str, Any], ...]
+    parts: Mapping[str, str]
+    used: frozenset[Part]
 
 
 @cache
@@ -90,25 +101,39 @@ def parse(name: str, text: str) -> Words:
     if unknown or lacking:
         why = "; ".join(f"{what}: {', '.join(sorted(keys))}" for what, keys in (("unknown", unknown), ("missing", lacking)) if keys)
         raise ForensicsError("The word file has the wrong keys.", why=why, where=where)
-    parts, included = found.get("parts", {}), set()
-
-    def put_in(m: re.Match[str]) -> str:
-        if m[1] not in parts:
-            raise ForensicsError(f"The words include the part `{m[1]}`, which is not there.", why=f"parts: {', '.join(parts) or 'none'}", where=where)
-        included.add(m[1])
-        return str(parts[m[1]]).strip()
-
-    codes = {}
+    codes, parts = {}, found.get("parts", {})
+    used: set[Part] = set()
     for code, texts in found["code"].items():
         wrong = texts.keys() ^ set(_CASE)
         if wrong:
             raise ForensicsError(
                 f"The words of code `{code}` must be headline, explanation and advice.", why=f"wrong: {', '.join(sorted(wrong))}", where=where
             )
-        codes[code] = Case(**{key: _INCLUDE.sub(put_in, texts[key].strip()) for key in _CASE})
-    if parts.keys() - included:
-        raise ForensicsError("The word file has parts that no code includes.", why=", ".join(sorted(parts.keys() - included)), where=where)
+        codes[code] = Case(**{key: _whole(texts[key], name, parts, used) for key in _CASE})
     texts = {key: " ".join(str(found.get(key, "")).split()) for key in _TEXTS}
     return Words(
-        name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), codes=codes, examples=tuple(found.get("example", ()))
-    )
+        name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), codes=codes, examples=tuple(found.get("example", ())),
+        parts=parts, used=frozenset(used),
+    )  # fmt: skip
+
+
+def _whole(text: str, file: str, parts: Mapping[str, str], used: set[Part], within: tuple[Part, ...] = ()) -> str:
+    """A template with the parts that it includes in their places; they are added to `used`."""
+
+    def put(match: re.Match[str]) -> str:
+        part = (match[1] or file, match[2])
+        known = parts if part[0] == file else _parts(part[0])
+        if part[1] not in known or part in within:
+            why = "it includes itself" if part in within else f"{part[0]} has {', '.join(known) or 'no parts'}"
+            raise ForensicsError(f"The part `{part[1]}` cannot be included.", why=why, where=f"sql/rules/{file}.toml")
+        used.add(part)
+        return _whole(known[part[1]], part[0], known, used, (*within, part))
+
+    return _INCLUDE.sub(put, text.strip())
+
+
+def _parts(rule: str) -> Mapping[str, str]:
+    """The parts of a rule's word file; none where there is no such file."""
+    file = sql_dir() / "rules" / f"{rule}.toml"
+    found: Mapping[str, str] = tomllib.loads(file.read_text(encoding="utf-8")).get("parts", {}) if file.is_file() else {}
+    return found

@@ -1,90 +1,110 @@
 -- One row per worker whose tasks are assigned and do not work: failed, never started, their herder dead, or a sink task without partitions.
 -- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset
--- Answers: why does a task do nothing though the group is stable?
--- Needs: the worker's log.
--- Silent when: the task was given to another worker, started in time, or its worker was stopping.
--- Shown by: a written log in tests/test_rules.py; silent on all recordings but where a worker fought over its group.
-CREATE OR REPLACE TEMPORARY VIEW rule_assigned_not_working (
-  severity      COMMENT 'critical, warning or note',
-  verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about',
-  from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To',
-  headline      COMMENT 'One sentence',
-  explanation   COMMENT 'The facts and what follows',
-  advice        COMMENT 'What to change',
-  witness       COMMENT 'Events that prove it'
-)
-COMMENT 'One row per worker whose tasks are assigned and do not work: failed, never started, their herder dead, or a sink task without partitions.'
-AS
-WITH failed AS (
-  SELECT f.kafka_cluster, w.group_id, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.message, f.ts, f.stream_pos, f.event_id, timestamp_millis(unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS at
+WITH placed AS (
+  -- The worker's lines, with their time on the island's reference clock.
+  SELECT
+    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.message, f.ts, f.stream_pos, f.event_id, w.group_id,
+    unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
   FROM fact_line f
-  JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
-  WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed') AND (l.stopping_ts IS NULL OR f.ts < l.stopping_ts)
-), again AS (
-  SELECT f.event_id, min(t.ts) AS ts FROM failed f JOIN task_line t ON t.process_id = f.process_id AND t.instance = f.instance AND t.resource = coalesce(f.task, f.connector) AND t.kind = 'start' AND t.stream_pos > f.stream_pos
+  WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed', 'herder_failed')
+), failure AS (
+  SELECT f.*, coalesce(f.task, f.connector) AS resource, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS of_connector
+  FROM placed f
+  JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
+  WHERE f.event <> 'herder_failed' AND (l.stopping_ts IS NULL OR f.ts < l.stopping_ts)
+), started_again AS (
+  SELECT f.event_id, min(unix_millis(t.ts)) AS own_ms
+  FROM failure f
+  JOIN task_line t ON t.process_id = f.process_id AND t.instance = f.instance AND t.resource = f.resource
+    AND t.kind = 'start' AND t.stream_pos > f.stream_pos
   GROUP BY f.event_id
-), lost AS (
-  SELECT f.kafka_cluster, f.group_id, f.process_id, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS connector, array_sort(collect_set(coalesce(f.task, f.connector))) AS what, count(*) AS times, min(f.at) AS from_ts,
-    CASE WHEN count(a.ts) = count(*) THEN max(a.ts) END AS to_ts, min_by(coalesce(f.said, f.message), struct(f.ts, f.event_id)) AS said, count(a.ts) AS restarted, slice(array_sort(collect_list(f.event_id)), 1, 8) AS witness
-  FROM failed f LEFT JOIN again a ON a.event_id = f.event_id
-  GROUP BY f.kafka_cluster, f.group_id, f.process_id, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector)
-), idle AS (
-  SELECT d.*, timestamp_millis(unix_millis(d.assigned_ts) - (o.lo_ms + o.hi_ms) DIV 2) AS at
+), failed AS (
+  SELECT
+    f.kafka_cluster, f.group_id, f.process_id, f.of_connector AS connector,
+    array_sort(collect_set(f.resource)) AS resources, array_sort(collect_set(f.task)) AS tasks,
+    count(*) AS times, count(a.own_ms) AS restarts, min(f.at_ms) AS from_ms, CASE WHEN count(a.own_ms) = count(*) THEN max(a.own_ms) END AS to_ms,
+    min_by(coalesce(f.said, f.message), struct(f.ts, f.event_id)) AS said,
+    slice(array_sort(collect_list(f.event_id)), 1, 8) AS event_ids
+  FROM failure f
+  LEFT JOIN started_again a ON a.event_id = f.event_id
+  GROUP BY f.kafka_cluster, f.group_id, f.process_id, f.of_connector
+), never_started AS (
+  SELECT
+    d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks,
+    min(unix_millis(d.assigned_ts) - (o.lo_ms + o.hi_ms) DIV 2) AS from_ms, max(unix_millis(d.until_ts) - unix_millis(d.assigned_ts)) AS waited_ms,
+    slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
   FROM worker_duty d
   JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference
-  LEFT ANTI JOIN failed f ON f.process_id = d.process_id AND f.instance = d.instance AND f.task = d.task
+  LEFT ANTI JOIN failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.task = d.task
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
   WHERE NOT d.started AND unix_millis(d.until_ts) - unix_millis(d.assigned_ts) >= not_started_ms
-), never AS (
-  SELECT kafka_cluster, group_id, process_id, array_sort(collect_set(task)) AS tasks, min(at) AS from_ts, max(unix_millis(until_ts) - unix_millis(assigned_ts)) AS ms, slice(array_sort(collect_set(event_id)), 1, 4) AS witness
-  FROM idle GROUP BY kafka_cluster, group_id, process_id
-), bare AS (
-  -- The last assignment of a sink task's consumer; a topic has not as many partitions as the sink has tasks.
-  SELECT kafka_cluster, group_id, process_id, task, max_by(size(coalesce(assigned, given)), round) AS partitions, max_by(synced_id, round) AS event_id, max_by(unix_millis(synced_ts), round) AS synced_ms
-  FROM join_round WHERE task IS NOT NULL AND synced_ts IS NOT NULL AND NOT is_worker
+  GROUP BY d.kafka_cluster, d.group_id, d.process_id
+), last_assignment AS (
+  -- Of a sink task's consumer.
+  SELECT
+    kafka_cluster, group_id, process_id, task,
+    max_by(size(coalesce(assigned, given)), struct(round, synced_id)) AS partitions,
+    max_by(synced_id, struct(round, synced_id)) AS event_id, max_by(unix_millis(synced_ts), struct(round, synced_id)) AS synced_ms
+  FROM join_round
+  WHERE task IS NOT NULL AND synced_ts IS NOT NULL AND NOT is_worker
   GROUP BY kafka_cluster, group_id, process_id, task
+), without_partitions AS (
+  -- A task that another worker has by now is that worker's.
+  SELECT
+    b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.synced_ms) AS from_ms,
+    slice(array_sort(collect_list(b.event_id)), 1, 6) AS event_ids
+  FROM last_assignment b
+  WHERE b.partitions = 0
+    AND b.synced_ms = (SELECT max(c.synced_ms) FROM last_assignment c WHERE c.group_id = b.group_id AND c.task = b.task AND c.kafka_cluster = b.kafka_cluster)
+  GROUP BY b.kafka_cluster, b.group_id
+), found AS (
+  SELECT
+    CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id, array_join(slice(resources, 1, 10), ', ') AS subject,
+    from_ms, to_ms, CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code, process_id, CAST(NULL AS INT) AS instance,
+    connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts, said, CAST(NULL AS BIGINT) AS waited_ms,
+    'fails' AS line_role, event_ids
+  FROM failed
+  UNION ALL
+  SELECT
+    'critical' AS severity, kafka_cluster, group_id, process_id AS subject, unix_millis(ts) AS from_ms, NULL AS to_ms, 'herder_died' AS code,
+    process_id, instance, NULL AS connector, NULL AS tasks, false AS connector_failed, NULL AS times, NULL AS restarts, message AS said,
+    NULL AS waited_ms, 'the herder dies' AS line_role, array(event_id) AS event_ids
+  FROM placed
+  WHERE event = 'herder_failed'
+  UNION ALL
+  SELECT
+    'warning' AS severity, kafka_cluster, group_id, array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
+    process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts, NULL AS said,
+    waited_ms, 'assigned' AS line_role, event_ids
+  FROM never_started
+  UNION ALL
+  SELECT
+    'note' AS severity, kafka_cluster, group_id, array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'no_partitions' AS code,
+    NULL AS process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts, NULL AS said,
+    NULL AS waited_ms, 'last assignment, empty' AS line_role, event_ids
+  FROM without_partitions
 )
 SELECT
-  CASE WHEN to_ts IS NULL THEN 'critical' ELSE 'warning' END, 'proved', kafka_cluster, group_id, array_join(slice(what, 1, 10), ', '), from_ts, to_ts,
-  concat(CASE WHEN size(what) = 1 THEN concat(what[0], ' failed') ELSE concat(size(what), ' tasks of ', connector, ' failed') END, ' in ', process_id,
-    CASE WHEN restarted = 0 THEN ' and did not start again there' WHEN to_ts IS NULL THEN '; not all started again' ELSE ' and started again' END),
-  concat('Printed ', times, CASE WHEN times = 1 THEN ' time: ' ELSE ' times, first: ' END, left(coalesce(said, 'no cause'), 300), '. A failed task stays assigned, counts as owned, and does nothing until somebody restarts it; no rebalance heals it.'),
-  concat('Mend the cause, then restart: POST /connectors/', coalesce(connector, 'NAME'), '/restart?includeTasks=true&onlyFailed=true (3.0.0 and later; before, one task at a time). For bad records errors.tolerance=all with a dead letter queue keeps a sink going, and hides them from those who do not look.'),
-  witness
-FROM lost
-UNION ALL
-SELECT
-  'critical', 'proved', f.kafka_cluster, w.group_id, f.process_id, f.ts, CAST(NULL AS TIMESTAMP),
-  concat('the herder of ', f.process_id, ' died: the worker runs, answers REST, and does nothing for its group'),
-  concat('Printed: ', left(f.message, 300), '. The thread that joins the group, starts and stops work is gone; the tasks of this worker are stopped or run on without anybody to stop them.'),
-  'Restart the worker. Before 3.3.2 an exception while a connector is reconfigured kills the herder (KAFKA-13586): upgrade. Alert on the line; liveness probes that only ask the port do not see it.',
-  array(f.event_id)
-FROM fact_line f LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
-WHERE f.event = 'herder_failed'
-UNION ALL
-SELECT
-  'warning', 'proved', kafka_cluster, group_id, array_join(slice(tasks, 1, 10), ', '), from_ts, CAST(NULL AS TIMESTAMP),
-  concat(size(tasks), CASE WHEN size(tasks) = 1 THEN ' task was' ELSE ' tasks were' END, ' assigned to ', process_id, ' and never started there'),
-  concat('The worker''s assignment names ', array_join(slice(tasks, 1, 10), ', '), '; in the ', round(ms / 1000.0), ' s after it no line shows that a thread of it was made, and no failure is printed.'),
-  'Compare with the finding config-lag: a worker that does not read its configuration topic starts nothing. From 2.4.0 to 2.5.0 a worker that had lost its coordinator does not start its tasks again (KAFKA-9851): upgrade to 2.5.1 or 2.6.0. Restarting the worker helps.',
-  witness
-FROM never
-UNION ALL
-SELECT
-  'note', 'proved', kafka_cluster, group_id, array_join(slice(array_sort(collect_list(task)), 1, 10), ', '), timestamp_millis(min(synced_ms)), CAST(NULL AS TIMESTAMP),
-  concat(count(*), CASE WHEN count(*) = 1 THEN ' sink task of ' ELSE ' sink tasks of ' END, group_id, CASE WHEN count(*) = 1 THEN ' has' ELSE ' have' END, ' no partition to read'),
-  'Their consumers'' last assignment is empty: there are more tasks than partitions (or topics do not match). They run, hold connections, and do nothing.',
-  'Lower tasks.max of the sink to the number of partitions, or add partitions.',
-  slice(array_sort(collect_list(event_id)), 1, 6)
-FROM (
-  SELECT b.* FROM bare b
-  -- Nobody else has it now.
-  WHERE b.partitions = 0 AND b.synced_ms = (SELECT max(c.synced_ms) FROM bare c WHERE c.group_id = b.group_id AND c.task = b.task AND c.kafka_cluster = b.kafka_cluster)
-)
-GROUP BY kafka_cluster, group_id
+  severity AS severity,
+  'proved' AS verdict,
+  kafka_cluster AS kafka_cluster,
+  group_id AS group_id,
+  subject AS subject,
+  from_ms AS from_ms,
+  to_ms AS to_ms,
+  code AS code,
+  named_struct(
+    'process_id', process_id,
+    'instance', instance,
+    'connector', connector,
+    'tasks', tasks,
+    'connector_failed', connector_failed,
+    'times', times,
+    'restarts', restarts,
+    'said', said,
+    'waited_ms', waited_ms
+  ) AS facts,
+  transform(event_ids, e -> named_struct('role', line_role, 'event_id', e)) AS proof
+FROM found
