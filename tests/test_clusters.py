@@ -107,6 +107,6 @@ def test_a_new_cluster_is_said_once_with_the_directory(rows):
     assert sorted(found) == ["b0/server.log", "moved/server.log"]
     lost = found["b0/server.log"]
     assert (lost["severity"], lost["verdict"]) == ("critical", "proved")
-    assert "/tmp/kafka-logs were lost" in lost["headline"]
+    assert "/tmp/kafka-logs was lost" in lost["headline"]
     assert f"{LIVES - 1} times" in lost["headline"]
     assert found["moved/server.log"]["verdict"] == "undecided"
