@@ -53,3 +53,7 @@ DECLARE OR REPLACE VARIABLE bug_short_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE bug_long_ms BIGINT DEFAULT 600000;
 -- A coordinator that fences a static member within this of loading its group may know only the member's id of before, milliseconds.
 DECLARE OR REPLACE VARIABLE group_loaded_ms BIGINT DEFAULT 60000;
+-- So many heartbeats must fit into a session, so that one that is late or lost does not end it.
+DECLARE OR REPLACE VARIABLE heartbeats_a_session INT DEFAULT 3;
+-- So many replicas let a broker go without harm to the topics that groups rest on.
+DECLARE OR REPLACE VARIABLE safe_replicas INT DEFAULT 3;
