@@ -17,6 +17,12 @@ DECLARE OR REPLACE VARIABLE outage_critical_ms BIGINT DEFAULT 30000;
 DECLARE OR REPLACE VARIABLE stale_status_ms BIGINT DEFAULT 30000;
 -- The same cause of rebalances, coming back within storm_gap_ms each time, is a storm from this many returns on.
 DECLARE OR REPLACE VARIABLE storm_returns INT DEFAULT 3;
+-- The same of a connector that changes again and again: one change is often two lines.
+DECLARE OR REPLACE VARIABLE storm_changes INT DEFAULT 6;
+-- Generations belong to a storm from so long before its first return until so long after its last, milliseconds.
+DECLARE OR REPLACE VARIABLE storm_edge_ms BIGINT DEFAULT 10000;
+-- A member that came back had started anew when its process started this long before at most, milliseconds.
+DECLARE OR REPLACE VARIABLE storm_start_ms BIGINT DEFAULT 60000;
 -- Longest time between two returns of one cause, milliseconds; a loop of poll timeouts takes max.poll.interval.ms (default 300000) a round.
 DECLARE OR REPLACE VARIABLE storm_gap_ms BIGINT DEFAULT 600000;
 -- Generations that end as they began, one after the other, are a storm from this many on.
