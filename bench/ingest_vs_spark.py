@@ -23,7 +23,7 @@ from pathlib import Path
 INGEST = """
 import sys
 from pathlib import Path
-from forensics.ingest import ingest
+from forensics.case.ingestion import ingest
 done = ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=int(sys.argv[3]))
 print(done.counts)
 """

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from forensics.events import Recogniser
-from forensics.layouts import packaged
-from forensics.patterns import load
-from forensics.records import Profile, RecordReader, read_records
+from forensics.catalogue.patterns import load
+from forensics.catalogue.recogniser import Recogniser
+from forensics.records.layouts import packaged
+from forensics.records.line_reader import Profile, RecordReader, read_records
 
 BLOCK_LINES = 40_000
 _START = datetime(2026, 11, 21, tzinfo=UTC)

@@ -124,9 +124,10 @@ _BUILD = """
 import sys, time
 from pathlib import Path
 import pyarrow.dataset as ds
-from forensics import ingest, views
+from forensics.case import ingestion
+from forensics.case import views
 from forensics.session import session
-case = ingest.ingest([Path(sys.argv[1])], Path(sys.argv[2])).case
+case = ingestion.ingest([Path(sys.argv[1])], Path(sys.argv[2])).case
 events = sum(ds.dataset(p, format="parquet").count_rows() for p in case.table_paths("event_row"))
 spark, begun = session(), time.perf_counter()
 built = views.build(case, spark)

@@ -1,6 +1,6 @@
 """`python -m forensics`, and the command `forensics`."""
 
-from forensics.imports import forget_working_folder
+from forensics.import_guard import forget_working_folder
 
 
 def main() -> None:

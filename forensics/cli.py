@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from forensics import __version__
+from forensics.console import bytes_below, progress, say, say_ingested
 from forensics.errors import CaseError, ForensicsError, UsageError
-from forensics.talk import bytes_below, progress, say, say_ingested
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from forensics.case.folder import Case
     from forensics.report.model import Report
-    from forensics.tables import Case
 
 app = typer.Typer(
     name="forensics",
@@ -141,9 +141,9 @@ def ingest(
     jobs: JobsOption = None,
 ) -> None:
     """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
-    from forensics import views
-    from forensics.evidence import Told
-    from forensics.ingest import ingest as read_in
+    from forensics.case import views
+    from forensics.case.ingestion import ingest as read_in
+    from forensics.inventory.inventory import Told
     from forensics.session import expect_little
 
     if not master and bytes_below(paths) < LITTLE_BYTES:
@@ -223,8 +223,8 @@ def _knobs(assume_skew: int | None) -> dict[str, int] | None:
 
 def _built(path: Path, master: str, jobs: int | None, knobs: dict[str, int] | None = None) -> Case:
     """The case, its views built first where they are not yet, or not with these thresholds."""
-    from forensics.tables import open_case
-    from forensics.views import is_current
+    from forensics.case.folder import open_case
+    from forensics.case.views import is_current
 
     case = open_case(path)
     changed = knobs is not None and knobs != case.knobs
@@ -239,7 +239,7 @@ def _built(path: Path, master: str, jobs: int | None, knobs: dict[str, int] | No
 
 def _build(case: Case, master: str, jobs: int | None, knobs: dict[str, int] | None) -> Case:
     """The case with views built now."""
-    from forensics.views import build
+    from forensics.case.views import build
 
     with progress() as step:
         step("starting Spark", 0, 1)
@@ -248,8 +248,8 @@ def _build(case: Case, master: str, jobs: int | None, knobs: dict[str, int] | No
 
 def _spark(case: Case, master: str, jobs: int | None) -> SparkSession:
     """The session for a case of this size."""
+    from forensics.case.views import is_small
     from forensics.session import expect_little, session
-    from forensics.views import is_small
 
     if not master and is_small(case):
         expect_little()
@@ -363,9 +363,9 @@ def show(
     case: CaseOption = CASE,
 ) -> None:
     """Print the raw lines behind an event, a finding or an ownership, from the evidence, with context."""
+    from forensics.case.folder import open_case
     from forensics.report import text
     from forensics.report.show import show as shown
-    from forensics.tables import open_case
 
     text.render(shown(open_case(case), wanted, context))
 
@@ -381,10 +381,10 @@ def verify(
 
     Exits with 4 when the case is damaged, with 3 when evidence has changed or cannot be read. Evidence that is not there any more is only said.
     """
-    from forensics import integrity
+    from forensics.case import integrity
+    from forensics.case.folder import open_case
     from forensics.report import text
     from forensics.report import verify as look
-    from forensics.tables import open_case
 
     opened = open_case(case, check=False)
     faults = opened.faults()
@@ -423,7 +423,7 @@ def offsets_topic(
         raise UsageError("There is no reassignment to write.", where="--output", fix="Say --replication-factor too.")
     groups = list(group or ())
     if topic == question.OFFSETS and (case is not None or (CASE / "case.json").is_file()):
-        from forensics.tables import open_case
+        from forensics.case.folder import open_case
 
         groups += question.groups_of_case(open_case(case or CASE).view_path)
     asked = question.Asked(
@@ -449,7 +449,7 @@ def explain(
     parsers: ParsersOption = None,
 ) -> None:
     """Say what a pasted log line is: which event, which releases print it, what it proves and what not, what to do. Exit code 1: nothing is known."""
-    from forensics import patterns
+    from forensics.catalogue import patterns
     from forensics.report import text
     from forensics.report.explain import explain as explained
 
@@ -465,12 +465,17 @@ def check(
     paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
 ) -> None:
     """Check pattern files (each pattern compiles, matches its examples alone, gives their captures, and no counterexample) and rules (SQL and words fit)."""
-    from forensics import known_bugs, patterns, queries
+    from forensics.case import view_files
+    from forensics.catalogue import known_bugs, patterns
     from forensics.wording.check import check_rules
     from forensics.wording.files import rule_words
 
-    rules = queries.rule_queries()
-    errors = [*patterns.check(paths or ()), *check_rules(rules, frozenset(queries.RULE_COLUMNS)), *known_bugs.check(rule_words()["known-bug"].codes)]
+    rules = view_files.rule_queries()
+    errors = [
+        *patterns.check(paths or ()),
+        *check_rules(rules, frozenset(view_files.RULE_COLUMNS)),
+        *known_bugs.check(rule_words()["known-bug"].codes),
+    ]
     for error in errors:
         typer.echo(f"error: {error}\n", err=True)
     if errors:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ForensicsError
-from forensics.imports import SAFE, forget_working_folder, importable
+from forensics.import_guard import SAFE, forget_working_folder, importable
 from forensics.scratch import PREFIX, scratch
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forensics.ingest import ingest
+from forensics.case.ingestion import ingest
+from forensics.case.views import build
 from forensics.report import content, model, text
 from forensics.report.words import iso
 from forensics.session import expect_little, session
-from forensics.views import build
 
 if TYPE_CHECKING:
-    from forensics.tables import Case
+    from forensics.case.folder import Case
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_logs"
 #: The sample whose report the README shows.

@@ -11,7 +11,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from forensics import layouts, patterns, queries, schema
+from forensics import schema
+from forensics.case import view_files
+from forensics.catalogue import patterns
+from forensics.records import layouts
 from forensics.report.explain import releases
 from forensics.wording.files import Words, rule_words
 
@@ -38,7 +41,7 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _columns(view: queries.View) -> list[tuple[str, str]]:
+def _columns(view: view_files.View) -> list[tuple[str, str]]:
     if view.name in ("event", "snapshot"):  # their columns are stated in the schema, once
         return [(c.name, c.meaning) for c in schema.ENVELOPE] + [("...", "one column for each capture: see [events](events.md#captures)")]
     return [(name, comment.replace("''", "'")) for name, comment in _COLUMN.findall(view.sql)]
@@ -46,7 +49,7 @@ def _columns(view: queries.View) -> list[tuple[str, str]]:
 
 def views() -> str:
     """Every view with its columns; the public ones first, then steps."""
-    found = sorted(queries.views().values(), key=lambda v: v.name)
+    found = sorted(view_files.views().values(), key=lambda v: v.name)
     parts = [
         _MADE,
         "# Views\n",
@@ -57,23 +60,23 @@ def views() -> str:
     for view in (v for v in found if v.folder == ""):
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
     parts += ["## Steps\n", "Views that other views are made of; their columns may change.\n"]
-    parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder == "steps")))
+    parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder not in ("", "rules"))))
     parts += [
         "## Knobs\n",
         "Session variables; `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
     ]
-    knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _KNOB.findall(queries.knobs()))
+    knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _KNOB.findall(view_files.knobs()))
     parts.append(_table(("variable", "default", "meaning"), knobs))
     return "\n".join(parts)
 
 
-def _grain(view: queries.View) -> str:
+def _grain(view: view_files.View) -> str:
     return f"Rows are told apart by: {', '.join(f'`{g}`' for g in view.grain)}.\n" if view.grain else ""
 
 
 def rules() -> str:
     """Every rule: what it answers, what it needs, when it is silent, and what shows it."""
-    found = sorted((v for v in queries.views().values() if v.folder == "rules"), key=lambda v: v.name)
+    found = sorted((v for v in view_files.views().values() if v.folder == "rules"), key=lambda v: v.name)
     samples = _samples()
     parts = [
         _MADE,
@@ -83,7 +86,7 @@ def rules() -> str:
     ]
     words = rule_words()
     for view in found:
-        rule = queries.rule_id(view.name)
+        rule = view_files.rule_id(view.name)
         if rule in words:
             parts += _worded(words[rule], view, samples.get(rule, ()))
             continue
@@ -95,14 +98,14 @@ def rules() -> str:
     return "\n".join(parts)
 
 
-def _worded(words: Words, view: queries.View, samples: Iterable[str]) -> list[str]:
+def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list[str]:
     """A rule's section: its words, its severities and thresholds, and what each of its cases says and advises."""
-    sql = "\n".join(queries.statements(view.sql))
+    sql = "\n".join(view_files.statements(view.sql))
     shown = [*(f"the sample [{name}](../sample_logs/{name}/README.md)" for name in samples), *filter(None, [words.shown])]
     rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))
-    knobs = [f"`{name}` ({default})" for _, name, _, default in _KNOB.findall(queries.knobs()) if re.search(rf"\b{name}\b", sql)]
+    knobs = [f"`{name}` ({default})" for _, name, _, default in _KNOB.findall(view_files.knobs()) if re.search(rf"\b{name}\b", sql)]
     rows += [("thresholds", ", ".join(knobs))] if knobs else []
     rows += [(f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []

@@ -18,8 +18,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from facts import PRINTED_BY, version_key  # noqa: E402
 
-from forensics.events import Recogniser  # noqa: E402
-from forensics.patterns import load, simple_name  # noqa: E402
+from forensics.catalogue.patterns import load, simple_name  # noqa: E402
+from forensics.catalogue.recogniser import Recogniser  # noqa: E402
 
 #: The line that all clients of these releases print is one of their logging wrapper's, not the statement's.
 WRONG_LINES = ("1.0.0", "1.0.1", "1.0.2")

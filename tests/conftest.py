@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from forensics.tables import Case
+    from forensics.case.folder import Case
 
 
 @pytest.fixture(scope="session")

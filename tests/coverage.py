@@ -20,8 +20,8 @@ from facts import Statement, read_facts, version_key
 from hole_values import ALLOWED
 from rendering import render
 
-from forensics.events import Recogniser
-from forensics.patterns import load, simple_name
+from forensics.catalogue.patterns import load, simple_name
+from forensics.catalogue.recogniser import Recogniser
 
 
 @dataclass

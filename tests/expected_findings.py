@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow.dataset as ds
 
-from forensics import tables
+from forensics.case import folder as case_folder
 
 FILE = Path(__file__).parent / "expected_findings.toml"
 SEVERITIES = ("critical", "warning", "note")
@@ -26,7 +26,7 @@ def expected() -> dict[str, dict[str, list[str]]]:
 
 def found(case: Path) -> dict[str, list[str]]:
     """Severity -> findings of a case, each as its rule, its subject and, where it is not proved, its verdict."""
-    path = tables.open_case(case).view_path("finding")
+    path = case_folder.open_case(case).view_path("finding")
     rows = ds.dataset(path, format="parquet").to_table(columns=["severity", "rule", "subject", "verdict"]).to_pylist() if path else []
     return {
         s: sorted(

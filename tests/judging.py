@@ -12,10 +12,10 @@ import pyarrow.dataset as ds
 from oracle import Row
 from simulator import Simulated
 
-from forensics import views
-from forensics.ingest import ingest as read_in
+from forensics.case import views
+from forensics.case.folder import Case
+from forensics.case.ingestion import ingest as read_in
 from forensics.session import session
-from forensics.tables import Case
 
 #: Columns without which a verdict cannot be judged.
 VIEWS = ("process", "ownership", "split_brain")

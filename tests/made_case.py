@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from forensics.report import model
 
 if TYPE_CHECKING:
-    from forensics.evidence import Evidence
-    from forensics.tables import Case
+    from forensics.case.folder import Case
+    from forensics.inventory.inventory import Evidence
 
 T0 = datetime(2026, 3, 1, 10, 0, 0, tzinfo=UTC)
 HOSTILE = "\x1b[31mred\x1b[0m <script>alert(1)</script> | `x` \u202eevil [bold]no[/bold]"
@@ -323,17 +323,18 @@ def written(root: Path, views: dict[str, list[dict[str, Any]]] | None = None, ev
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from forensics import queries, tables
-    from forensics import views as built_views
+    from forensics.case import folder as case_folder
+    from forensics.case import view_files
+    from forensics.case import views as built_views
 
     given = rows() if views is None else views
-    with tables.writing(root) as writer:
+    with case_folder.writing(root) as writer:
         case = writer.finish(list(evidence), {"tool_version": "0.1.0", "catalogue_hash": "", "command_line": [], "knobs": {}})
-        target, folders = tables.new_views_folder(case), {}
-        for name in [view.name for view in queries.views().values() if view.kept]:
+        target, folders = case_folder.new_views_folder(case), {}
+        for name in [view.name for view in view_files.views().values() if view.kept]:
             folder = target / name
             folder.mkdir(parents=True)
             known = given.get(name, [])
             pq.write_table(pa.Table.from_pylist(known) if known else pa.table({"none": pa.array([], pa.string())}), folder / "part-0.parquet")
             folders[name] = str(folder)
-        return tables.publish(*built_views._with(case, folders, {}))  # noqa: SLF001 (what Spark computes is given here)
+        return case_folder.publish(*built_views._with(case, folders, {}))  # noqa: SLF001 (what Spark computes is given here)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from forensics import tables
+from forensics.case import folder as case_folder
 
 Row = dict[str, Any]
 FOREVER = 1 << 60
@@ -62,7 +62,7 @@ class Evidence:
 
 def read(root: Path) -> tuple[Evidence, dict[str, list[Row]]]:
     """Evidence and claims of a case, or of a folder of views that were made from one."""
-    case = tables.open_case(root) if (root / "case.json").is_file() else None
+    case = case_folder.open_case(root) if (root / "case.json").is_file() else None
     place = case.view_path if case else (lambda name: root / name)
 
     def rows(name: str, columns: list[str] | None = None) -> list[Row]:

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from forensics.counts import RangeRow
-from forensics.events import Recogniser
-from forensics.evidence import READ, Evidence, Told, find_evidence
-from forensics.patterns import load
-from forensics.pieces import RANGE_BYTES, plan, read_pieces
-from forensics.rows import EVENTS, Schemas
+from forensics.catalogue.patterns import load
+from forensics.catalogue.recogniser import Recogniser
+from forensics.ingest.row_builder import EVENTS, Schemas
+from forensics.ingest.splits import RANGE_BYTES, plan, read_pieces
+from forensics.ingest.statistics import RangeRow
+from forensics.inventory.inventory import READ, Evidence, Told, find_evidence
 
 #: What tells where a record stands, not what it says.
 PLACE = ("event_id", "file_id", "process_id", "path", "line", "byte_offset", "stream_pos")

@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 from scoring import EDGE_MS, INFINITE, Clock, Row, owner_of
 from truth import SAMPLE_MS, Recording, Span, recordings
 
-from forensics import tables
+from forensics.case import folder as case_folder
 
 
 @dataclass
@@ -195,7 +195,7 @@ def _s(recording: Recording, at_ms: float) -> str:
 
 def compare(recording: Recording, case_path: Path) -> dict[str, Agreement]:
     """All comparisons of one recording with its case."""
-    case = tables.open_case(case_path)
+    case = case_folder.open_case(case_path)
 
     def rows(view: str) -> list[Row]:
         found: list[Row] = ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()

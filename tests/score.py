@@ -27,8 +27,9 @@ from thinning import thin
 from truth import Recording, recordings
 from verdicts import score_split_brain
 
-from forensics import tables, views
-from forensics.ingest import ingest as read_in
+from forensics.case import folder as case_folder
+from forensics.case import views
+from forensics.case.ingestion import ingest as read_in
 from forensics.session import session
 
 #: view -> columns that the comparison cannot do without (DESIGN of the views: users' SQL relies on them too)
@@ -60,7 +61,7 @@ def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
 
 def read_views(case_path: Path, missing: list[str]) -> dict[str, list[Row]]:
     """Rows of the views that are compared; what is not there is named in `missing` and read as no rows."""
-    case, found = tables.open_case(case_path), {}
+    case, found = case_folder.open_case(case_path), {}
     for view, columns in NEEDED.items():
         path = case.view_path(view)
         if path is None:

@@ -17,10 +17,10 @@ import pytest
 from made_case import written
 from typer.testing import CliRunner, Result
 
-from forensics import tables
+from forensics.case import folder as case_folder
 from forensics.cli import app
 from forensics.errors import CaseError
-from forensics.evidence import READ, Evidence
+from forensics.inventory.inventory import READ, Evidence
 
 
 def run(*args: object) -> Result:
@@ -167,35 +167,35 @@ def test_a_moved_case_is_whole_and_a_damaged_one_is_not_mended_over(case: Path, 
 
 
 def test_a_kill_between_manifest_and_open_sql_is_made_good(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = tables.open_case(case)
+    opened = case_folder.open_case(case)
     with monkeypatch.context() as killed:
-        killed.setattr(tables, "_settle", lambda case: (_ for _ in ()).throw(KeyboardInterrupt))
+        killed.setattr(case_folder, "_settle", lambda case: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            tables.publish(opened, {"open.sql": "SELECT 2;\n", "sql/knobs.sql": "-- other\n"})
-    assert tables.open_case(case).faults() == []
+            case_folder.publish(opened, {"open.sql": "SELECT 2;\n", "sql/knobs.sql": "-- other\n"})
+    assert case_folder.open_case(case).faults() == []
     assert (case / "open.sql").read_text() == "SELECT 2;\n"
     assert [f.name for f in (case / "sql").iterdir()] == ["knobs.sql"]
 
 
 def test_what_another_command_publishes_meanwhile_is_no_damage(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = tables._opened(case)
-    with tables.writing(case) as writer:
+    before = case_folder._opened(case)
+    with case_folder.writing(case) as writer:
         assert writer.case is not None
-        folder = tables.new_views_folder(writer.case)
+        folder = case_folder.new_views_folder(writer.case)
         for name, path in writer.case.views().items():
             shutil.copytree(path, folder / name)
-        tables.publish(tables.with_views(writer.case, {name: str(folder / name) for name in writer.case.views()}, {}))
+        case_folder.publish(case_folder.with_views(writer.case, {name: str(folder / name) for name in writer.case.views()}, {}))
     seen = iter([before])
-    really = tables._opened
-    monkeypatch.setattr(tables, "_opened", lambda path: next(seen, None) or really(path))
-    assert tables.open_case(case).faults() == []
+    really = case_folder._opened
+    monkeypatch.setattr(case_folder, "_opened", lambda path: next(seen, None) or really(path))
+    assert case_folder.open_case(case).faults() == []
 
 
 def test_adding_to_a_case_does_not_take_damage_for_the_truth(case: Path) -> None:
     file = next(case.glob("tables/event_row/*/*.parquet"))
     size = file.stat().st_size
     file.write_bytes(b"x" * size)
-    with pytest.raises(CaseError, match="damaged"), tables.writing(case):
+    with pytest.raises(CaseError, match="damaged"), case_folder.writing(case):
         pass
 
 

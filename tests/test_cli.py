@@ -277,7 +277,7 @@ def test_show_prints_the_raw_lines_of_events_findings_and_ownerships(case: str) 
 def test_show_says_when_evidence_moved_or_changed(tmp_path: Path, spark) -> None:
     from expect_samples import SAMPLES
 
-    from forensics.ingest import ingest
+    from forensics.case.ingestion import ingest
     from forensics.report import text
     from forensics.report.show import show
 
@@ -333,13 +333,13 @@ def test_wrong_sql_is_2_and_says_why(case: str) -> None:
 
 @pytest.mark.spark
 def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path, spark) -> None:
-    from forensics import tables
+    from forensics.case import folder as case_folder
 
     copy = tmp_path / "moved case"
     shutil.copytree(case, copy)
-    opened = tables.open_case(copy)
+    opened = case_folder.open_case(copy)
     kept = {path: (copy / path).read_text(encoding="utf-8") for path in opened.manifest["contents"] if path.startswith("sql/")}
-    tables.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
+    case_folder.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
     shown = CliRunner().invoke(app, ["report", "--case", str(copy)])
     assert shown.exit_code == 0, shown.output
     assert "built anew" in shown.stderr

@@ -8,7 +8,7 @@ import time
 import pytest
 from reading import read, recogniser
 
-from forensics.records import Profile
+from forensics.records.line_reader import Profile
 
 R = "rdkafka-4288997b-eb78-4ad5-be98-6bc353a5ad4d"
 #: Words of each client, the event and some captures.

@@ -11,8 +11,8 @@ from coverage import measure, report, scope, share, unknown_lines
 from facts import Hole, Statement, parse, read_facts
 from rendering import render
 
-from forensics.events import Recogniser
-from forensics.patterns import load
+from forensics.catalogue.patterns import load
+from forensics.catalogue.recogniser import Recogniser
 
 FACTS = os.environ.get("FORENSICS_KAFKA_FACTS")
 needs_facts = pytest.mark.skipif(not FACTS, reason="FORENSICS_KAFKA_FACTS names no folder")

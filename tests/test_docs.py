@@ -12,7 +12,7 @@ import typer
 from make_docs import DOCS, pages
 from typer.testing import CliRunner
 
-from forensics import queries
+from forensics.case import view_files
 from forensics.cli import app
 
 ROOT = DOCS.parent
@@ -59,7 +59,7 @@ def test_commands_that_pages_name_exist(page: Path) -> None:
 
 def test_the_view_pages_name_columns_that_views_have() -> None:
     text = (DOCS / "views.md").read_text(encoding="utf-8")
-    for view in queries.views().values():
+    for view in view_files.views().values():
         if view.folder == "":
             section = text.split(f"\n## {view.name}\n")[1].split("\n## ")[0]
             assert section.count("\n| `") >= 3, view.name

@@ -10,9 +10,10 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forensics import patterns, values, wire
-from forensics.events import Recogniser
-from forensics.prefixes import Prefixes, captures_of_thread
+from forensics.catalogue import converters as values
+from forensics.catalogue import embedded_protocol, patterns
+from forensics.catalogue.prefixes import Prefixes, captures_of_thread
+from forensics.catalogue.recogniser import Recogniser
 
 RECOGNISER = Recogniser(patterns.load())
 COORDINATOR = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
@@ -252,21 +253,21 @@ def signed(data: bytes) -> str:
 
 def test_bytes_of_assignments():
     consumer = b"\x00\x03\x00\x00\x00\x01\x00\x06orders\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x05\xff\xff\xff\xff"
-    assert wire.decode_assignment(signed(consumer)) == {"assigned_partitions": ["orders-0", "orders-5"]}
+    assert embedded_protocol.decode_assignment(signed(consumer)) == {"assigned_partitions": ["orders-0", "orders-5"]}
     head = b"\x00\x03m-1\x00\x08http://h" + (12).to_bytes(8, "big")
     entry = b"\x00\x00\x00\x01\x00\x01b\x00\x00\x00\x03\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x02"
-    eager = wire.decode_assignment(signed(b"\x00\x00\x00\x00" + head + entry))
+    eager = embedded_protocol.decode_assignment(signed(b"\x00\x00\x00\x00" + head + entry))
     assert eager == {
         "protocol_version": 0, "assignment_error": 0, "leader_member_id": "m-1", "leader_url": "http://h", "assigned_config_offset": 12,
         "assigned_connectors": ["b"], "assigned_tasks": ["b-0", "b-2"],
     }  # fmt: skip
-    cooperative = wire.decode_assignment(signed(b"\x00\x02\x00\x00" + head + b"\x00\x00\x00\x00" + entry + (300_000).to_bytes(4, "big")))
+    cooperative = embedded_protocol.decode_assignment(signed(b"\x00\x02\x00\x00" + head + b"\x00\x00\x00\x00" + entry + (300_000).to_bytes(4, "big")))
     assert (cooperative["assigned_tasks"], cooperative["revoked_tasks"], cooperative["delay_ms"]) == ([], ["b-0", "b-2"], 300_000)
 
 
 @given(st.binary(max_size=80))
 def test_any_bytes_are_an_assignment_or_none(data):
-    found = wire.decode_assignment(signed(data))
+    found = embedded_protocol.decode_assignment(signed(data))
     assert found is None or isinstance(found, dict)
 
 
@@ -275,7 +276,7 @@ def test_consumer_bytes_round_trip(topics):
     data = b"\x00\x01" + len(topics).to_bytes(4, "big")
     for topic, numbers in topics:
         data += len(topic).to_bytes(2, "big") + topic.encode() + len(numbers).to_bytes(4, "big") + b"".join(n.to_bytes(4, "big") for n in numbers)
-    found = wire.decode_assignment(signed(data + b"\x00\x00\x00\x00"))
+    found = embedded_protocol.decode_assignment(signed(data + b"\x00\x00\x00\x00"))
     assert found == {"assigned_partitions": [f"{t}-{n}" for t, numbers in topics for n in numbers]}
 
 

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from forensics import cli, tables
+from forensics import cli
+from forensics.case import folder as case_folder
+from forensics.case.folder import MANIFEST, literal, open_case, writing
 from forensics.errors import CaseError, ForensicsError
-from forensics.evidence import find_evidence
 from forensics.failures import explained
-from forensics.imports import importable
+from forensics.import_guard import importable
+from forensics.inventory.inventory import find_evidence
 from forensics.report import query
-from forensics.tables import MANIFEST, literal, open_case, writing
 
 LINE = (
     "[2026-11-21 07:51:24,897] INFO [Consumer clientId=c-1, groupId=g] (Re-)joining group "
@@ -96,7 +97,7 @@ def test_cells_steer_no_terminal_and_no_spreadsheet() -> None:
 
 def _manifest(root: Path) -> dict[str, object]:
     with writing(root) as writer:
-        tables.publish(writer.finish([], {}))
+        case_folder.publish(writer.finish([], {}))
     manifest = json.loads((root / MANIFEST).read_text())
     del manifest["manifest_sha256"]
     return manifest
@@ -121,7 +122,7 @@ def test_a_damaged_manifest_is_said(
     root = tmp_path / "case"
     manifest = {**_manifest(root), **change}
     changed = {k: v for k, v in manifest.items() if v is not None}
-    (root / MANIFEST).write_text(tables._dump(changed))  # noqa: SLF001 (whoever changes a manifest may write its checksum too)
+    (root / MANIFEST).write_text(case_folder._dump(changed))  # noqa: SLF001 (whoever changes a manifest may write its checksum too)
     with pytest.raises(CaseError, match="damaged"):
         open_case(root)
     monkeypatch.setattr(sys, "argv", ["forensics", "report", "--case", str(root)])
@@ -190,7 +191,8 @@ def test_a_path_is_no_pattern() -> None:
 
 
 def test_a_copied_case_gives_the_rows_beside_it_whatever_open_sql_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from forensics import queries, tables
+    from forensics.case import folder as case_folder
+    from forensics.case import view_files
 
     original, copy = tmp_path / "origin[a]l", tmp_path / "cop[y]"
     _manifest(original)
@@ -199,8 +201,8 @@ def test_a_copied_case_gives_the_rows_beside_it_whatever_open_sql_says(tmp_path:
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(tables, "_replace", refuse)
+    monkeypatch.setattr(case_folder, "_replace", refuse)
     case = open_case(copy)
-    said = "\n".join(queries.opening(case.tables(), case.views(), case.knobs))
+    said = "\n".join(view_files.opening(case.tables(), case.views(), case.knobs))
     assert "origin" not in said
     assert f"parquet.`{literal(str(copy))}/tables/event_row/segment-000`" in said

@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from forensics import tables
-from forensics.evidence import READ, SUPERSEDED, Evidence, find_evidence, renamed
-from forensics.ingest import _merged
-from forensics.tables import files_to_drop, open_case, writing
+from forensics.case import folder as case_folder
+from forensics.case.folder import files_to_drop, open_case, writing
+from forensics.case.ingestion import _merged
+from forensics.inventory.inventory import READ, SUPERSEDED, Evidence, find_evidence, renamed
 
 LINE = (
     "[2026-11-21 07:51:{:02d},897] INFO [Consumer clientId=c-{}, groupId=g] (Re-)joining group "
@@ -34,7 +34,7 @@ def add(case: Path, *roots: Path) -> list[Evidence]:
         writer.drop(files_to_drop(writer.case, found))
         now = renamed(writer.known(), found)
         writer.rename([(k.segment, k.path, k.process_id, n.path, n.process_id) for k, n in zip(writer.known(), now, strict=True)])
-        return tables.publish(writer.finish(_merged(writer, found, {}), {})).evidence()
+        return case_folder.publish(writer.finish(_merged(writer, found, {}), {})).evidence()
 
 
 def names(case: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from forensics import queries, tables, views
+from forensics.case import folder as case_folder
+from forensics.case import view_files, views
 from forensics.cli import app
 from forensics.errors import CaseError
 
@@ -18,7 +19,7 @@ LINE = (
     "[2026-11-21 07:51:24,897] INFO [Consumer clientId=c, groupId=g] Successfully joined group with generation 7 "
     "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator:843)\n"
 )
-KEPT = {name for name, view in queries.views().items() if view.kept}
+KEPT = {name for name, view in view_files.views().items() if view.kept}
 
 
 def ingest(*args: object) -> Result:
@@ -37,7 +38,7 @@ def test_a_large_case_has_its_views_after_ingest(log: Path, tmp_path: Path, monk
     monkeypatch.setattr(views, "SMALL_EVENTS", 1)
     case = tmp_path / "case"
     assert ingest(log.parent, "--case", case).exit_code == 0
-    assert tables.open_case(case).views().keys() == KEPT
+    assert case_folder.open_case(case).views().keys() == KEPT
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     command = f'spark-sql -i {case}/open.sql -e "SELECT * FROM split_brain"'
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
@@ -50,12 +51,12 @@ def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path, spark_s
     done = ingest(log.parent, "--case", case, "--no-views", "--assume-skew", "7")
     assert done.exit_code == 0
     assert "no views" in done.stderr
-    opened = tables.open_case(case)
+    opened = case_folder.open_case(case)
     assert opened.views() == {}
     assert opened.knobs == {"assume_skew_ms": 7}
     assert "VIEW event_row" in (case / "open.sql").read_text()
     assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
-    opened = tables.open_case(case)
+    opened = case_folder.open_case(case)
     assert opened.views().keys() == KEPT
     assert opened.knobs == {"assume_skew_ms": 7}
 
@@ -97,10 +98,10 @@ def test_an_ingest_that_fails_at_the_views_leaves_the_last_good_case(log: Path, 
     def broken(*args: object, **more: object) -> None:
         raise CaseError("The view x could not be computed.")
 
-    monkeypatch.setattr(queries, "build", broken)
+    monkeypatch.setattr(view_files, "build", broken)
     done = ingest(log.parent, "--case", case)
     assert isinstance(done.exception, CaseError)
     assert "--no-views" in done.exception.fix
-    opened = tables.open_case(case)
+    opened = case_folder.open_case(case)
     assert opened.views().keys() == KEPT
     assert {f: (case / f).read_bytes() for f in before} == before

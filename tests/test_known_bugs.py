@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from forensics import known_bugs
+from forensics.catalogue import known_bugs
 from forensics.errors import CatalogueError
 from forensics.wording.files import rule_words
 

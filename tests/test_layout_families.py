@@ -16,9 +16,9 @@ import pytest
 from layout_families import PATTERNS, TOLD, Family, Line, families, lines_of, printed
 from reading import PLACE, Reading, read
 
-from forensics.evidence import Told
-from forensics.patterns import simple_name
-from forensics.records import Profile
+from forensics.catalogue.patterns import simple_name
+from forensics.inventory.inventory import Told
+from forensics.records.line_reader import Profile
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) ")

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from forensics.layouts import packaged
-from forensics.records import Profile, RecordReader, read_records
-from forensics.timestamps import Zone
+from forensics.records.layouts import packaged
+from forensics.records.line_reader import Profile, RecordReader, read_records
+from forensics.records.timestamps import Zone
 
 LAYOUTS = packaged()
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

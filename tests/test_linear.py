@@ -17,13 +17,13 @@ import pytest
 from layout_families import families
 from test_layout_families import RECORDS
 
-from forensics import layouts as layouts_module
-from forensics.exports import layout_of_export
-from forensics.inference import guess, infer
-from forensics.layouts import packaged, read_json_as_far, strip_colours
-from forensics.prefixes import Prefixes
-from forensics.profiles import profile_of
-from forensics.records import Profile, RecordReader, decode, read_records
+from forensics.catalogue.prefixes import Prefixes
+from forensics.records import layouts as layouts_module
+from forensics.records.exports import layout_of_export
+from forensics.records.layout_detection import profile_of
+from forensics.records.layout_inference import guess, infer
+from forensics.records.layouts import packaged, read_json_as_far, strip_colours
+from forensics.records.line_reader import Profile, RecordReader, decode, read_records
 
 LAYOUTS = packaged()
 SIZE = 1_500

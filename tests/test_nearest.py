@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from forensics.layouts import packaged
-from forensics.nearest import nearest
+from forensics.records.layouts import packaged
+from forensics.records.nearest_layout import nearest
 
 
 @pytest.mark.parametrize(

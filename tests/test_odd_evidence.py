@@ -20,12 +20,12 @@ from pathlib import Path
 import pytest
 from reading import read, read_evidence
 
-from forensics import streams
-from forensics.contents import open_content
+from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import UsageError
-from forensics.events import Recogniser
-from forensics.evidence import changed_since, find_evidence
-from forensics.timestamps import TimeFormat, Zone
+from forensics.evidence import streams
+from forensics.evidence.containers import open_content
+from forensics.inventory.inventory import changed_since, find_evidence
+from forensics.records.timestamps import TimeFormat, Zone
 
 LOGGER = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator"
 YEAR_2026 = 1_767_225_600

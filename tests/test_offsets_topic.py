@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from forensics.cli import app
 from forensics.errors import UsageError
-from forensics.replicas import Placement, group_partition, losses, spread
+from forensics.offsets_topic.replica_placement import Placement, group_partition, losses, spread
 from forensics.report import offsets_topic as question
 
 RUN = CliRunner()

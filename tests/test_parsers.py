@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from forensics import patterns, prefixes
-from forensics.events import Recogniser
-from forensics.patterns import check_examples, check_pattern, compiled, simple_name, subject
+from forensics.catalogue import patterns, prefixes
+from forensics.catalogue.patterns import check_examples, check_pattern, compiled, simple_name, subject
+from forensics.catalogue.recogniser import Recogniser
 from forensics.schema import CAPTURE_TYPES
 
 CATALOGUE = patterns.load()

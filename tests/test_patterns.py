@@ -2,10 +2,10 @@
 
 import pytest
 
-from forensics import patterns
+from forensics.catalogue import patterns
+from forensics.catalogue.literals import requirements
+from forensics.catalogue.pattern_files import parse_events
 from forensics.errors import CatalogueError
-from forensics.literals import requirements
-from forensics.pattern_files import parse_events
 from forensics.schema import parse_fields, table_columns, table_schema
 
 BLOCK = """

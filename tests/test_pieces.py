@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics import pieces
-from forensics.evidence import Evidence
+from forensics.ingest import splits
+from forensics.inventory.inventory import Evidence
 
 MIB = 1 << 20
 
@@ -21,10 +21,10 @@ def files(sizes):
 
 
 def planned(sizes, **told):
-    with patch.object(pieces, "_breaks_before", lambda evidence, place: 0):
+    with patch.object(splits, "_breaks_before", lambda evidence, place: 0):
         return [
             [(p.path, p.start, sizes[int(p.path.split(".")[0])] if p.end is None else p.end) for p in task]
-            for task in pieces.plan(files(sizes), **told)
+            for task in splits.plan(files(sizes), **told)
         ]
 
 

@@ -11,7 +11,7 @@ import pytest
 from facts import version_key
 from written_logs import case_of
 
-from forensics.releases import known_releases, releases_of
+from forensics.catalogue.releases import known_releases, releases_of
 from forensics.resources import sql_dir
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
@@ -33,7 +33,7 @@ def test_a_line_of_source_tells_more_than_a_wording():
 
 
 def test_the_view_knows_the_same_releases():
-    text = (sql_dir() / "steps" / "process_fingerprint.sql").read_text(encoding="utf-8")
+    text = (sql_dir() / "processes" / "process_fingerprint.sql").read_text(encoding="utf-8")
     listed = re.search(r"split\('\s*([\d.\s]+?)\s*'", text)
     assert listed is not None
     assert tuple(listed[1].split()) == known_releases()

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_case import HOSTILE, T0, at, finding, generation, made, owned, rows, share, split
 
+from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
-from forensics.patterns import load
 from forensics.report import content, html, loggers, markdown, model, text, words
 from forensics.report import json as json_report
 from forensics.report.document import Heading, Lines, Table

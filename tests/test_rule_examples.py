@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from forensics import queries
+from forensics.case import view_files
+from forensics.case.folder import OPEN_SQL
 from forensics.report.query import _needed
-from forensics.tables import OPEN_SQL
 from forensics.wording import tell
 from forensics.wording.files import rule_words
 
@@ -41,7 +41,7 @@ def _schema(spark: Any, case: Any, view: str) -> Any:  # noqa: ANN401
     if path:
         fields = spark.read.parquet(str(path)).schema.fields
     else:  # a view that is computed when it is read
-        for statement in _needed(queries.statements((case.root / OPEN_SQL).read_text()), [f"SELECT * FROM {view}"]):
+        for statement in _needed(view_files.statements((case.root / OPEN_SQL).read_text()), [f"SELECT * FROM {view}"]):
             spark.sql(statement)
         fields = spark.table(view).schema.fields
     return StructType([StructField(f.name, f.dataType, nullable=True) for f in fields])
@@ -62,13 +62,13 @@ def test_every_rule_has_an_example() -> None:
 @pytest.mark.parametrize(("rule", "number"), EXAMPLES)
 def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sample_case) -> None:
     case = sample_case("split-brain-frozen-worker-3.9.1")
-    example, view = rule_words()[rule].examples[number], queries.views()["rule_" + rule.replace("-", "_")]
+    example, view = rule_words()[rule].examples[number], view_files.views()["rule_" + rule.replace("-", "_")]
     assert set(example["given"]) <= set(view.reads), "an example gives rows of what the rule reads"
-    for statement in queries.statements(queries.knobs()):
+    for statement in view_files.statements(view_files.knobs()):
         spark.sql(statement)
     for read in view.reads:
         _rows(spark, read, _schema(spark, case, read), example["given"].get(read, []))
-    table = spark.sql(queries.rule_queries()[rule]).select(*queries.RULE_COLUMNS)
+    table = spark.sql(view_files.rule_queries()[rule]).select(*view_files.RULE_COLUMNS)
     found = [row.asDict(recursive=True) for row in table.collect()]
     expected = example["expect"]
     assert len(found) == len(expected), found

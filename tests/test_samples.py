@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from expect_samples import SAMPLES, SHOWN, excerpt, names, rows_of, with_excerpt
 
-from forensics.tables import open_case
+from forensics.case.folder import open_case
 
 pytestmark = pytest.mark.spark
 

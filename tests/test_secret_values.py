@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from forensics.secret_values import hide, hide_line, scrub, scrubbed, shapes, sieve
+from forensics.redaction import hide, hide_line, scrub, scrubbed, shapes, sieve
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from oracle import Truth, both, contradictions, union, unmentioned, without
 from sim_world import START
 from simulator import simulate
 
-from forensics import patterns
-from forensics.events import Recogniser
+from forensics.catalogue import patterns
+from forensics.catalogue.recogniser import Recogniser
 
 FROZEN = "tasks=b:2 seed=3 | w1+ w2+ 12s w2~15s 25s"
 

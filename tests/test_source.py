@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from forensics import tables
-from forensics.ingest import ingest
+from forensics.case import folder as case_folder
+from forensics.case.ingestion import ingest
 
 SAMPLE = Path(__file__).parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
 ROWS = ["event_id", "process_id", "line", "byte_offset", "ts", "event", "message", "generation", "member_id", "assigned_tasks", "config"]
@@ -20,7 +20,7 @@ ROWS = ["event_id", "process_id", "line", "byte_offset", "ts", "event", "message
 pytestmark = pytest.mark.spark
 
 
-def rows(case: tables.Case, table: str = "event_row", columns: list[str] | None = None) -> list[dict]:
+def rows(case: case_folder.Case, table: str = "event_row", columns: list[str] | None = None) -> list[dict]:
     found = ds.dataset([ds.dataset(p, format="parquet") for p in case.table_paths(table)]).to_table(columns=columns or ROWS).to_pylist()
     return sorted(found, key=lambda r: (r["process_id"], r["byte_offset"]) if "byte_offset" in r else str(r))
 
@@ -132,7 +132,7 @@ def test_a_layout_without_times_still_gives_the_order(spark_session, tmp_path):
         "leader='connect-1-aa', leaderUrl='http://h:8083/', offset=12, connectorIds=[a], taskIds=[a-0, b-1], revokedConnectorIds=[], revokedTaskIds=[], "
         "delay=0} with rebalance delay: 0 (org.apache.kafka.connect.runtime.distributed.DistributedHerder:2580)\n"
     )
-    from forensics.evidence import Told
+    from forensics.inventory.inventory import Told
 
     case = ingest([log], tmp_path / "case", told=Told.parse([], ["%m (%c:%L)%n"], [])).case
     found = rows(case, columns=["process_id", "byte_offset", "event", "generation", "leader_member_id", "assigned_tasks", "ts"])

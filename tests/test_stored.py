@@ -18,9 +18,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from forensics import queries
+from forensics.case import view_files
+from forensics.case.folder import Case
 from forensics.report import query, stored
-from forensics.tables import Case
 
 FORMS: tuple[Callable[..., object], ...] = (query.print_table, query.print_csv, query.print_json)
 
@@ -88,11 +88,11 @@ def test_every_type_is_printed_as_spark_prints_it(spark, tmp_path: Path) -> None
 @pytest.mark.spark
 def test_all_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spark) -> None:
     case = sample_case("split-brain-frozen-worker-3.9.1")
-    with queries._settings(spark, queries._SMALL):
+    with view_files._settings(spark, view_files._SMALL):
         for name, path in case.views().items():
             rows = stored.of_view(case, name)
             assert rows is not None
-            spark.sql(queries._create_over(queries.views()[name], path))
+            spark.sql(view_files._create_over(view_files.views()[name], path))
             by_spark = query.SparkRows(spark.table(name))
             assert rows.names == by_spark.names
             assert rows.numeric == by_spark.numeric
@@ -103,7 +103,7 @@ def test_all_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spa
 @pytest.mark.spark
 def test_a_statement_gives_what_spark_gives(sample_case, spark) -> None:
     case = sample_case("split-brain-frozen-worker-3.9.1")
-    spark.sql(queries._create_over(queries.views()["config_value"], case.views()["config_value"]))
+    spark.sql(view_files._create_over(view_files.views()["config_value"], case.views()["config_value"]))
     for where in (
         "", "WHERE component = 'worker'", "WHERE component <> 'worker' OR value IS NULL", "WHERE NOT (value IN ('false', 'none'))",
         "WHERE value IS NOT NULL AND NOT value = 'true'",

@@ -13,11 +13,11 @@ import pyarrow.dataset as ds
 from reading import recogniser
 from written_logs import CLIENT, CONNECT
 
-from forensics.evidence import READ, Told, find_evidence
-from forensics.parts import PartWriter
-from forensics.pieces import RANGE_BYTES, plan, read_pieces
-from forensics.rows import EVENTS, UNRECOGNISED, Schemas
-from forensics.stretches import separate
+from forensics.ingest.local_time_jumps import separate
+from forensics.ingest.parquet_parts import PartWriter
+from forensics.ingest.row_builder import EVENTS, UNRECOGNISED, Schemas
+from forensics.ingest.splits import RANGE_BYTES, plan, read_pieces
+from forensics.inventory.inventory import READ, Told, find_evidence
 
 DAY = datetime(2026, 10, 25, tzinfo=UTC)
 LOG = "w/connect.log"

@@ -8,12 +8,12 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
-from forensics import queries
+from forensics.case import view_files
 from forensics.wording.files import rule_words
 
 SAMPLES = ["split-brain-frozen-worker-3.9.1", "rolling-bounce-skewed-clocks-3.9.1", "session-timeouts-consumers-3.9.1"]
 TABLES = {"event_row", "unrecognised_row", "range_row", "evidence_file"}
-VIEWS = queries.views()
+VIEWS = view_files.views()
 FILES = {name: view for name, view in VIEWS.items() if name != "rule_finding"}
 _NAMED = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)\b")
 _CTE = re.compile(r"(?:\bWITH|^\)?,)\s*([a-z_]+)\s+AS\s*\(", re.MULTILINE)
@@ -22,7 +22,7 @@ _CTE = re.compile(r"(?:\bWITH|^\)?,)\s*([a-z_]+)\s+AS\s*\(", re.MULTILINE)
 @pytest.mark.parametrize("name", FILES)
 def test_reads_names_exactly_what_is_read(name):
     view = VIEWS[name]
-    sql = "\n".join(queries.statements(view.sql))
+    sql = "\n".join(view_files.statements(view.sql))
     used = set(_NAMED.findall(sql)) - set(_CTE.findall(sql)) - {name}
     assert used == set(view.reads)
 
@@ -39,7 +39,7 @@ def test_says_what_a_row_is(name):
     view = VIEWS[name]
     assert view.about.startswith("One row per ")
     if view.facts:
-        assert queries.rule_id(name) in rule_words()
+        assert view_files.rule_id(name) in rule_words()
     elif view.folder == "rules":
         assert "-- Silent when: " in view.sql
     else:
@@ -47,7 +47,7 @@ def test_says_what_a_row_is(name):
 
 
 def test_knobs_are_used_and_explained():
-    text = queries.knobs()
+    text = view_files.knobs()
     declared = re.findall(r"DECLARE OR REPLACE VARIABLE (\w+)", text)
     sql = "\n".join(view.sql for view in VIEWS.values())
     assert [knob for knob in declared if not re.search(rf"\b{knob}\b", sql)] == []
@@ -55,7 +55,7 @@ def test_knobs_are_used_and_explained():
 
 
 def test_statements_keep_semicolons_and_dashes_of_strings():
-    assert queries.statements("SELECT ';' -- a; b\n, '--'; SELECT 2;") == ["SELECT ';' \n, '--'", "SELECT 2"]
+    assert view_files.statements("SELECT ';' -- a; b\n, '--'; SELECT 2;") == ["SELECT ';' \n, '--'", "SELECT 2"]
 
 
 @pytest.mark.spark
@@ -77,7 +77,7 @@ COMPUTED = {("event", "instance"), ("snapshot", "source_kind")}
 @pytest.mark.spark
 def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, spark):
     case = sample_case(SAMPLES[0])
-    for statement in queries.statements((case.root / "open.sql").read_text()):
+    for statement in view_files.statements((case.root / "open.sql").read_text()):
         spark.sql(statement)
     for name in FILES:
         for field in spark.table(name).schema.fields:

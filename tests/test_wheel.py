@@ -12,12 +12,14 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CODE = """
 import forensics
-from forensics import layouts, patterns, queries
+from forensics.records import layouts
+from forensics.catalogue import patterns
+from forensics.case import view_files
 from forensics.resources import parsers_dir, sql_dir
 assert "site-packages" in forensics.__file__, forensics.__file__
 assert len(patterns.load().events) > 100
 assert layouts.packaged().layouts
-assert {"split_brain", "generation", "finding"} <= set(queries.views())
+assert {"split_brain", "generation", "finding"} <= set(view_files.views())
 print(len(list(parsers_dir().iterdir())), len(list(sql_dir().iterdir())))
 """
 

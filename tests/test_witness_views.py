@@ -28,9 +28,9 @@ def status(when: str, state: str, worker: str) -> str:
 
 @pytest.fixture(scope="module")
 def case(spark_session, tmp_path_factory):
-    from forensics.ingest import ingest
+    from forensics.case.ingestion import ingest
+    from forensics.case.views import build
     from forensics.session import session
-    from forensics.views import build
 
     del spark_session
     folder = tmp_path_factory.mktemp("told")

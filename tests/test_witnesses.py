@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from forensics.evidence import SAMPLE_BYTES
-from forensics.witnesses.kinds import READERS, kind_of, sample_lines
-from forensics.witnesses.told import Broken, Strange, Told, moment_of
+from forensics.inventory.inventory import SAMPLE_BYTES
+from forensics.snapshots.detection import READERS, kind_of, sample_lines
+from forensics.snapshots.observation import Broken, Strange, Told, moment_of
 
 
 def read(text: str | bytes, expected_kind: str) -> list[Told]:
@@ -403,8 +403,8 @@ def test_properties_are_read_as_java_does_and_without_secrets() -> None:
     ],
 )
 def test_a_log_is_no_witness(text: str) -> None:
-    from forensics.layouts import packaged
-    from forensics.profiles import profile_of
+    from forensics.records.layout_detection import profile_of
+    from forensics.records.layouts import packaged
 
     profile = profile_of(text.encode(), packaged())
     assert profile.fitting > 0
@@ -437,8 +437,8 @@ def test_every_witness_of_every_recording_is_read_whole() -> None:
         assert file.name.startswith(tuple(k for k, v in names.items() if v == kind)) or (kind == "properties" and file.suffix == ".properties"), file
         items = list(READERS[kind](sample_lines(data)))
         assert items and all(isinstance(i, Told) for i in items), (file, [i for i in items if not isinstance(i, Told)][:3])
-    from forensics.layouts import packaged
-    from forensics.profiles import profile_of
+    from forensics.records.layout_detection import profile_of
+    from forensics.records.layouts import packaged
 
     for file in sorted(Path(RECORDINGS or "").glob("*/logs/*/*.log")):
         with file.open("rb") as f:

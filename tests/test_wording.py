@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 import jinja2
 import pytest
 
-from forensics import queries
+from forensics.case import view_files
 from forensics.errors import ForensicsError
 from forensics.wording import check, files, tell
 from forensics.wording.facts import yields
 from forensics.wording.language import tell as told
 
-COLUMNS = frozenset(queries.RULE_COLUMNS)
+COLUMNS = frozenset(view_files.RULE_COLUMNS)
 T0 = 1_795_247_965_901
 QUERY = """
 WITH a AS (SELECT CASE WHEN x THEN 'worker' ELSE 'consumer' END AS code FROM t)
@@ -46,7 +46,7 @@ def problems(query: str = QUERY, words: str = WORDS) -> list[str]:
 
 
 def test_every_rule_and_its_words_fit() -> None:
-    assert [str(e) for e in check.check_rules(queries.rule_queries(), COLUMNS)] == []
+    assert [str(e) for e in check.check_rules(view_files.rule_queries(), COLUMNS)] == []
 
 
 def test_what_fits_is_let_through() -> None:

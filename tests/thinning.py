@@ -25,10 +25,10 @@ from scoring import Clock, Row, Score, score_ownership
 from truth import Recording, recordings
 from verdicts import score_split_brain
 
-from forensics import views
-from forensics.ingest import ingest as read_in
+from forensics.case import views
+from forensics.case.folder import Case
+from forensics.case.ingestion import ingest as read_in
 from forensics.session import session
-from forensics.tables import Case
 
 #: Views that are compared; `holding` has the times of each process's own clock, so that no bound between clocks is in the way.
 VIEWS = ("process", "holding", "ownership", "split_brain")

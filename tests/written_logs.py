@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forensics.tables import Case
+    from forensics.case.folder import Case
 
 CLIENT = "org.apache.kafka.clients.consumer.internals"
 CONNECT = "org.apache.kafka.connect.runtime"
@@ -60,9 +60,9 @@ def told(*lines: tuple[float, str | list[str]]) -> list[tuple[float, str]]:
 
 def case_of(logs: Mapping[str, str], root: Path) -> Case:
     """Writes logs below a folder, reads them, and builds their views."""
-    from forensics.ingest import ingest
+    from forensics.case.ingestion import ingest
+    from forensics.case.views import build
     from forensics.session import session
-    from forensics.views import build
 
     for path, text in logs.items():
         file = root / "logs" / path

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from forensics.events import Recogniser
-from forensics.patterns import Catalogue
-from forensics.records import Record
+from forensics.catalogue.patterns import Catalogue
+from forensics.catalogue.recogniser import Recogniser
+from forensics.records.line_reader import Record
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.exceptions import KnownException
 from forensics.report.pasted import Item, items_of, near_events

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forensics.contents import Text, contents, encoding_of
 from forensics.errors import EvidenceError, UsageError
-from forensics.replicas import Loss, Placement, group_partition, live_brokers, losses, spread
+from forensics.evidence.containers import Text, contents, encoding_of
+from forensics.evidence.streams import BROKEN
+from forensics.offsets_topic.replica_placement import Loss, Placement, group_partition, live_brokers, losses, spread
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.words import count, shorten
-from forensics.streams import BROKEN
-from forensics.witnesses.kinds import TOPICS, kind_of, sample_lines
-from forensics.witnesses.told import MOST_DOCUMENT_BYTES, Told
-from forensics.witnesses.tools import read_tools
+from forensics.snapshots.command_output import read_tools
+from forensics.snapshots.detection import TOPICS, kind_of, sample_lines
+from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Told
 
 OFFSETS = "__consumer_offsets"
 #: Broker property that decides the factor when Kafka creates the topic anew.

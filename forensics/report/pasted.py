@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from forensics import layouts
-from forensics.events import Recognised, Recogniser
-from forensics.pattern_files import EventPattern
-from forensics.profiles import profile_of
-from forensics.records import Record, RecordReader, read_records
+from forensics.catalogue.pattern_files import EventPattern
+from forensics.catalogue.recogniser import Recognised, Recogniser
+from forensics.records import layouts
+from forensics.records.layout_detection import profile_of
+from forensics.records.line_reader import Record, RecordReader, read_records
 from forensics.report.exceptions import KnownException, find_exceptions
 
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|CRITICAL"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.cells import cell_len
 
-from forensics import queries
+from forensics.case import view_files
 from forensics.errors import UsageError
 from forensics.report.words import printable, shorten
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from forensics.queries import View
-    from forensics.tables import Case
+    from forensics.case.folder import Case
+    from forensics.case.view_files import View
 
 #: A table on the screen ends here; CSV and JSON do not.
 TABLE_ROWS = 1000
@@ -37,8 +37,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  #
 
 
 def saved_queries(*folders: str) -> dict[str, View]:
-    """Saved queries by the name that a user gives: a rule's id, or a view's name. Folders as in `queries.View`."""
-    return {queries.rule_id(v.name) if v.folder == "rules" else v.name: v for v in queries.views().values() if v.folder in folders}
+    """Saved queries by the name that a user gives: a rule's id, or a view's name. Folders as in `view_files.View`; none for all."""
+    return {
+        view_files.rule_id(v.name) if v.folder == "rules" else v.name: v for v in view_files.views().values() if not folders or v.folder in folders
+    }
 
 
 def saved(name: str) -> View:
@@ -47,7 +49,7 @@ def saved(name: str) -> View:
     Raises:
         UsageError: there is none of this name.
     """
-    known = saved_queries("", "rules", "steps")
+    known = saved_queries()
     if name not in known:
         near = get_close_matches(name, known, n=3)
         fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
@@ -62,7 +64,7 @@ def own(expression: str, file: Path | None) -> list[str]:
         UsageError: the file cannot be read, or there is no statement.
     """
     try:
-        statements = queries.statements(file.read_text(encoding="utf-8") if file else expression)
+        statements = view_files.statements(file.read_text(encoding="utf-8") if file else expression)
     except (OSError, UnicodeDecodeError) as e:
         raise UsageError(f"The file `{file}` cannot be read.", why=str(e), where="-f") from e
     if not statements:
@@ -122,7 +124,7 @@ def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, w
     from pyspark.errors import PySparkException
 
     # Never from open.sql: in a copy it may name the original's rows, and whoever sends a case may have written anything there.
-    opening = queries.opening(case.tables(), case.views(), case.knobs)
+    opening = view_files.opening(case.tables(), case.views(), case.knobs)
     try:
         for statement in _needed(opening, statements):
             spark.sql(statement)

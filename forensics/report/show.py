@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forensics.contents import Content, Text, encoding_of, open_content, place_of
 from forensics.errors import UsageError
-from forensics.records import decode
+from forensics.evidence.containers import Content, Text, encoding_of, open_content, place_of
+from forensics.evidence.streams import BLOCK, BROKEN
+from forensics.records.line_reader import decode
+from forensics.redaction import hide_line, scrub
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
 from forensics.report.words import count, iso
-from forensics.secret_values import hide_line, scrub
-from forensics.streams import BLOCK, BROKEN
-from forensics.witnesses.kinds import LOG
+from forensics.snapshots.detection import LOG
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

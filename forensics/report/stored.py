@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import types
 
-from forensics import queries
+from forensics.case import view_files
 from forensics.report import cells
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from forensics.tables import Case
+    from forensics.case.folder import Case
 
 _BATCH = 10_000
 #: Rows that are sorted here, in memory; an engine sorts more than these.
@@ -92,11 +92,11 @@ def of_view(case: Case, name: str) -> StoredRows | None:
         case: the case.
         name: the view's name.
     """
-    path, view = case.view_path(name), queries.views().get(name)
+    path, view = case.view_path(name), view_files.views().get(name)
     if path is None or view is None or not view.kept:
         return None
     source = ds.dataset(str(path), format="parquet")
-    return StoredRows(source, tuple((column, column) for column in queries.columns_over(view, source.schema.names)))
+    return StoredRows(source, tuple((column, column) for column in view_files.columns_over(view, source.schema.names)))
 
 
 def of_statement(case: Case, statement: str) -> StoredRows | None:

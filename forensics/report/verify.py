@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forensics.contents import Content, contents
-from forensics.evidence import READ, Evidence
+from forensics.evidence.containers import Content, contents
+from forensics.evidence.streams import BLOCK, BROKEN
+from forensics.inventory.inventory import READ, Evidence
 from forensics.report.document import Block, Column, Document, Para, Table, Tone
 from forensics.report.words import count, shorten
-from forensics.streams import BLOCK, BROKEN
 
 if TYPE_CHECKING:
-    from forensics.integrity import Fault
-    from forensics.tables import Case
+    from forensics.case.folder import Case
+    from forensics.case.integrity import Fault
 
 SAME, GROWN, GONE, CHANGED, UNREADABLE = "unchanged", "grown since", "not there any more", "changed", "cannot be read"
 #: States of evidence that make what the case says of it doubtful.

@@ -1,0 +1,242 @@
+"""Evidence into a case: looks at the files while Spark starts, reads them in one job, and publishes what came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from forensics import __version__
+from forensics.case.folder import Case, CaseWriter, files_to_drop, publish, writing
+from forensics.catalogue.patterns import load
+from forensics.errors import UsageError
+from forensics.failures import explained
+from forensics.ingest.local_time_jumps import separate
+from forensics.ingest.row_builder import EVENTS, UNRECOGNISED
+from forensics.ingest.spark_source import NAME, EvidenceSource, job_option, range_rows
+from forensics.ingest.splits import RANGE_BYTES, plan
+from forensics.inventory.inventory import (
+    CHANGED,
+    READ,
+    SKIPPED,
+    SUPERSEDED,
+    UNREADABLE,
+    Evidence,
+    Told,
+    changed_since,
+    find_evidence,
+    renamed,
+    with_hosts,
+)
+from forensics.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from forensics.catalogue.patterns import Catalogue
+
+_WATCH_SECONDS = 0.3
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass
+class FileRead:
+    """What an ingest found in one file.
+
+    Attributes:
+        records: its records by layout.
+        unfit: lines that belong to no record.
+        first_unfit: number and text of the first of them.
+    """
+
+    records: Counter[str] = field(default_factory=Counter)
+    unfit: int = 0
+    first_unfit: tuple[int, str] | None = None
+
+
+@dataclass
+class Summary:
+    """What an ingest did.
+
+    Attributes:
+        case: the case as it is now.
+        evidence: all of its files.
+        added: those that were read now.
+        counts: records, events, unrecognised, unfit and lines of the whole case.
+        faults: path and reason of what could not be read, or not to its end.
+        read: what was found in each file that was read, by its path.
+        assumed_zones: paths whose times were read as UTC though nothing says so.
+    """
+
+    case: Case
+    evidence: list[Evidence]
+    added: list[Evidence] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    read: dict[str, FileRead] = field(default_factory=dict)
+    assumed_zones: list[str] = field(default_factory=list)
+
+    def files(self, status: str) -> list[Evidence]:
+        """Files of one status."""
+        return [e for e in self.evidence if e.status == status]
+
+
+def ingest(
+    paths: Sequence[Path],
+    case_dir: Path,
+    *,
+    told: Told | None = None,
+    parsers: Sequence[Path] = (),
+    master: str = "",
+    jobs: int | None = None,
+    command_line: Sequence[str] = (),
+    range_bytes: int = RANGE_BYTES,
+    progress: Progress = lambda step, done, total: None,
+    views: Callable[[Case, SparkSession], tuple[Case, Mapping[str, str]]] | None = None,
+) -> Summary:
+    """Reads evidence into a case; what the case has by content is not read again.
+
+    Args:
+        paths: files, folders and archives.
+        case_dir: the case's folder; made when it does not exist.
+        told: zones, layouts and hosts as the user told them.
+        parsers: folders of the user's own pattern files.
+        master: URL of a Spark master; empty for this machine.
+        jobs: cores to use on this machine; all when None.
+        command_line: kept in the manifest.
+        range_bytes: size of the ranges that large files are cut in.
+        progress: told a step (`looking`, `reading`, `writing`), what of it is done, and all of it.
+        views: makes the views of the case and the texts that go with them, before it is published: rows and views become part of the case at once,
+            or not at all. None: the case has no views yet.
+
+    Raises:
+        UsageError: a path does not exist.
+        CatalogueError: a pattern file has a wrong form.
+        CaseError: the case cannot be written.
+        ForensicsError: Spark does not start.
+    """
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
+    catalogue = load(parsers)
+    with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(session, master, jobs)
+        found = find_evidence(
+            paths, told=told, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
+            progress=lambda done, total: progress("looking", done, total),
+        )  # fmt: skip
+        spark = starting.result()
+        fresh = [e for e in found if e.status == READ]
+        faults: dict[str, list[str]] = {}
+        if fresh:
+            progress("reading", 0, 1)
+            staged = writer.staging / "rows"
+            written = _read(spark, fresh, catalogue, staged, range_bytes, progress)
+            progress("writing", 0, 1)
+            zoned = frozenset(e.process_id or e.path for e in fresh if e.time_zone_how == "layout")
+            ranges = separate(staged, _named(written, EVENTS), _named(written, UNRECOGNISED), range_rows(written), zoned)
+            for r in ranges:
+                mine = faults.setdefault(str(r["path"]), [])
+                mine.extend({str(r["error"])} - {"", *mine})
+            for e in changed_since(fresh):
+                faults.setdefault(e.path, []).append(CHANGED)
+            writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
+        writer.drop(files_to_drop(writer.case, found))
+        writer.rename(
+            [(k.segment, k.path, k.process_id, n.path, n.process_id) for k, n in zip(writer.known(), renamed(writer.known(), found), strict=True)]
+        )
+        evidence = _merged(writer, found, faults)
+        case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line)), None
+        if views is not None:
+            case, texts = views(case, spark)
+        case = publish(case, texts)
+    return _summary(case, evidence, fresh)
+
+
+def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
+    """Whether the case was made with other patterns."""
+    return writer.case is not None and writer.case.manifest.get("catalogue_hash") != catalogue.hash
+
+
+def _read(
+    spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int, progress: Progress
+) -> list[tuple[str, str, int]]:
+    """One Spark job: its tasks write the rows, and say what they wrote."""
+    spark.dataSource.register(EvidenceSource)
+    tasks = plan(evidence, range_bytes, spark.sparkContext.defaultParallelism)
+    rows = spark.read.format(NAME).option("job", job_option(tasks, catalogue, target)).load()
+    with ThreadPoolExecutor(1) as pool:
+        collected = pool.submit(rows.collect)
+        while not wait([collected], timeout=_WATCH_SECONDS).done:
+            stages = [spark.sparkContext.statusTracker().getStageInfo(i) for i in spark.sparkContext.statusTracker().getActiveStageIds()]
+            progress("reading", sum(s.numCompletedTasks for s in stages if s), len(tasks))
+        try:
+            return [(row[0], row[1], row[2]) for row in collected.result()]
+        except Exception as e:  # Spark's errors have no common base that pyspark promises
+            raise explained(e) from e
+
+
+def _named(written: Sequence[tuple[str, str, int]], table: str) -> list[str]:
+    """Names of the files of one table."""
+    return [name for of, name, _ in written if of == table]
+
+
+def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, list[str]]) -> list[Evidence]:
+    """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones."""
+    new = {(e.location, e.archive_member): e for e in found if e.status != SUPERSEDED}
+    gone = {(e.sha256, e.location, e.archive_member): e for e in found if e.status == SUPERSEDED}
+    merged: list[Evidence] = []
+    for k in renamed(writer.known(), found):
+        key = (k.location, k.archive_member)
+        older = gone.get((k.sha256, *key))
+        if older is not None:
+            if key not in new or new[key].sha256 != k.sha256:
+                merged.append(replace(older, path=f"{k.path}@{(k.sha256 or '')[:8]}"))
+        elif key in new and new[key].status == SKIPPED and new[key].sha256 == k.sha256:
+            merged.append(k)  # the same file once more
+            del new[key]
+        elif key not in new:
+            merged.append(k)
+    for e in new.values():
+        if e.status == READ:
+            more = [fault for fault in faults.get(e.path, ()) if fault not in (e.note or "")]
+            e = replace(e, segment=writer.segment, note="; ".join(filter(None, (e.note, *more))) or None)
+        merged.append(e)
+    return sorted(with_hosts(merged), key=lambda e: (e.path, e.location))
+
+
+def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]) -> dict[str, object]:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    earlier = writer.case.manifest if writer.case else {}
+    return {
+        "tool_version": __version__, "catalogue_hash": catalogue.hash, "command_line": list(command_line),
+        "created": earlier.get("created", now), "updated": now, "knobs": earlier.get("knobs", {}),
+    }  # fmt: skip
+
+
+def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Summary:
+    ranges = ds.dataset(case.table_paths("range_row")[0], format="parquet") if len(case.table_paths("range_row")) == 1 else ds.dataset(
+        [ds.dataset(p, format="parquet") for p in case.table_paths("range_row")]
+    )  # fmt: skip
+    columns = ["path", "range_start", "lines", "records", "events", "unrecognised", "unfit", "unfit_line", "unfit_text", "layouts"]
+    table = ranges.to_table(columns=columns).sort_by([("path", "ascending"), ("range_start", "ascending")])
+    counts = {name: pc.sum(table.column(name)).as_py() or 0 for name in ("lines", "records", "events", "unrecognised", "unfit")}
+    read: dict[str, FileRead] = {}
+    for row in table.to_pylist():
+        file = read.setdefault(row["path"], FileRead())
+        file.records.update(dict(row["layouts"]))
+        file.unfit += row["unfit"]
+        if row["unfit"] and file.first_unfit is None:
+            file.first_unfit = row["unfit_line"], row["unfit_text"]
+    broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.status == READ and e.note)]
+    return Summary(
+        case, evidence, fresh, counts, sorted(broken), read,
+        [e.path for e in evidence if e.status == READ and e.time_zone_how == "assumed" and e.first is not None],
+    )  # fmt: skip

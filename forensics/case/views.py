@@ -1,0 +1,81 @@
+"""A case's views: computed once with Spark, kept as Parquet, and published with the SQL that made them and `open.sql`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow.dataset
+
+from forensics.case import folder as case_folder
+from forensics.case import view_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from forensics.case.folder import Case
+
+#: A case with fewer events is small: planning and compiling a query costs more than running it.
+SMALL_EVENTS = 200_000
+Progress = Callable[[str, int, int], None]
+
+
+def build(case: Case, spark: SparkSession, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None) -> Case:
+    """Builds all views of a case and makes them part of it.
+
+    Args:
+        case: the case as it is now; the caller has opened it, so that its files are known to be whole.
+        spark: the session.
+        progress: told each view's name, its number, and how many there are.
+        knobs: the user's own thresholds; None for those that the case has.
+
+    Raises:
+        CaseError: a view cannot be computed, or someone else is writing to the case.
+    """
+    with case_folder.writing(case.root, check=False) as writer:
+        return case_folder.publish(*computed(writer.case or case, spark, progress, knobs))
+
+
+def computed(
+    case: Case, spark: SparkSession, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None
+) -> tuple[Case, dict[str, str]]:
+    """The case with all its views, and the SQL that goes with them: what `case_folder.publish` takes. Arguments as those of `build`."""
+    told = case.knobs if knobs is None else dict(knobs)
+    built = view_files.build(spark, case.tables(), case_folder.new_views_folder(case), progress, small=is_small(case), told=told)
+    return _with(case, built, told)
+
+
+def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, dict[str, str]]:
+    """The case without views, and an `open.sql` with its tables alone; the next report builds the views, with the thresholds told here."""
+    return _with(case, {}, case.knobs if knobs is None else dict(knobs))
+
+
+def _with(case: Case, built: Mapping[str, str], told: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
+    case = case_folder.with_views(case, built, told)
+    texts = {f"{case_folder.KEPT_SQL}/{name}": text for name, text in _texts(told).items()}
+    texts[case_folder.OPEN_SQL] = case_folder.open_sql(view_files.opening(case.tables(), case.views(), told))
+    return case, texts
+
+
+def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
+    """Every SQL file by its path below `sql/`."""
+    texts = {"knobs.sql": view_files.knobs(knobs)}
+    for view in view_files.views().values():
+        if view.name == "rule_finding":
+            continue  # has no file
+        name = view_files.rule_id(view.name) if view.folder == "rules" else view.name
+        texts[f"{view.folder}/{name}.sql" if view.folder else f"{name}.sql"] = view.sql
+    return texts
+
+
+def is_current(case: Case) -> bool:
+    """Whether the case's views were built with the SQL of this version, but for the user's own thresholds."""
+    folder = case.root / case_folder.KEPT_SQL
+    kept = {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in folder.rglob("*.sql")}
+    return kept == _texts(case.knobs)
+
+
+def is_small(case: Case) -> bool:
+    """Whether the case has fewer events than `SMALL_EVENTS`."""
+    events = sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in case.table_paths("event_row"))
+    return bool(events < SMALL_EVENTS)

@@ -1,0 +1,201 @@
+"""Text of a capture to a typed value. The type stands in `fields.toml`; the set of types is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from forensics.catalogue.embedded_protocol import decode_assignment
+from forensics.redaction import hide
+
+Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
+
+_INT64 = (-(2**63), 2**63 - 1)
+_LONGEST_INT = 20
+_LONGEST_BLANK = 64
+_BLANKED = regex.compile(r"[<\[({]?(?:\.{2,}|…+|\*{2,}|[xX]{3,}|[xX]{2,}(?:-[xX]{2,})+|(?i:redacted|masked|anonymi[sz]ed))[>\])}]?")
+_SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
+_PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partition=(\d+)\)")
+_SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
+_BROD_TOPIC = regex.compile(r"^\s*([A-Za-z0-9._-]+):\s*$|^\s*partition=(\d+)\b", regex.MULTILINE)
+_NUMBER = regex.compile(r"\d+")
+_TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?:?\ ?\[([\d,\ ]*)\]')
+_NUMBERS_BY_TOPIC = regex.compile(rf"\{{?(?:{_TOPIC_NUMBERS.pattern}[,\ ]*+)+\}}?", regex.VERSION1)
+_FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
+_BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
+_CONNECT_OWNED = regex.compile(r"[ {]connectorIds=(\[[^\]]*\]), taskIds=(\[[^\]]*\])")
+_OFFSET = regex.compile(r"([^\s{}=,]+)=\w+\{offset=(-?\d+)")
+_BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
+
+
+def to_string(text: str) -> str | None:
+    """The text itself; what Java prints for a missing value is none, and so is what somebody blanked: equal blanks are no equal names."""
+    return None if text in _SINGULAR_NULLS or is_blanked(text) else text
+
+
+def is_blanked(text: str) -> bool:
+    """Whether somebody put dots, stars or the like in place of a name before the log was passed on."""
+    return len(text) < _LONGEST_BLANK and _BLANKED.fullmatch(text) is not None
+
+
+def to_int(text: str) -> int | None:
+    """A decimal integer; none when it is no 64-bit number, for a line may say anything."""
+    if text in _SINGULAR_NULLS or len(text) > _LONGEST_INT:
+        return None
+    value = int(text)
+    return value if _INT64[0] <= value <= _INT64[1] else None
+
+
+def to_double(text: str) -> float | None:
+    """A decimal number."""
+    return float(text) if text not in _SINGULAR_NULLS else None
+
+
+def to_list(text: str) -> list[str] | None:
+    """Items of `[a, b]`, `Set(a, b)`, `{a, b}` or `a, b`, in order; partitions as Python prints them become `topic-number`."""
+    if text == "null":
+        return None
+    if "TopicPartition(topic=" in text:
+        return [f"{found[1]}-{found[2]}" for found in _PYTHON_PARTITION.finditer(text)]
+    inner = text.strip()
+    if inner in ("set()", "set([])"):
+        return []
+    if inner[:1] == "[" and inner[-1:] == "]":
+        return inner[1:-1].split(", ") if len(inner) > 2 else []
+    if inner[-1:] in ("]", ")", "}"):
+        start = min((i for i in (inner.find("["), inner.find("("), inner.find("{")) if i >= 0), default=-1)
+        if inner[:start].isalpha() or start == 0:
+            inner = inner[start + 1 : -1].strip()
+    return inner.split(", ") if inner else []
+
+
+def to_partitions(text: str) -> list[str] | None:
+    """Partitions as `topic-number`, also where a client prints `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `{"topic":[0,1]}` or lines of them."""
+    if "\n" in text:
+        return _listed(text)
+    bare = text.removeprefix("map[").removesuffix("]") if text.startswith("map[") else text
+    if _NUMBERS_BY_TOPIC.fullmatch(bare):
+        return [f"{topic}-{n}" for topic, numbers in _TOPIC_NUMBERS.findall(bare) for n in _NUMBER.findall(numbers)]
+    return [_SLASH_PARTITION.sub(r"\1-\2", item) for item in found] if (found := to_list(text)) is not None else None
+
+
+def _listed(text: str) -> list[str]:
+    """Partitions that brod lists: a line with the topic, then a line for each partition."""
+    found, topic = [], ""
+    for name, number in _BROD_TOPIC.findall(text):
+        topic = name or topic
+        if number and topic:
+            found.append(f"{topic}-{number}")
+    return found
+
+
+def to_map(text: str) -> dict[str, list[str]] | None:
+    """Member id to resources: `{m=Assignment(partitions=[t-0]), n=[]}`, `{m={t=[0, 1]}}`, or `memberId='m', assignment=[bytes]`."""
+    if "assignment=[" in text and "memberId='" in text:
+        return {m[1]: _resources(m[2]) for m in _BYTES_MEMBER.finditer(text)}
+    if "=[" in text and text.count("{") <= 1 and "->" not in text:
+        return {m[1]: m[2].split(", ") if m[2] else [] for m in _FLAT_MEMBER.finditer(text)}
+    return {key: _owned(body) for key, body in _entries(text.strip())}
+
+
+_hidden = lru_cache(maxsize=8_192)(hide)  # every client prints the same hundred defaults
+
+
+def to_config(text: str) -> dict[str, str]:
+    r"""Keys and values of `\tkey = value` lines (blanks where a paste lost the tabs), without secrets; an empty value stays empty."""
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        if line[:1] == "\t" or line[:2] == "  ":
+            key, equals, value = line.lstrip().partition(" =")
+            if equals and " " not in key:
+                found[key] = _hidden(key, value.strip())
+    return found
+
+
+def to_offsets(text: str) -> dict[str, int]:
+    """Offset by partition of `{t-0=OffsetAndMetadata{offset=5, ...}}` or `{t-0=FetchPosition{offset=5, ...}}`."""
+    return {m[1]: value for m in _OFFSET.finditer(text) if (value := to_int(m[2])) is not None}
+
+
+def to_address(text: str) -> str | None:
+    """`host:port`, also out of a printed `host='...', port=...`."""
+    return to_string(text.replace("', port=", ":"))
+
+
+#: Types whose value is a list of texts; it may be captured item by item.
+LISTS = ("list", "partitions")
+#: Converter by type; a type that becomes several captures is in `EXPANDING`.
+CONVERTERS: dict[str, Callable[[str], Any]] = {
+    "string": to_string,
+    "int": to_int,
+    "double": to_double,
+    "list": to_list,
+    "partitions": to_partitions,
+    "map": to_map,
+    "config": to_config,
+    "offsets": to_offsets,
+    "address": to_address,
+}
+
+
+def expand_assignment(text: str) -> dict[str, Value]:
+    """Captures out of the signed decimal bytes of an assignment (`0, 1, 0, ...`); none when they are no assignment."""
+    return decode_assignment(text) or {}
+
+
+EXPANDING: dict[str, Callable[[str], dict[str, Value]]] = {"assignment_bytes": expand_assignment}
+
+
+def _resources(numbers: str) -> list[str]:
+    found = decode_assignment(numbers) or {}
+    both: list[str] = []
+    for name in ("assigned_partitions", "assigned_connectors", "assigned_tasks"):
+        both.extend(found.get(name, []))
+    return both
+
+
+def _entries(text: str) -> list[tuple[str, str]]:
+    """Splits `{k=v, k=v}` at its outermost commas."""
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1]
+    elif text.startswith("Map(") and text.endswith(")"):
+        text = text[4:-1]
+    entries = []
+    for part in _split(text):
+        key, arrow, body = part.partition(" -> ")
+        if not arrow:
+            key, _, body = part.partition("=")
+        entries.append((key.strip(), body.strip()))
+    return entries
+
+
+def _split(text: str) -> list[str]:
+    """Parts of a printed collection, split at commas outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        if char in "[({":
+            depth += 1
+        elif char in "])}":
+            depth -= 1
+        elif char == "," and depth <= 0:
+            parts.append(text[start:at])
+            start = at + 1
+    parts.append(text[start:])
+    return [p.strip() for p in parts if p.strip()]
+
+
+def _owned(body: str) -> list[str]:
+    """Partitions or tasks in one value of a map."""
+    connect = _CONNECT_OWNED.search(body)
+    if connect:
+        return [*(to_list(connect[1]) or []), *(to_list(connect[2]) or [])]
+    opening, closing = body.find("["), body.find("]")
+    by_topic = _BY_TOPIC.search(body)
+    if by_topic:
+        return [f"{topic}-{n}" for topic, numbers in _entries(by_topic[1]) for n in to_list(numbers) or []]
+    if opening >= 0:
+        return to_list(body[opening : closing + 1]) or []
+    return [] if body.endswith(("{}", "{})", "()")) else to_list(body) or []

@@ -1,0 +1,329 @@
+"""TOML files to a checked catalogue of messages.
+
+Each `[[event]]` of `parsers/*.toml` is one wording of one message of Kafka: a verbose pattern of the `regex` module that must match the
+whole message (its first line without trailing blanks; with `multiline = true` all lines), the loggers that print it, the releases that have
+it, and examples with their captures. `load` reads and checks form only; `check` also compiles, and tries every example.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import regex
+
+from forensics.catalogue.client_libraries import (
+    Pairs,
+    Spoken,
+    beginnings_of,
+    captures_of,
+    end_of,
+    pairs_behind,
+    places,
+    stands_alone,
+    tells,
+    ways_to_read,
+)
+from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
+from forensics.catalogue.literals import requirements
+from forensics.catalogue.pattern_files import EventPattern, Example, parse_events
+from forensics.errors import CatalogueError
+from forensics.resources import parsers_dir
+from forensics.schema import Field, load_fields
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+#: Files of a pattern folder that hold no events.
+OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "known_bugs.toml", "secrets.toml"}
+#: Messages longer than this are matched under a time limit: a log line is written by whoever can make Kafka print it.
+LONG_MESSAGE = 2_000
+MATCH_SECONDS = 1.0
+LEAST_SECONDS = 0.02
+#: Words that may stand anywhere begin with at least so much literal text.
+LEAST_WORDS = 5
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All captures and messages that are known, and a hash of the files that said so."""
+
+    fields: Mapping[str, Field]
+    events: tuple[EventPattern, ...]
+    hash: str
+
+
+def load(extra: Sequence[Path] = ()) -> Catalogue:
+    """Reads the packaged pattern files and those of further folders.
+
+    Args:
+        extra: folders of the user's own pattern files, or single files.
+
+    Raises:
+        CatalogueError: a file is no TOML or a block has a wrong form. Patterns are not compiled here (see `check`).
+    """
+    fields = load_fields([p for p in extra if p.is_dir()])
+    events: list[EventPattern] = []
+    digest = hashlib.blake2b(digest_size=12)
+    for file, name in _files(extra):
+        text = file.read_text(encoding="utf-8")
+        digest.update(f"{file.name}\n{text}\n".encode())
+        if file.name not in OTHER_FILES:
+            events.extend(parse_events(text, name))
+    return Catalogue(fields, tuple(events), digest.hexdigest())
+
+
+def _files(extra: Sequence[Path]) -> Iterator[tuple[Traversable | Path, str]]:
+    for packaged in sorted(parsers_dir().iterdir(), key=lambda f: f.name):
+        if packaged.name.endswith(".toml"):
+            yield packaged, f"parsers/{packaged.name}"
+    for path in extra:
+        if not path.exists():
+            raise CatalogueError(f"There is no pattern file or folder `{path}`.", where=str(path), fix="Give a folder of .toml files, or one file.")
+        for own in sorted(path.glob("*.toml")) if path.is_dir() else [path]:
+            yield own, str(own)
+
+
+def simple_name(logger: str) -> str:
+    """Simple class name of a logger: layouts abbreviate packages (`o.a.k.c.c.internals.ConsumerCoordinator`)."""
+    return logger.rstrip("$").rsplit(".", 1)[-1].rsplit("$", 1)[-1]
+
+
+def subject(event: EventPattern, message: str) -> str:
+    """The part of a message that a pattern is held to."""
+    return message if event.multiline else message.partition("\n")[0].rstrip()
+
+
+@lru_cache(maxsize=4096)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    """The compiled pattern, once a process."""
+    return regex.compile(pattern, regex.VERBOSE)
+
+
+def match(event: EventPattern, message: str) -> regex.Match[str] | None:
+    """Full match of a message; a long one that takes too much time is no match.
+
+    Args:
+        event: the block.
+        message: the record's text without context prefixes.
+    """
+    text = subject(event, message)
+    if len(text) <= LONG_MESSAGE:
+        return compiled(event.pattern).fullmatch(text)
+    try:
+        return compiled(event.pattern).fullmatch(text, timeout=MATCH_SECONDS)
+    except TimeoutError:
+        return None
+
+
+def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: Pairs | None = None) -> dict[str, Any] | None:
+    """Captures that a block reads off a message, None when the message is none of its own.
+
+    Args:
+        event: the block.
+        message: the record's text without context prefixes.
+        fields: known captures.
+        pairs: keys and values of a JSON record.
+    """
+    if not event.anywhere:
+        found = match(event, message)
+        return convert(found, fields) if found else None
+    prefixes = requirements(event.pattern).prefixes
+    for spoken in ways_to_read(message, pairs):
+        for at, _ in places(spoken.text, beginnings(prefixes)):
+            if stands_alone(spoken.text, at, tells(prefixes, event.keys)) and (captures := read_at(event, spoken, at, fields)) is not None:
+                return captures
+    return None
+
+
+def read_at(event: EventPattern, spoken: Spoken, at: int, fields: Mapping[str, Field]) -> dict[str, Any] | None:
+    """Captures of the words of a client that begin at a place; None when they are not this block's."""
+    text = spoken.text if event.multiline else spoken.text.partition("\n")[0]
+    end = end_of(text, at)
+    seconds = MATCH_SECONDS if end - at > LONG_MESSAGE else None
+    try:
+        if not event.keys:
+            found = compiled(event.pattern).fullmatch(text, at, end, timeout=seconds)
+            return convert(found, fields) if found else None
+        found = compiled(event.pattern).match(text, at, end, timeout=seconds)
+    except TimeoutError:
+        return None
+    pairs = pairs_behind(text[found.end() : end], spoken.pairs) if found else None
+    texts = captures_of(pairs, event.keys) if pairs is not None else None
+    if found is None or texts is None:
+        return None
+    typed = {name: CONVERTERS[fields[name].type](value) for name, value in texts.items()}
+    return {**convert(found, fields), **{name: value for name, value in typed.items() if value is not None}}
+
+
+@lru_cache(maxsize=1024)
+def beginnings(prefixes: tuple[str, ...]) -> re.Pattern[str]:
+    """An expression that finds the beginnings of words."""
+    return re.compile("|".join(re.escape(text) for text in beginnings_of(prefixes)))
+
+
+def convert(found: regex.Match[str], fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Typed captures of a match; a capture without a value is left out. A list may be captured item by item."""
+    captures: dict[str, Any] = {}
+    for name, text in found.groupdict().items():
+        if text is None:
+            continue
+        kind = fields[name].type
+        if kind in EXPANDING:
+            captures.update(EXPANDING[kind](text))
+            continue
+        if kind in LISTS and len(found.captures(name)) > 1:
+            value = [item for part in found.captures(name) for item in CONVERTERS[kind](part) or []]
+        else:
+            value = CONVERTERS[kind](text)
+        if value is not None:
+            captures[name] = value
+    return captures
+
+
+def check(extra: Sequence[Path] = ()) -> list[CatalogueError]:
+    """All that is wrong with the packaged files, or with further folders beside them; an empty list means nothing.
+
+    Checked for every block: the pattern compiles and has text to be found by, its groups are known captures, its examples are
+    matched by it alone among the blocks of its loggers and give the stated captures, its counterexamples are not matched.
+
+    Args:
+        extra: folders or files of the user's own. Their blocks are checked, also against the packaged ones, which are taken as sound;
+            without any, the packaged blocks are checked.
+    """
+    try:
+        catalogue = load(extra)
+        packaged = len(load().events) if extra else 0
+    except CatalogueError as e:
+        return [e]
+    errors: list[CatalogueError] = []
+    sound: list[EventPattern] = []
+    for event in catalogue.events[packaged:]:
+        found = list(check_pattern(event, catalogue.fields))
+        errors.extend(found)
+        if not found:
+            sound.append(event)
+    others = catalogue.events[:packaged]
+    for event in sound:
+        errors.extend(check_examples(event, [e for e in (*others, *sound) if e is not event and _meet(e, event)], catalogue.fields))
+    for event in others:
+        rivals = [e for e in sound if _meet(e, event)]
+        if rivals:
+            errors.extend(check_examples(event, rivals, catalogue.fields))
+    return errors
+
+
+def _meet(one: EventPattern, other: EventPattern) -> bool:
+    """Whether records of some logger are tried against both blocks."""
+    return bool({simple_name(x) for x in one.loggers} & {simple_name(x) for x in other.loggers})
+
+
+def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[CatalogueError]:
+    """Errors of a block's pattern by itself."""
+    try:
+        names = compiled(event.pattern).groupindex
+    except regex.error as e:
+        line, column = (e.lineno or 1) - 1, (e.colno or 1) - 1
+        shown = event.pattern.split("\n")[line]
+        yield CatalogueError(
+            f"The pattern of `{event.name}` does not compile.",
+            why=f"{e.msg}\n   |  {shown}\n   |  {' ' * column}^",
+            where=f"{event.file}:{event.pattern_line + line}",
+            fix="Patterns are verbose: write a blank as `\\ ` and escape ( ) [ ] { } . * + ? ^ $ | #.",
+        )
+        return
+    for name in (*names, *event.keys.values()):
+        if name not in fields:
+            line = next((i for i, text in enumerate(event.pattern.split("\n")) if f"<{name}>" in text), 0)
+            shown = event.pattern.split("\n")[line]
+            caret = " " * shown.find(f"<{name}>") + "^" * (len(name) + 2)
+            yield CatalogueError(
+                f"`{event.name}` captures `{name}`, which is not in fields.toml.",
+                why=f"every capture is a column, and has one type and one meaning\n   |  {shown}\n   |  {caret}",
+                where=f"{event.file}:{event.pattern_line + line}",
+                fix="Use a capture that exists, or add an entry with type and meaning to fields.toml.",
+            )
+    if not requirements(event.pattern).anchors:
+        yield CatalogueError(
+            f"The pattern of `{event.name}` holds no literal text.",
+            why="every record of the logger would be tried against it",
+            where=f"{event.file}:{event.pattern_line}",
+            fix="Name some words of the message; for alternatives, some in each.",
+        )
+
+    if event.anywhere and any(len(p) < LEAST_WORDS for p in requirements(event.pattern).prefixes):
+        yield CatalogueError(
+            f"The pattern of `{event.name}` does not begin with words.",
+            why="a block with `anywhere` is found by the literal text that it begins with",
+            where=f"{event.file}:{event.pattern_line}",
+            fix=f"Begin each alternative with at least {LEAST_WORDS} characters that are always the same.",
+        )
+
+
+def check_examples(event: EventPattern, rivals: Sequence[EventPattern], fields: Mapping[str, Field]) -> Iterator[CatalogueError]:
+    """Errors of a block's examples and counterexamples.
+
+    Args:
+        event: the block.
+        rivals: other blocks that the records of its loggers are tried against.
+        fields: known captures.
+    """
+    for example in event.examples:
+        captures = read(event, example.line, fields)
+        if captures is None:
+            yield _no_match(event, example)
+            continue
+        wrong = sorted(k for k in captures.keys() | example.fields.keys() if captures.get(k) != example.fields.get(k))
+        if wrong:
+            yield CatalogueError(
+                f"An example of `{event.name}` gives other captures.",
+                why="; ".join(f"{k}: stated {example.fields.get(k)!r}, captured {captures.get(k)!r}" for k in wrong),
+                where=event.where,
+                fix=f"Example: {example.line[:200]}",
+            )
+        for rival in rivals:
+            if read(rival, example.line, fields) is not None:
+                yield CatalogueError(
+                    f"An example of `{event.name}` is matched by `{rival.name}` too.",
+                    why="exactly one pattern may match a record; order never decides",
+                    where=f"{event.where} and {rival.where}",
+                    fix=f"Make one of them stricter. Example: {example.line[:200]}",
+                )
+    for example in event.counterexamples:
+        matched = [e for e in (event, *rivals) if read(e, example.line, fields) is not None]
+        if [e.name for e in matched] != ([example.event] if example.event else []):
+            names = ", ".join(f"`{e.name}` ({e.where})" for e in matched) or "nothing"
+            yield CatalogueError(
+                f"A counterexample of `{event.name}` is matched by {names}.",
+                why=f"it should be {f'`{example.event}`' if example.event else 'matched by nothing'}",
+                where=event.where,
+                fix=f"Counterexample: {example.line[:200]}",
+            )
+
+
+def _no_match(event: EventPattern, example: Example) -> CatalogueError:
+    """The error of an example without a match, with a caret where matching stopped."""
+    text = subject(event, example.line)
+    reached = 0
+    partial = compiled(event.pattern).fullmatch(text[:LONG_MESSAGE], partial=True)
+    if partial is None:
+        low, high = 0, min(len(text), LONG_MESSAGE)
+        while low < high:  # the longest beginning of the message that could still become a match
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if compiled(event.pattern).fullmatch(text[:middle], partial=True) else (low, middle - 1)
+        reached = low
+    else:
+        reached = len(text)
+    start = max(0, reached - 100)
+    shown = text[start : start + 160]
+    return CatalogueError(
+        f"The pattern of `{event.name}` does not match its own example.",
+        why=f"{'the message ends too early' if reached == len(text) else 'matched up to here'}\n   |  {shown}\n   |  {' ' * (reached - start)}^",
+        where=f"{event.file}:{event.pattern_line}",
+        fix="The whole message must match, without layout and context prefix.",
+    )

@@ -1,0 +1,393 @@
+"""A record's logger and message, and the catalogue, to a typed event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import regex
+
+from forensics.catalogue.client_libraries import Pairs, beginnings_of, cover_of, places, stands_alone, tells, ways_to_read
+from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
+from forensics.catalogue.literals import requirements
+from forensics.catalogue.pattern_files import EventPattern
+from forensics.catalogue.patterns import (
+    LEAST_SECONDS,
+    LONG_MESSAGE,
+    MATCH_SECONDS,
+    Catalogue,
+    beginnings,
+    compiled,
+    convert,
+    read,
+    read_at,
+    simple_name,
+)
+from forensics.catalogue.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
+from forensics.schema import Field
+
+#: Levels below INFO, as log4j, java.util.logging, Python and librdkafka call them.
+DEBUG_LEVELS = frozenset({"DEBUG", "TRACE", "FINE", "FINER", "FINEST", "CONFIG", "7"})
+#: Classes whose lines below INFO tell of groups, assignments and tasks.
+DEBUG_EVIDENCE = frozenset({
+    "AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator", "WorkerGroupMember", "DistributedHerder", "IncrementalCooperativeAssignor",
+    "EagerAssignor", "AbstractMembershipManager", "ConsumerMembershipManager", "MembershipManagerImpl", "ShareMembershipManager",
+    "StreamsMembershipManager", "AbstractHeartbeatRequestManager", "ConsumerHeartbeatRequestManager", "HeartbeatRequestManager",
+    "ShareHeartbeatRequestManager", "StreamsGroupHeartbeatRequestManager", "CoordinatorRequestManager", "CommitRequestManager",
+    "GroupCoordinator", "GroupMetadataManager", "GroupMetadata", "ClassicGroup", "GenericGroup", "GroupCoordinatorShard", "CoordinatorRuntime",
+    "Worker", "WorkerTask", "WorkerSinkTask", "WorkerSourceTask", "AbstractWorkerSourceTask", "ExactlyOnceWorkerSourceTask", "WorkerConnector",
+    "StreamThread", "StreamsPartitionAssignor", "StreamsRebalanceListener", "TaskManager",
+})  # fmt: skip
+#: Prefixes by which a message tells that a class of groups or tasks printed it, whatever stands before it.
+MARKS = (
+    "[Consumer clientId=", "[Consumer instanceId=", "[Worker clientId=", "[ShareConsumer clientId=", "[GroupCoordinator ", "[GroupMetadataManager ",
+    "WorkerSinkTask{id=", "WorkerSourceTask{id=",
+)  # fmt: skip
+#: The same and those of other programs that speak the protocol of groups (Schema Registry), wherever in a record.
+_MARK = regex.compile(
+    r"\[(?:[A-Z][a-z]+(?:\ [a-z]+)?\ (?:clientId|instanceId)=[^\]]|GroupCoordinator\ |GroupMetadataManager\ brokerId=)", regex.VERBOSE
+)
+#: Classes of other programs that extend Kafka's coordinator print its messages under their own names.
+_HEIR = "Coordinator"
+_KAFKAS = ("org.apache.kafka.", "kafka.")
+#: Begins the names of events that only say whose a record is: nothing where another class printed it.
+_OTHER = "other_"
+_KEY = 5
+#: Any program says `started` or `shutting down`; without a logger that tells nothing.
+_WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
+_COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
+_MOST_CACHED = 20_000
+_LONGEST_CACHED = 400
+
+
+@dataclass(slots=True)
+class Recognised:
+    """What a record is. Identical messages share one object: do not change it.
+
+    Attributes:
+        event: the event's name.
+        category: its category.
+        captures: typed values by name, those of the prefixes included; a capture without a value is absent.
+        message: first line of the message without prefixes.
+        context: Connect's logging context as printed, `b|task-1`.
+        pattern: the block that matched.
+    """
+
+    event: str
+    category: str
+    captures: dict[str, Any]
+    message: str
+    context: str | None
+    pattern: EventPattern
+
+
+class _Plan:
+    """One block made ready: what to look for, the pattern, and a converter for each of its groups."""
+
+    __slots__ = ("_fullmatch", "_seconds", "event", "fields", "needle", "simple")
+
+    def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
+        self.event, self.fields = event, fields
+        self.needle = requirements(event.pattern).needle
+        self._seconds = MATCH_SECONDS
+        self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
+        self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
+
+    def match(self, text: str) -> dict[str, Any] | None:
+        """Captures of a full match, or None; a long text that takes too much time is no match."""
+        if self._fullmatch is None:
+            self._prepare()
+        assert self._fullmatch is not None  # noqa: S101  (for the type checker)
+        if len(text) <= LONG_MESSAGE:
+            found = self._fullmatch(text)
+        else:
+            try:
+                found = self._fullmatch(text, timeout=self._seconds)
+            except TimeoutError:
+                # A file of such lines must not hold up the reading: each costs half of the one before.
+                self._seconds = max(self._seconds / 2, LEAST_SECONDS)
+                return None
+        if found is None:
+            return None
+        if self.simple is None:
+            return convert(found, self.fields)
+        captures = {}
+        for (name, converter), value in zip(self.simple, found.groups(), strict=True):
+            if value is not None:
+                typed = converter(value) if converter else value
+                if typed is not None:
+                    captures[name] = typed
+        return captures
+
+    def _prepare(self) -> None:
+        pattern = compiled(self.event.pattern)
+        self._fullmatch = pattern.fullmatch
+        names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
+        kinds = [self.fields[n].type for n in names]
+        # A list may be captured item by item, and bytes become several captures: those go the general way.
+        if pattern.groups == len(names) and not any(k in EXPANDING or k in LISTS for k in kinds):
+            self.simple = tuple((n, CONVERTERS[k]) for n, k in zip(names, kinds, strict=True))
+
+
+class _Index:
+    """The blocks of one logger, found by the beginning of the message, then by text that it must contain."""
+
+    def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
+        self.by_start: dict[str, list[_Plan]] = {}
+        self.rest: list[_Plan] = []
+        for event in events:
+            plan, prefixes = _Plan(event, fields), requirements(event.pattern).prefixes
+            if all(len(p) >= _KEY for p in prefixes):
+                for key in sorted({p[:_KEY] for p in prefixes}):
+                    self.by_start.setdefault(key, []).append(plan)
+            else:
+                self.rest.append(plan)
+
+    def candidates(self, message: str) -> list[_Plan]:
+        found = self.by_start.get(message[:_KEY])
+        if found is None:
+            return self.rest
+        return found + self.rest if self.rest else found
+
+
+class _Anywhere:
+    """The blocks whose words may stand anywhere, found by how they begin."""
+
+    def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
+        self._fields = fields
+        mine = [(event, requirements(event.pattern).prefixes) for event in events if event.anywhere]
+        self.texts = beginnings_of(p for _, prefixes in mine for p in prefixes)
+        self._blocks = {
+            text: [(e, tells(prefixes, e.keys)) for e, prefixes in mine if any(p.startswith(text) for p in prefixes)] for text in self.texts
+        }
+        self._cover = cover_of(self.texts)
+        self._find = beginnings(self.texts)
+
+    def read(self, message: str, pairs: Pairs | None) -> Recognised | None:
+        """What a message is by the words in it."""
+        if not any(piece in message for piece in self._cover) or not self._find.search(message):
+            return None
+        for spoken in ways_to_read(message, pairs):
+            for at, text in places(spoken.text, self._find):
+                for block, telling in self._blocks[text]:
+                    captures = read_at(block, spoken, at, self._fields) if stands_alone(spoken.text, at, telling) else None
+                    if captures is not None:
+                        return Recognised(block.name, block.category, captures, spoken.text[at:].partition("\n")[0].rstrip(), None, block)
+        return None
+
+
+class Recogniser:
+    """Recognises messages. Picklable: workers get the catalogue's data and compile the patterns that they meet."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._prefixes = Prefixes()
+        self._indexes: dict[str, _Index] = {}
+        self._simple: dict[str, str] = {}
+        self._cache: dict[tuple[str | None, str], Recognised | None] = {}
+
+    def __reduce__(self) -> tuple[Callable[[Catalogue], Recogniser], tuple[Catalogue]]:
+        return _revive, (self.catalogue,)
+
+    @cached_property
+    def interesting_loggers(self) -> frozenset[str]:
+        """Simple class names of all loggers that some block names."""
+        return frozenset(simple_name(logger) for event in self.catalogue.events for logger in event.loggers)
+
+    @cached_property
+    def literals(self) -> tuple[str, ...]:
+        """Texts of which every recognisable message contains at least one; none of them contains another."""
+        found = {text for event in self.catalogue.events for text in requirements(event.pattern).anchors}
+        kept: list[str] = []
+        for text in sorted(found, key=lambda t: (len(t), t)):
+            if not any(short in text for short in kept):
+                kept.append(text)
+        return tuple(kept)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Texts of which every record holds one that is recognised whatever its logger: beginnings of clients' words, and Kafka's own prefixes."""
+        return (*self._anywhere.texts, *MARKS)
+
+    @cached_property
+    def _anywhere(self) -> _Anywhere:
+        return _Anywhere(self.catalogue.events, self.catalogue.fields)
+
+    def may_tell(self, logger: str | None) -> bool:
+        """Whether records of a logger are worth a look: some block is for it, or it may be a class that extends Kafka's coordinator."""
+        return self.is_interesting(logger) or (logger is not None and logger.endswith(_HEIR))
+
+    def is_left_out(self, logger: str | None) -> bool:
+        """Whether a logger is a class of Kafka that no block is for: its records are known to be no evidence, whatever their words."""
+        return logger is not None and logger.startswith(_KAFKAS) and not self.may_tell(logger)
+
+    def is_interesting(self, logger: str | None) -> bool:
+        """Whether some block is for this logger; without a logger every record may be an event."""
+        return logger is None or self._simple_name(logger) in self.interesting_loggers
+
+    def is_worth_a_row(self, logger: str | None, level: str | None, message: str) -> bool:
+        """Whether a record that no block knows is a row of `unrecognised`: it may be evidence that is missed.
+
+        At INFO and above every record of a relevant logger is. Below, those of classes whose DEBUG lines are evidence of groups and tasks; a fetcher
+        prints ten thousand others a minute, which are only counted. Where the layout has no logger, or none that was understood, the prefixes of Kafka's
+        own classes tell.
+        """
+        if logger is not None and not self.is_interesting(logger):
+            return False
+        if logger is None and not any(mark in message for mark in MARKS):
+            return False
+        if level is None or level.strip().upper() not in DEBUG_LEVELS:
+            return True
+        return logger is not None and self._simple_name(logger) in DEBUG_EVIDENCE
+
+    def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
+        """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""
+        rest, captures, context = self._prefixes.split(message)
+        return rest, dict(captures), context
+
+    def recognise(
+        self, logger: str | None, message: str, thread: str | None = None, context: str | None = None, pairs: Pairs | None = None
+    ) -> Recognised | None:
+        """What a record is.
+
+        Args:
+            logger: as printed, maybe abbreviated; None when the layout has none: then every block is tried.
+            message: the whole record after its layout, lines joined by line breaks.
+            thread: as printed; names the group of a heartbeat thread, or the task of a task's thread.
+            context: Connect's logging context, where the layout and not the message carries it (`b|task-1`, brackets or not).
+            pairs: keys and values of a JSON record.
+
+        Returns:
+            The event, or None when no block matches. Captures of the pattern win over those of prefixes, these over the thread's.
+        """
+        if len(message) > _LONGEST_CACHED or pairs is not None:
+            found = self._recognise(logger, message, pairs)
+        else:
+            key = (logger, message)
+            try:
+                found = self._cache[key]
+            except KeyError:
+                if len(self._cache) >= _MOST_CACHED:
+                    self._cache.clear()
+                found = self._cache[key] = self._recognise(logger, message)
+        return self._with_surroundings(found, thread, context) if thread or context else found
+
+    def matches(self, logger: str | None, message: str) -> list[EventPattern]:
+        """All blocks that match; more than one is a fault of the catalogue."""
+        rest = self._prefixes.split(message)[0]
+        index = self._index(logger)
+        plans = index.candidates(rest) if index else []
+        others = [e for e in self.catalogue.events if e.anywhere]
+        fields = self.catalogue.fields
+        found = [p.event for p in plans if p.needle in rest and read(p.event, rest, fields) is not None]
+        if found and logger is not None:
+            return found
+        return [*found, *(e for e in others if read(e, rest, fields) is not None)]
+
+    def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
+        # Without a logger the words of other clients go first: Java's blocks have wordings that take less of the same sentence.
+        found = self._anywhere.read(message, pairs) if logger is None and not _MARK.search(message) else None
+        index = self._index(logger) if found is None else None
+        if index is not None and (logger is not None or not _WORD.fullmatch(message)):
+            found = self._by_logger(index, message)
+        if found is not None or self.is_left_out(logger):
+            return found
+        found = self._by_mark(message)
+        if found is not None and (logger is None or not found.event.startswith(_OTHER)):
+            return found
+        found = self._anywhere.read(message, pairs)
+        if found is None and logger and "." not in logger:  # a layout may have taken the tag before a message for a logger
+            found = self._anywhere.read(f"[{logger}] {message}", pairs)
+        return found
+
+    def _by_logger(self, index: _Index, message: str) -> Recognised | None:
+        rest, outer, context = self._prefixes.split(message)
+        found = self._matched(index, rest, outer, context)
+        if found is None and rest.startswith("["):
+            column = _COLUMN.match(rest)  # of a layout that prints it right before the message
+            found = self._matched(index, *self._prefixes.split(rest[column.end() :])) if column else None
+        return found
+
+    def _by_mark(self, message: str) -> Recognised | None:
+        """What follows one of Kafka's own prefixes, behind any head and under any logger."""
+        if "[" in message and _MARK.search(message) and (everything := self._index(None)):
+            for spoken in ways_to_read(message, None):
+                mark = _MARK.search(spoken.text)
+                found = self._matched(everything, *self._prefixes.split(spoken.text[mark.start() :])) if mark else None
+                if found:
+                    return found
+        return None
+
+    @staticmethod
+    def _matched(index: _Index, rest: str, outer: dict[str, Any], context: str | None) -> Recognised | None:
+        line = (rest[: rest.index("\n")] if "\n" in rest else rest).rstrip()
+        for plan in index.candidates(rest):
+            if plan.needle in rest:
+                event = plan.event
+                captures = plan.match(rest if event.multiline else line)
+                if captures is not None:
+                    if "client_id" in captures and "task" not in outer:
+                        captures = {**task_of_client(captures["client_id"]), **captures}
+                    return Recognised(event.name, event.category, {**outer, **captures} if outer else captures, line, context, event)
+        return None
+
+    @staticmethod
+    def _with_surroundings(found: Recognised | None, thread: str | None, context: str | None) -> Recognised | None:
+        """Adds what thread and layout tell, where neither message nor prefix did."""
+        if found is None:
+            return None
+        extra: dict[str, Any] = captures_of_thread(thread) if thread else {}
+        bare = context.strip().removeprefix("[").removesuffix("]") if context else None
+        if bare:
+            parsed = parse_prefix(f"[{bare}]")
+            extra = {**extra, **(parsed[0] if parsed else {})}
+        if not extra and not bare:
+            return found
+        return Recognised(found.event, found.category, {**extra, **found.captures}, found.message, found.context or bare, found.pattern)
+
+    def _index(self, logger: str | None) -> _Index | None:
+        name = "" if logger is None else self._simple_name(logger)
+        index = self._indexes.get(name)
+        if index is None:
+            if logger is not None and name not in self.interesting_loggers:
+                return None
+            events = [e for e in self.catalogue.events if not e.anywhere and (logger is None or any(simple_name(x) == name for x in e.loggers))]
+            # Without a logger several blocks may know a wording: one that tells something goes before one that only says whose it is.
+            events.sort(key=lambda e: e.name.startswith(_OTHER))
+            index = self._indexes[name] = _Index(events, self.catalogue.fields)
+        return index
+
+    def _simple_name(self, logger: str) -> str:
+        name = self._simple.get(logger)
+        if name is None:
+            if len(self._simple) >= _MOST_CACHED:
+                self._simple.clear()
+            name = self._simple[logger] = self._dispatched(logger)
+        return name
+
+    def _dispatched(self, logger: str) -> str:
+        """The class by whose blocks a logger's messages are read.
+
+        Where a layout prints the class of the statement (%C), an inner class (`AbstractCoordinator$JoinGroupResponseHandler`) stands for the one
+        around it.
+        """
+        name = simple_name(logger)
+        outer = logger.rstrip("$")
+        while name not in self.interesting_loggers and "$" in outer:
+            outer = outer.rpartition("$")[0]
+            if simple_name(outer) in self.interesting_loggers:
+                return simple_name(outer)
+        return name
+
+
+_LIVE: dict[str, Recogniser] = {}
+
+
+def _revive(catalogue: Catalogue) -> Recogniser:
+    """One recogniser a process and catalogue: a worker process gets many tasks, and should compile once."""
+    if catalogue.hash not in _LIVE:
+        _LIVE.clear()
+        _LIVE[catalogue.hash] = Recogniser(catalogue)
+    return _LIVE[catalogue.hash]

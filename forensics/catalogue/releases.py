@@ -1,0 +1,50 @@
+"""Which releases of Kafka can have printed a record: by the line of its source (%L), else by its wording."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from forensics.catalogue.patterns import simple_name
+from forensics.resources import parsers_dir
+
+_EVER = re.compile(r"\s*(?:0\.9\.0\.0\.\.)?\s*")
+
+
+@cache
+def source_lines() -> dict[tuple[str, int], str]:
+    """Releases by simple class name and line, as ranges (`2.3.0..2.3.1 2.5.0`)."""
+    found: dict[tuple[str, int], str] = {}
+    for text in (parsers_dir() / "source_lines.csv").read_text(encoding="utf-8").splitlines():
+        if text.startswith("#"):
+            continue
+        name, *entries = text.split(",")
+        for entry in entries:
+            line, _, releases = entry.partition(":")
+            found[name, int(line)] = releases
+    return found
+
+
+@cache
+def known_releases() -> tuple[str, ...]:
+    """The releases that `source_lines` knows, oldest first."""
+    first = (parsers_dir() / "source_lines.csv").read_text(encoding="utf-8").partition("\n")[0]
+    return tuple(first.removeprefix("# Releases: ").split())
+
+
+def releases_of(logger: str | None, line: int | None, level: str | None, wording: str) -> str | None:
+    """Releases that can have printed a record, as ranges with blanks between; None when that tells nothing.
+
+    Args:
+        logger: as printed.
+        line: of the source, as printed.
+        level: as printed; only lines at INFO and above are known.
+        wording: releases whose source has the message (`kafka` of its block).
+    """
+    if level not in ("INFO", "WARN", "ERROR", None):
+        return None
+    if logger is not None and line is not None:
+        found = source_lines().get((simple_name(logger), line))
+        if found is not None:
+            return found
+    return None if _EVER.fullmatch(wording) else wording.replace(",", " ")

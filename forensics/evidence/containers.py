@@ -1,0 +1,305 @@
+"""Bytes out of files: compression and archives inside one another, opened by what they are and not by what they are called.
+
+Nothing is unpacked to disk by name, and nothing grows without bound: depth, members and the ratio of expansion are limited, for an archive
+in a support bundle is as trustworthy as its sender. What a fault leaves is read, and what it costs is said.
+"""
+
+from __future__ import annotations
+
+import codecs
+import copy
+import os
+import re
+import shutil
+import struct
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from forensics.evidence.streams import BLOCK, BROKEN, COMPRESSION, Budget, Checked, Part, Peekable, Readable, deflated, fault_of, lost_of, why
+
+_SPOOL_BYTES = 64 << 20
+_TAR_MARK = slice(257, 262)
+_ENTRY, _DIRECTORY = b"PK\x03\x04", (b"PK\x01\x02", b"PK\x05\x06")
+_ENTRY_HEAD = struct.Struct("<4sHHHHHIIIHH")
+_UNKNOWN_SIZE = (0, 0xFFFFFFFF)
+SEPARATOR = "!"
+
+Members = Iterator[tuple[str | None, "Content"]]
+
+
+class Content:
+    """Uncompressed bytes of one file. A fault ends them early and is kept in `error`.
+
+    Attributes:
+        error: why the content ended early, empty when it did not.
+        plain: the file on disk holds these bytes as they are, so that ranges of it can be read.
+    """
+
+    def __init__(self, stream: Readable, *, plain: bool = False, error: str = "") -> None:
+        self._stream = stream
+        self.plain, self.error = plain, error
+
+    @property
+    def lost(self) -> tuple[int, bool]:
+        """Bytes behind the fault, and whether that is exact; 0 when nobody knows."""
+        return lost_of(self._stream)
+
+    def read(self, size: int = BLOCK) -> bytes:
+        """`size` bytes; fewer at the end or before a fault, none behind it."""
+        parts: list[bytes] = []
+        try:
+            while size > 0 and not self.error and (data := self._stream.read(size)):
+                parts.append(data)
+                size -= len(data)
+        except BROKEN as e:
+            self.error = why(e)
+        if size > 0:
+            self.error = self.error or fault_of(self._stream)
+        return b"".join(parts)
+
+
+def contents(location: Path, wanted: frozenset[str | None] | None = None) -> Members:
+    """All files in a file, in order: itself, or the members of the archive that it is.
+
+    Args:
+        location: a file on disk.
+        wanted: members to open; all when None.
+
+    Yields:
+        Member name (None for the file itself; members of nested archives are joined by `!`; a name that was there before gets a `~2`) and
+        content. A content must be read before the next is asked for. What cannot be opened is a content with an error; so is an archive of
+        which something cannot be read, behind its members.
+
+    Raises:
+        OSError: the file cannot be opened at all.
+    """
+    with location.open("rb") as file:
+        walk = _Walk(Budget(os.fstat(file.fileno()).st_size), wanted)
+        yield from walk.expand(Peekable(file), None, 0, on_disk=file)
+
+
+@contextmanager
+def open_content(location: Path, member: str | None) -> Iterator[Content]:
+    """One content by its name.
+
+    Raises:
+        OSError: the file is gone, or has no such member.
+    """
+    for name, content in contents(location, frozenset({member})):
+        if name == member:
+            yield content
+            return
+    raise FileNotFoundError(f"{location} has no member {member}")
+
+
+class _Walk:
+    """Goes through a file on disk."""
+
+    def __init__(self, budget: Budget, wanted: frozenset[str | None] | None) -> None:
+        self._budget, self._wanted = budget, wanted
+
+    def expand(self, stream: Peekable, name: str | None, depth: int, on_disk: BinaryIO | None = None) -> Members:
+        try:
+            self._budget.enter(depth)
+            head = stream.peek(512)
+            opened = next((open_ for magic, open_ in COMPRESSION if head.startswith(magic)), None)
+            if opened:
+                yield from self.expand(Peekable(opened(stream, self._budget)), name, depth + 1)
+            elif head[_TAR_MARK] == b"ustar":
+                yield from self._tar(stream, name, depth)
+            elif head.startswith((_ENTRY, _DIRECTORY[1])):
+                yield from self._zip(stream, name, depth, on_disk)
+            elif self._wanted is None or name in self._wanted:
+                yield name, Content(stream, plain=on_disk is not None)
+        except BROKEN as e:
+            yield name, Content(stream, error=why(e))
+
+    def _tar(self, stream: Peekable, name: str | None, depth: int) -> Members:
+        names, damaged = _Names(name), _Damaged()
+        # damaged headers are passed over, block by block, and counted: what stands behind them is evidence too
+        with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK, tarinfo=damaged.entries(), ignore_zeros=True) as archive:  # type: ignore[call-overload]
+            for entry in archive:
+                full = names.of(entry.name) if entry.isreg() else None
+                if full is not None and self._may_hold(full):
+                    part = archive.extractfile(entry) if entry.issparse() else Part(archive.fileobj, entry.size)
+                    yield from self.expand(Peekable(part), full, depth + 1)
+                archive.members = []  # a stream never goes back; its index would only grow
+        if fault := stream.fault or damaged.told:
+            yield name, Content(stream, error=fault)
+
+    def _zip(self, stream: Peekable, name: str | None, depth: int, on_disk: BinaryIO | None) -> Members:
+        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+            file: Any = on_disk
+            if file is None:
+                file = spool
+                shutil.copyfileobj(stream, spool, BLOCK)
+            try:
+                archive = zipfile.ZipFile(file)
+            except BROKEN as e:
+                yield from self._zip_by_entries(file, name, depth)
+                yield name, Content(stream, error=f"{stream.fault or why(e)}: its directory is lost, its files were looked for one by one")
+                return
+            names = _Names(name)
+            with archive:
+                for entry in archive.infolist():
+                    full = names.of(entry.filename) if not entry.is_dir() else None
+                    if full is None or not self._may_hold(full):
+                        continue
+                    try:
+                        with archive.open(_as_stored(entry)) as raw:
+                            yield from self.expand(Peekable(self._unpacked(raw, entry)), full, depth + 1)
+                    except BROKEN as e:
+                        yield full, Content(stream, error=why(e))
+
+    def _unpacked(self, raw: Readable, entry: zipfile.ZipInfo) -> Readable:
+        """A file in a zip archive, by its bytes as they are packed."""
+        packed = Part(raw, entry.compress_size)
+        if entry.compress_type == zipfile.ZIP_STORED:
+            return Checked(packed, entry.file_size, entry.CRC)
+        return Checked(deflated(packed, self._budget), entry.file_size, entry.CRC)
+
+    def _zip_by_entries(self, file: Any, name: str | None, depth: int) -> Members:  # noqa: ANN401  (a file, or one in memory)
+        """Files of a zip archive that was cut, by what stands before each."""
+        names = _Names(name)
+        at = _find(file, 0, _ENTRY)
+        while at >= 0:
+            file.seek(at)
+            head = file.read(_ENTRY_HEAD.size)
+            if len(head) < _ENTRY_HEAD.size:
+                return
+            _, _, flags, method, _, _, checksum, size, whole, name_size, extra_size = _ENTRY_HEAD.unpack(head)
+            told = file.read(name_size).decode("utf-8" if flags & 0x800 else "cp437", "replace")
+            begin = at + _ENTRY_HEAD.size + name_size + extra_size
+            known = size not in _UNKNOWN_SIZE and not flags & 8
+            at = _find(file, begin + size if known else begin, _ENTRY)
+            full = names.of(told)
+            if told.endswith("/") or flags & 1 or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or not self._may_hold(full):
+                continue
+            if not known:
+                size = (at if at >= 0 else file.seek(0, os.SEEK_END)) - begin
+            file.seek(begin)
+            part: Readable = Part(file, size)
+            if method == zipfile.ZIP_DEFLATED:
+                part = deflated(part, self._budget)
+            yield from self.expand(Peekable(Checked(part, whole, checksum) if known else part), full, depth + 1)
+
+    def _may_hold(self, name: str) -> bool:
+        return self._wanted is None or any(w is not None and (w == name or w.startswith(name + SEPARATOR)) for w in self._wanted)
+
+
+class _Names:
+    """Names of the members of one archive, each once: a second one of a name is no less evidence."""
+
+    def __init__(self, outer: str | None) -> None:
+        self._outer, self._seen = outer, dict[str, int]()
+
+    def of(self, name: str) -> str:
+        """The member's name in the file on disk."""
+        name = written(name)
+        self._seen[name] = number = self._seen.get(name, 0) + 1
+        if number > 1:
+            return self.of(f"{name}~{number}")
+        return f"{self._outer}{SEPARATOR}{name}" if self._outer else name
+
+
+class _Damaged:
+    """Counts the blocks of a tar archive that should be headers and are none."""
+
+    def __init__(self) -> None:
+        self._blocks = 0
+
+    @property
+    def told(self) -> str:
+        size = self._blocks * tarfile.BLOCKSIZE
+        return f"{size:,} bytes of the archive are neither a file nor its header, and were passed over" if size else ""
+
+    def entries(self) -> type[tarfile.TarInfo]:
+        """A class of entries that tells when one cannot be read."""
+        damaged = self
+
+        class Entry(tarfile.TarInfo):
+            @classmethod
+            def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Any:  # noqa: ANN401
+                try:
+                    return super().frombuf(buf, encoding, errors)
+                except tarfile.HeaderError:
+                    damaged._blocks += any(buf)
+                    raise
+
+        return Entry
+
+
+def _as_stored(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """The entry as if its packed bytes were the file: they are unpacked and checked here, where a fault keeps what stands before it."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError(f"its compression (method {entry.compress_type}) is not known")
+    stored = copy.copy(entry)
+    stored.compress_type, stored.file_size = zipfile.ZIP_STORED, entry.compress_size
+    del stored.CRC
+    return stored
+
+
+def _find(file: Any, at: int, mark: bytes) -> int:  # noqa: ANN401
+    """Where a mark stands at or behind a place; -1 when it does not."""
+    file.seek(at)
+    held = b""
+    while data := file.read(BLOCK):
+        held += data
+        found: int = held.find(mark)
+        if found >= 0:
+            return at + found
+        at += max(0, len(held) - len(mark) + 1)
+        held = held[-len(mark) + 1 :]
+    return -1
+
+
+def written(name: str) -> str:
+    r"""A name as it is kept: what is no UTF-8 in it stands as `\xff`, for neither JSON nor Parquet can hold such a name."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def place_of(location: str) -> Path:
+    """The file of a name as `written` gives it."""
+    path = Path(location)
+    if "\\x" in location and not path.exists():
+        raw = re.sub(rb"\\x([89a-f][0-9a-f])", lambda m: bytes((int(m[1], 16),)), location.encode())
+        path = Path(os.fsdecode(raw))
+    return path
+
+
+class Text:
+    """A content as UTF-8: UTF-16 is recoded, a byte order mark dropped. Offsets of rows count the bytes of this text.
+
+    Attributes:
+        encoding: `utf-8` (the bytes as they are), `utf-8-sig` or `utf-16`.
+    """
+
+    def __init__(self, content: Content | Readable, encoding: str) -> None:
+        self._content, self.encoding = content, encoding
+        self._decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)(errors="replace")
+
+    def read(self, size: int = BLOCK) -> bytes:
+        """Up to about `size` bytes; none at the end."""
+        while data := self._content.read(size):
+            if self._decoder is None:
+                return data
+            text = self.recode(data)
+            if text:
+                return text
+        return self.recode(b"", final=True)
+
+    def recode(self, data: bytes, *, final: bool = False) -> bytes:
+        """The next bytes of the content as UTF-8."""
+        return data if self._decoder is None else self._decoder.decode(data, final).encode()
+
+
+def encoding_of(head: bytes) -> str:
+    """Encoding by byte order mark."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    return "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"

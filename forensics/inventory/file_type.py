@@ -1,0 +1,71 @@
+"""What a file is, when it is no log: a guess for the note beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from forensics.records.line_reader import Profile
+
+_LOG_NAME = re.compile(r"\.(?:log|out)(?:$|[.\-_0-9])|(?:^|/)(?:stdout|stderr|console|messages|syslog)[^/]*$", re.IGNORECASE)
+_CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27}) + b"\x7f"
+_KINDS = (
+    ("output of kafka-topics --describe", re.compile(rb"^\s*Topic: ?\S+\s+(?:TopicId|PartitionCount|Partition):", re.MULTILINE)),
+    ("output of kafka-consumer-groups --describe", re.compile(rb"^GROUP +(?:TOPIC|CONSUMER-ID|COORDINATOR|ASSIGNMENT)", re.MULTILINE)),
+    ("output of kafka-dump-log", re.compile(rb"^(?:Dumping /|\| offset: |baseOffset: )", re.MULTILINE)),
+    ("a thread dump", re.compile(rb"^Full thread dump |^\"[^\"]+\" #[0-9]+ ", re.MULTILINE)),
+    ("XML", re.compile(rb"\A\s*<(?:\?xml|[a-zA-Z][\w:-]*[ >/])")),
+    ("properties", re.compile(rb"\A(?:\s*(?:[#!][^\n]*)?\n)*\s*[\w.-]+ *[=:] *[^\n]*\n(?:(?:[#!][^\n]*|[\w.-]+ *[=:][^\n]*|\s*)(?:\n|\Z)){2,}")),
+    ("YAML", re.compile(rb"\A(?:#[^\n]*\n|\s*\n)*(?:---|[\w./-]+:(?: [^\n]*)?\n)", re.MULTILINE)),
+)
+_RARE = 50
+
+
+def is_binary(sample: bytes) -> bool:
+    """Whether bytes are no text: one in ten is a control character, or one in thirty and one in five is in no encoding of letters.
+
+    Args:
+        sample: without holes.
+    """
+    if not sample:
+        return False
+    controls = len(sample) - len(sample.translate(None, _CONTROL))
+    if controls > len(sample) // 10:
+        return True
+    return controls > len(sample) // 30 and sample.decode("utf-8", "replace").count("\ufffd") > len(sample) // 5
+
+
+def is_log(path: str, sample: bytes, profile: Profile) -> bool:
+    """Whether a file should be read as a log: it is called one, or its lines look like one."""
+    if is_binary(sample):
+        return False
+    if _LOG_NAME.search(path):
+        return True
+    if any(x.document or x.columns for x in profile.learned):
+        return True
+    if profile.json and profile.fitting * 2 > profile.lines:
+        return True
+    return profile.fitting > 0 and profile.fitting * _RARE >= profile.lines and not _is_json_document(sample)
+
+
+def looks_like(path: str, sample: bytes) -> str:
+    """A few words on what a file is that is not read."""
+    if is_binary(sample):
+        return "binary"
+    if _is_json_document(sample) or (path.endswith(".json") and sample.lstrip()[:1] in (b"{", b"[")):
+        return "looks like JSON"
+    head = sample[:16_384]
+    kind = next((name for name, pattern in _KINDS if pattern.search(head)), None)
+    return f"looks like {kind}" if kind else "no line looks like a log record"
+
+
+def _is_json_document(sample: bytes) -> bool:
+    """Whether the sample is one JSON value over several lines, or one line that is no record."""
+    text = sample.strip()
+    if text[:1] not in (b"{", b"["):
+        return False
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text[:1] == b"[" and text[1:2] in (b"\n", b"{", b"]")
+    return not isinstance(found, dict) or not {"message", "msg", "log", "short_message"} & found.keys()

@@ -1,0 +1,1 @@
+"""The replicas of `__consumer_offsets`: what dies with a broker, and how they should lie."""

@@ -1,0 +1,92 @@
+"""Logs as stores export them: tables with a header (CSV, TSV), and JSON documents of several lines whose objects are records."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from forensics.records.layouts import Layout, Layouts
+from forensics.records.timestamps import TimeFormat
+
+_DELIMITERS = (",", "\t", ";")
+_MOST_ROWS = 50
+_LONGEST_FIELD = 1 << 20
+_OPENS_LIST = re.compile(r"\[\s*$")
+_OBJECT = re.compile(r"( *)\{\s*$")
+#: Looks of times in exports, and their formats; a fraction and a zone may follow the first.
+_TIMES = (
+    (r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?", "ANY"),
+    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} @ [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}", "MMM d, yyyy @ HH:mm:ss.SSS"),
+    (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}, [0-9]{1,2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} [AP]M", "M/d/yyyy, h:mm:ss.SSS a"),
+    (r"1[0-9]{9}(?:[0-9]{3}|\.[0-9]{1,6})?", "epoch"),
+)
+
+
+def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
+    """What kind of export some lines are the beginning of; None when they are none."""
+    return _table(lines, layouts) or _document(lines, layouts)
+
+
+def _table(lines: Sequence[str], layouts: Layouts) -> Layout | None:
+    """A table with a header that names a time and a message."""
+    for delimiter in _DELIMITERS if len(lines) > 1 else ():
+        if delimiter not in lines[0]:
+            continue
+        columns = tuple(name.strip().lower() for name in _fields(lines[0].removeprefix("\ufeff"), delimiter))
+        names = {name: i for i, name in enumerate(columns)}
+        time = next((names[".".join(p)] for p in layouts.keys.paths["time"] if ".".join(p) in names), None)
+        if time is None or not any(".".join(p) in names for p in layouts.keys.paths["message"]):
+            continue
+        rows = csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=delimiter)
+        try:
+            values = [row[time] for row in islice(rows, _MOST_ROWS) if len(row) == len(columns)]
+        except csv.Error:
+            continue
+        for look, text in _TIMES:
+            if values and all(re.fullmatch(look, v) for v in values):
+                field = rf'(?:"(?:[^"]|"")*"|[^"{delimiter}]*){delimiter}'
+                head = rf'(?:{field}){{{time}}}"?(?P<ts>{TimeFormat(text).pattern})"?(?:{delimiter}|$)'
+                return Layout("table", head, (), TimeFormat(text), columns=columns, delimiter=delimiter)
+    return None
+
+
+def _document(lines: Sequence[str], layouts: Layouts) -> Layout | None:
+    """A JSON document printed with indents: its records are the objects of the first list that holds objects."""
+    if lines[:1] and lines[0].lstrip("\ufeff")[:1] not in ("[", "{"):
+        return None
+    for i, line in enumerate(lines[1:], 1):
+        found = _OBJECT.match(line)
+        if found and _OPENS_LIST.search(lines[i - 1]):
+            first, keys = read_first_object("\n".join(lines[i:])), layouts.keys
+            if keys.get("message", first) is None or not any(keys.get(k, first) for k in ("time", "level", "logger")):
+                return None
+            return Layout("json document", rf" {{{len(found[1])}}}\{{\r?$", document=True)
+    return None
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        return next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def read_row(text: str, columns: Sequence[str], delimiter: str) -> Mapping[str, Any]:
+    """Fields of a row by their columns; empty ones are left out."""
+    return {name: value for name, value in zip(columns, _fields(text, delimiter), strict=False) if value}
+
+
+def read_first_object(text: str) -> Mapping[str, Any]:
+    """The object that a text begins with; what a store knows about a record is left out around it."""
+    try:
+        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return {}
+    inner = found.get("_source") if isinstance(found, dict) else None
+    return inner if isinstance(inner, dict) else found if isinstance(found, dict) else {}

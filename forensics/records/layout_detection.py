@@ -1,0 +1,238 @@
+"""The beginning of a file to its `Profile`: which wrappers, colours, JSON, times it has, and whether it is a log at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from forensics.records.exports import layout_of_export
+from forensics.records.layout_inference import infer
+from forensics.records.layouts import JSON_LAYOUT, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
+from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
+from forensics.records.timestamps import Moment
+
+#: So much of a file's beginning is looked at.
+SAMPLE_BYTES = 256 * 1024
+_MOST_LINES = 2_000
+_MOST_LAST = 500
+_COMMON = 0.05
+_DEPTH = 3
+_MOSTLY = 0.6
+_FEW = 0.1
+_LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
+_PREFIX = re.compile(
+    r"\[(?:(?:Consumer|Producer|Worker|AdminClient|ShareConsumer) (?:clientId|instanceId)=|GroupCoordinator |GroupMetadataManager |[^|\[\] ]+\|(?:worker|task-))"
+    r"|Worker(?:Sink|Source)Task\{id=|stream-(?:thread|client) \["
+)
+#: What other clients' words hold, in any release, wherever in a line they stand.
+_WORDS = re.compile(
+    r"\[thrd:|(?:^|[^A-Za-z])(?:client/coordinator |consumer/broker/|\(Re-\)joining group |Discovered coordinator |Heartbeat failed|Heartbeat session expired"
+    r"|[Gg]roup coordinator \(groupId=|Group member \(|Group \"[^\"]{1,249}\" (?:changed |coordinator )|TopicPartition\(topic=)"
+)
+#: Layouts whose records have no logger, for their writers have none.
+_NAMELESS = frozenset({
+    JSON_LAYOUT, "librdkafka text", "librdkafka in .NET", "elixir", "go log", "csv export", "logfmt", "logfmt, level first", "otp report",
+})  # fmt: skip
+#: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
+_KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
+_MOST_TIMES = 400
+
+
+def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
+    """Looks at the beginning of a file, and at its end: a program that has just started prints less in its lines than one at work.
+
+    Args:
+        sample: the file's first `SAMPLE_BYTES`, UTF-8; the last line may be cut.
+        layouts: layouts to try.
+        tail: of a file that is larger, its last bytes; the first line may be cut.
+
+    Returns:
+        The profile; `fitting` is 0 for what is no log.
+    """
+    raw_lines = sample.split(b"\n")
+    if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
+        raw_lines.pop()
+    lines = [t for t in (decode(raw) for raw in (*raw_lines[: _MOST_LINES - _MOST_LAST], *tail.split(b"\n")[1:][-_MOST_LAST:])) if t.strip()]
+    colours = has_colours(lines)
+    if colours:
+        lines = [strip_colours(t) for t in lines]
+    export = layout_of_export(lines, layouts)
+    if export is not None:
+        reader = RecordReader(layouts, found := Profile(learned=(export,), lines=len(lines), fitting=len(lines)))
+        return replace(found, newest_first=_newest_first(_times_of_records(lines, reader)))
+    profile = _profile(lines, layouts, untimed=False)
+    if profile.fitting == 0:
+        profile = _profile(lines, layouts, untimed=True)
+    profile = _with_learned(profile, lines, layouts)
+    profile = replace(profile, colours=colours, lines=len(lines))
+    return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
+
+
+def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
+    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
+    told = _Told.of(lines, layouts, profile)
+    if not told.unsaid:
+        return profile
+    best = profile, told.score
+    for text in (told.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers)):
+        learned = infer(text) if text else ()
+        if not learned:
+            continue
+        for first in (True, False):
+            more = layouts.with_learned(learned, first=first)
+            found = _profile(lines, more, untimed=not any(x.time for x in learned) and (profile.untimed or not profile.fitting))
+            found = replace(found, learned=learned, learned_first=first)
+            score = _Told.of(lines, layouts, found).score
+            if score > best[1]:
+                best = found, score
+    return best[0] if best[0].learned else _messages_only(best[0], lines)
+
+
+def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
+    """For a paste of nothing but messages: each line that is not indented is one; Kafka's prefixes and clients' words tell that it is one."""
+    whole = [text for text in lines if text[:1] not in (" ", "\t")]
+    prefixed = sum(bool(_PREFIX.match(text) or _WORDS.search(text)) for text in whole)
+    if prefixed <= profile.fitting or prefixed <= _COMMON * len(whole):
+        return profile
+    return Profile(untimed=True, learned=(Layout("message only", r"[^ \t\r\n]", untimed=True, whole=True),), fitting=prefixed)
+
+
+def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:
+    """What a wrapper leaves of lines, if most have it; indents alone are the lines of a record."""
+    rests = [r for text in lines if (r := _rest(text, wrapper, layouts)) is not None and not (wrapper.bare and r == text.lstrip())]
+    return rests if len(rests) > _MOSTLY * len(lines) else []
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a profile makes of some lines.
+
+    Attributes:
+        score: one point for each time, date and level, two for each logger of a record, less one for each line that belongs to none.
+        unsaid: lines that begin a record without a logger, or belong to no record; empty when they are few.
+    """
+
+    score: int
+    unsaid: list[str]
+
+    @classmethod
+    def of(cls, lines: Sequence[str], layouts: Layouts, profile: Profile) -> _Told:
+        reader = RecordReader(layouts, profile)
+        assembler = Assembler(reader)
+        records: list[PlacedRecord] = []
+        unsaid: list[str] = []
+        swallowed: list[str] = []
+        for number, text in enumerate(lines):
+            done, fits = assembler.feed(number, number, text.encode("utf-8", "replace"))
+            records.extend(done)
+            if not fits:
+                unsaid.append(text)
+            elif not done and _LOOKS_TIMED.match((line := reader.unwrap(text)).text) and reader.start(line) is None:
+                swallowed.append(text)  # it continues a record, but begins as if it were one
+        records.extend(assembler.close())
+        unsaid += swallowed
+        score = -len(unsaid)
+        for placed in records:
+            r = placed.record
+            dated = r.moment is not None and r.moment.wall_us is not None
+            score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
+            if r.logger is None and (r.layout not in _NAMELESS or _KEY_OF_CLASS.match(r.message)):
+                unsaid.append(reader.unwrap(lines[placed.line]).text)
+        return cls(score, unsaid if len(unsaid) > _FEW * (len(records) + len(unsaid)) else [])
+
+
+def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[Moment | None, Moment | None]:
+    """The first time in the beginning of a file and the last in its end; for a file that is sorted backwards the other way round."""
+    reader = RecordReader(layouts, profile)
+    first = _times((decode(raw) for raw in head.split(b"\n")[:_MOST_LINES]), reader, most=1)
+    last = _times((decode(raw) for raw in reversed(tail.split(b"\n")[1:])), reader, most=1) or first
+    ends = (first[0] if first else None, last[0] if last else None)
+    return ends[::-1] if profile.newest_first else ends
+
+
+def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profile:
+    wrapped: dict[str, int] = {}
+    fitting = objects = holders = timed = nested = 0
+    for text in lines:
+        names = _chain(text, layouts, untimed, _DEPTH)
+        if names is None:
+            continue
+        fitting += 1
+        for name in set(names):
+            wrapped[name] = wrapped.get(name, 0) + 1
+        objects += "json record" in names
+        timed += "json text" in names
+        holders += "json wrapper" in names
+        nested += "json in json" in names
+    kind = "both" if nested > max(objects, holders) else "wrapper" if holders > objects else "record" if objects or timed else ""
+    enabled = tuple(w.name for w in layouts.wrappers if wrapped.get(w.name, 0) > _COMMON * fitting)
+    return Profile(wrappers=enabled, json=kind, untimed=untimed, fitting=fitting)
+
+
+def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
+    """Names of the wrappers around a line that begins a record, outermost first; None when it begins none."""
+    if layouts.find_telling(text, untimed):
+        return []
+    if text.startswith("{") and (found := read_json(text)) is not None:
+        message = layouts.keys.get("message", found)
+        held = _held(message, layouts, untimed, depth) if isinstance(message, str) and layouts.keys.get("logger", found) is None else None
+        if held is not None:
+            return held
+        if message is not None and (layouts.keys.get("level", found) or layouts.keys.get("logger", found)):
+            return ["json record"]
+        if message is not None and layouts.keys.get("time", found):
+            return ["json text"]
+    for wrapper in layouts.wrappers if depth else ():
+        rest = _rest(text, wrapper, layouts)
+        if rest is None:
+            continue
+        inner_names = _chain(rest, layouts, untimed, depth - 1)
+        if inner_names is not None and not (wrapper.name == "quote" and rest == text):
+            return [wrapper.name, *inner_names]
+    return [] if layouts.find(text, untimed) else None
+
+
+def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
+    """Names for an object whose message is a whole line or object of its own; None when it is no more than a message."""
+    if message.startswith("{"):
+        held = read_json(message)
+        return ["json in json"] if held and layouts.keys.get("message", held) is not None else None
+    if layouts.find_telling(message, untimed):
+        return ["json wrapper"]
+    inner = _chain(message, layouts, untimed, max(depth - 1, 0))
+    return ["json wrapper", *inner] if inner else None
+
+
+def _rest(text: str, wrapper: Wrapper, layouts: Layouts) -> str | None:
+    match = layouts.compiled(wrapper.head).match(text)
+    return text[match.end() :] if match and 0 < match.end() < len(text) else None
+
+
+def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) -> list[Moment]:
+    """Times of lines that begin a record, in order; at most `most`."""
+    times: list[Moment] = []
+    for text in lines:
+        line = reader.unwrap(text)
+        start = reader.start(line)
+        moment = reader.finish(start, [line.text]).moment if start is not None else None
+        if moment is not None and moment.wall_us is not None:
+            times.append(moment)
+            if len(times) >= most:
+                break
+    return times
+
+
+def _times_of_records(lines: Sequence[str], reader: RecordReader) -> list[Moment]:
+    """Times of whole records, for exports: a line alone says little."""
+    content = "\n".join(lines).encode("utf-8", "replace")
+    moments = [r.record.moment or r.record.collector for r in read_records(content, reader)]
+    return [m for m in moments if m is not None and m.wall_us is not None][:_MOST_TIMES]
+
+
+def _newest_first(times: Sequence[Moment]) -> bool:
+    """Whether times fall and hardly ever rise."""
+    walls = [t.wall_us or 0 for t in times]
+    falls = sum(a > b for a, b in zip(walls, walls[1:], strict=False))
+    rises = sum(a < b for a, b in zip(walls, walls[1:], strict=False))
+    return falls > 1 and rises * 10 <= falls and walls[0] > walls[-1]

@@ -1,0 +1,449 @@
+"""Layouts that nobody described: a file's own lines tell how it prints time, level, thread and logger around its messages.
+
+A line is taken apart into *cells* (time, level, logger, something in brackets, a number, a word) and what separates them. Lines of one layout
+give the same cells, so that the commonest ones are the layout. Only what the described layouts do not explain comes here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forensics.records.layouts import TAIL_WINDOW, Layout
+from forensics.records.pattern_layout import LEVELS, LOGGER
+from forensics.records.timestamps import ZONES, TimeFormat
+
+_MOST_CELLS = 14
+_MOST_WORDS = 2
+#: Blanks that pad a column.
+_MOST_BLANKS = 80
+_LONGEST_HEAD = 400
+_COMMON = 0.05
+_MOST_LAYOUTS = 4
+_COLUMN = 0.9
+_HAVING = 0.1
+
+_LEVEL = "|".join(
+    sorted(
+        {w for level in (*LEVELS, "NOTE", "ERR", "CRIT", "EMERG", "ALERT") for w in (level, level.lower(), level.capitalize())},
+        key=lambda w: (-len(w), w),
+    )
+)
+_PACKAGES = r"(?:org|kafka|io|com|net|state|aiokafka|logstash)\.[A-Za-z0-9_.$-]*[A-Za-z0-9_$]"
+_CLASS = rf"(?:[.A-Za-z_$][A-Za-z0-9_$.-]*\.[A-Z][A-Za-z0-9_$]*|{_PACKAGES})"
+_SIMPLE = r"[A-Z][A-Za-z0-9_$]*[a-z][A-Za-z0-9_$]*"
+_ZONE = rf" ?(?:{ZONES})"
+_HALF = "[ \u202f][AaPp][Mm]"
+_CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
+#: Looks of a time, and letters of its date and clock.
+_TIMES: tuple[tuple[str, str], ...] = (
+    (r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]" + _CLOCK, "ANY"),
+    (r"[0-9]{4}\.[0-9]{2}\.[0-9]{2} " + _CLOCK, "yyyy.MM.dd HH:mm:ss"),
+    (r"[0-9]{8} " + _CLOCK, "yyyyMMdd HH:mm:ss"),
+    (r"[0-9]{8}T" + _CLOCK, "yyyyMMdd'T'HH:mm:ss"),
+    (r"[0-9]{8}T[0-9]{6}", "yyyyMMdd'T'HHmmss"),
+    (r"[0-9]{8}-" + _CLOCK, "yyyyMMdd-HH:mm:ss"),
+    (r"[0-9]{2}/[0-9]{2}/[0-9]{4} " + _CLOCK, "dd/MM/yyyy HH:mm:ss"),
+    (r"[0-9]{2}-[0-9]{2}-[0-9]{4} " + _CLOCK, "dd-MM-yyyy HH:mm:ss"),
+    (r"[0-9]{2}\.[0-9]{2}\.[0-9]{4} " + _CLOCK, "dd.MM.yyyy HH:mm:ss"),
+    (r"[0-9]{2}/[0-9]{2}/[0-9]{2} " + _CLOCK, "yy/MM/dd HH:mm:ss"),
+    (r"[0-9]{2}-[A-Z][a-z]{2}-[0-9]{4} " + _CLOCK, "dd-MMM-yyyy HH:mm:ss"),
+    (r"[0-9]{2} [A-Z][a-z]{2} [0-9]{4} " + _CLOCK, "dd MMM yyyy HH:mm:ss"),
+    (r"[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:" + _CLOCK, "dd/MMM/yyyy:HH:mm:ss"),
+    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} @ " + _CLOCK, "MMM d, yyyy @ HH:mm:ss"),
+    (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "MMM d, yyyy H:mm:ss"),
+    (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "d/M/yyyy H:mm:ss"),
+    (r"1[0-9]{12}", "epoch"),
+    (r"1[0-9]{9}\.[0-9]{3,6}", "epoch"),
+    (_CLOCK, "HH:mm:ss"),
+)
+_TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_HALF})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))
+_FRACTION = re.compile(r"([.,])([0-9]{1,9})(?=\D*$|[+-][0-9:]+$)")
+_OPENING = {"[": "]", "(": ")", "{": "}", "<": ">", '"': '"', "'": "'"}
+_AFTER = r"(?=[ \t|;,:=\])}>\"'-]|$)"
+_SEPARATOR = re.compile(r"[ \t]*(?:(?:-{1,4}|\|{1,2}|[;,:>~•·»*]|::|->|=>)(?=[ \t\[({<\"|;A-Za-z0-9]|$)[ \t]*)*")
+_KEY = re.compile(r"[@A-Za-z_.]{1,30}=\"?")
+_MESSAGE_KEY = re.compile(r"(?:msg|message|text)=\"?$")
+_LEVEL_CELL = re.compile(rf"(?:{_LEVEL}){_AFTER}")
+_CLASS_CELL = re.compile(
+    rf"(?P<logger>{_CLASS}?)(?P<method>\.[a-z<][A-Za-z0-9_$<>]*|[ ][a-z][A-Za-z0-9_$]*(?=:[ ]))?(?::(?P<line>[0-9]+|\?))?{_AFTER}"
+)
+_SIMPLE_CELL = re.compile(
+    rf"{_SIMPLE}(?:(?P<method>\.[a-z<][A-Za-z0-9_$<>]*)?(?::(?P<line>[0-9]+)){_AFTER}|(?=:[ \t]|[ \t]*(?:-|\||;|\]|\)|>)[ \t]|[ \t]+:[ \t]|[;|\]\t]))"
+)
+_PLACE_CELL = re.compile(r"[A-Za-z0-9_$]+\.(?:java|scala|kt):([0-9]+|\?)")
+_NUMBER_CELL = re.compile(rf"[0-9]+{_AFTER}")
+_PIPED = re.compile(r"[^|]{1,120}(?P<end> \| )")
+_SEMICOLONS = re.compile(r"[^;]{1,120}(?P<end>;)")
+#: A value of several words without quotation marks: the next key ends it.
+_VALUE = re.compile(r"[^=\"]{1,120}?(?=[ \t][@A-Za-z_.]{1,30}=)")
+_WORD_CELL = re.compile(r"[^ \t|;,\[\](){}<>\"=]+(?=[ \t|;,]|$)")
+_NO_LOGGER = re.compile(r"^(?:\s|Caused by|\.\.\. [0-9]+ |at [a-z])|^[A-Za-z0-9_.$]+(?:Exception|Error)\b")
+#: Ways to print a logger behind the message; the thread may follow.
+_TAILS = tuple(
+    rf"{begin}(?P<logger>{_CLASS})(?::(?P<line>[0-9]+|\?))?{end}{thread}"
+    for begin, end in ((r" +\(", r"\)"), (r" +\[", r"\]"), (r" +\{", r"\}"), (r" +<", ">"), (r" +- ", ""), (r" +\| *", ""), (r"\t", ""), (r" +@ ?", ""))
+    for thread in ("", r" +\[(?P<thread>[^\[\]]+)\]", r" +\((?P<thread>[^()]+)\)")
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Guess:
+    """How one line may be laid out.
+
+    Attributes:
+        head: regular expression up to the message, or up to where it would begin without the last cell.
+        format: of its time, empty without one.
+        cells: what it is made of: T time, P level, C logger, B brackets, N number, W word.
+        shorter: the guess without its last brackets: they may belong to the message.
+    """
+
+    head: str
+    format: str
+    cells: str
+    shorter: Guess | None = None
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """What it tells: time, logger, level."""
+        return "T" in self.cells, "C" in self.cells, "P" in self.cells
+
+
+def infer(lines: Sequence[str], *, names: bool = True) -> tuple[Layout, ...]:
+    """Layouts of some lines, the commonest first; none when the lines have nothing in common.
+
+    Args:
+        lines: without wrappers and colours; continuation lines may be among them.
+        names: whether a class without a package may be a logger.
+    """
+    guesses = [g for g in (guess(line, names=names) for line in lines if not _NO_LOGGER.match(line)) if g is not None]
+    if not guesses:
+        return ()
+    for what in (0, 2):  # where lines begin with a time, or else with a level, those without one continue records
+        having = [g for g in guesses if g.rank[what]]
+        if len(having) > _HAVING * len(guesses):
+            guesses = having
+            break
+    layouts: list[Layout] = []
+    counted: Counter[Guess] = Counter()
+    plain = Counter(guesses)
+    for g, n in plain.items():
+        counted[_settled(g, plain)] += n
+    # of two that are about as common the one that tells more
+    for top in sorted(counted, key=lambda g: (counted[g] * (2 if "C" in g.cells else 1), g.rank), reverse=True)[:_MOST_LAYOUTS]:
+        if counted[top] >= max(1, _COMMON * len(guesses)):
+            layouts.append(_layout(top, lines, len(layouts)))
+    return tuple(layouts)
+
+
+def _settled(found: Guess, counted: Counter[Guess]) -> Guess:
+    """The guess, without brackets at its end that only some lines have."""
+    while found.shorter is not None:
+        begin = found.shorter.head
+        alike = sum(n for g, n in counted.items() if g.head.startswith(begin))
+        with_brackets = sum(n for g, n in counted.items() if g.head.startswith(found.head))
+        if with_brackets >= _COLUMN * alike:
+            break
+        found = found.shorter
+    return found
+
+
+def _layout(found: Guess, lines: Sequence[str], number: int) -> Layout:
+    head = re.compile(found.head)
+    mine = [line for line in lines if head.match(line)]
+    tails: list[str] = []
+    if "C" not in found.cells:
+        counted = Counter(tail for line in lines for tail in _TAILS if re.search(tail + r"\Z", line[-TAIL_WINDOW:]))
+        tails = [tail for tail, n in counted.most_common(3) if n >= max(1, 0.2 * len(mine))]
+        tails.sort(key=len, reverse=True)
+    if found.head.endswith('="'):
+        tails.append('"')
+    name = "found in the file" if not number else f"found in the file, {number + 1}"
+    time = TimeFormat(_month_first(found, mine)) if found.format else None
+    return Layout(name, found.head, tuple(tails), time, untimed=time is None)
+
+
+def _month_first(found: Guess, lines: Sequence[str]) -> str:
+    """The format with month and day as the numbers tell: no month is above twelve. Who counts hours to twelve writes the month first, if nothing speaks against it."""
+    if not found.format.startswith(("dd/MM/", "dd-MM-", "d/M/", "yy/MM/dd")):
+        return found.format
+    head = re.compile(found.head)
+    numbers = [re.findall("[0-9]+", m["ts"])[:3] for line in lines if (m := head.match(line))]
+    if found.format.startswith("yy/"):
+        days = {n[2] for n in numbers}
+        if any(int(n[1]) > 12 for n in numbers) or any(int(n[0]) < 15 for n in numbers) and len({n[0] for n in numbers}) > len(days):
+            return found.format.replace("yy/MM/dd", "MM/dd/yy")
+        return found.format
+    month_first = any(int(n[1]) > 12 for n in numbers) or " a" in found.format and not any(int(n[0]) > 12 for n in numbers)
+    return re.sub(r"^(d+)([/-])(M+)", r"\3\2\1", found.format) if month_first else found.format
+
+
+def guess(line: str, *, names: bool = True) -> Guess | None:
+    """How a line may be laid out; None when it has neither time nor level nor logger in front."""
+    return _Cells(line[:_LONGEST_HEAD], names).read()
+
+
+class _Cells:
+    """Reads the cells of one line."""
+
+    def __init__(self, line: str, names: bool) -> None:
+        self._line, self._names = line, names
+        self._parts: list[str] = []
+        self._cells: list[str] = []
+        self._groups: set[str] = set()
+        self._format = ""
+
+    def read(self) -> Guess | None:
+        at = 0
+        words = 0
+        ends: list[int] = []  # number of parts behind each cell
+        while at < len(self._line) and len(self._cells) < _MOST_CELLS:
+            key = _KEY.match(self._line, at)
+            if key:
+                self._parts.append(re.escape(key[0]))
+                at = key.end()
+                if _MESSAGE_KEY.search(key[0]):
+                    break
+            after = self._cell(at, quoted=key is not None and key[0].endswith('"'), keyed=key is not None)
+            if after is None:
+                if key:
+                    return None
+                break
+            at = after
+            words = words + 1 if self._cells[-1] == "W" else 0
+            ends.append(len(self._parts))
+            if words > _MOST_WORDS:
+                break
+            separator = _SEPARATOR.match(self._line, at)
+            assert separator is not None
+            if not separator[0] and not self._line.startswith(("[", "("), at):
+                break
+            if self._cells[-1] == "C" and separator[0].strip() == "" and at < len(self._line) and self._line[at : at + 1] not in ("\t", "[", "("):
+                following = self._line[separator.end() : separator.end() + 1]
+                if following not in "[(<|" and not self._bracketed_last() and not _KEY.match(self._line, separator.end()):
+                    at = separator.end()
+                    self._parts.append(_blanks(separator[0]))
+                    ends[-1] = len(self._parts)
+                    break
+            self._parts.append(_blanks(separator[0]))
+            ends[-1] = len(self._parts)
+            at = separator.end()
+        return self._cut(ends)
+
+    def _bracketed_last(self) -> bool:
+        return self._parts[-1].endswith(("]", ")", ">"))
+
+    def _cut(self, ends: list[int]) -> Guess | None:
+        """The guess without cells of the message: it ends with the last cell that a layout has, or with brackets behind that."""
+        strong = max((i for i, c in enumerate(self._cells) if c in "TPC"), default=-1)
+        if strong < 0:
+            return None
+        last = strong
+        while last + 1 < len(self._cells) and self._cells[last + 1] in "BL":
+            last += 1
+        found: Guess | None = None
+        for i in range(strong, last + 1):
+            found = Guess("".join(self._parts[: ends[i]]), self._format, "".join(self._cells[: i + 1]), found if self._cells[i] == "B" else None)
+        keyed = len(self._parts) > ends[-1] and self._parts[-1].endswith(('="', "="))
+        if keyed and found is not None:
+            return Guess("".join(self._parts), self._format, "".join(self._cells))
+        return found
+
+    def _cell(self, at: int, *, quoted: bool, keyed: bool) -> int | None:
+        """Adds the cell that stands at a place; where it ends, or None."""
+        line = self._line
+        opening = line[at]
+        if opening in _OPENING and not quoted:
+            return self._bracket(at, opening, _OPENING[opening])
+        inner = self._field(at, line[at:], at)
+        if inner is not None:
+            return self._closed(inner) if quoted else inner
+        if quoted:
+            end = line.find('"', at)
+            if end < 0:
+                return None
+            self._add("W", '[^"]*"')
+            return end + 1
+        columns = _columns(self._parts[-1]) if self._cells and "C" not in self._cells else None
+        if (
+            columns and (column := columns.match(line, at)) and self._named(column.end())
+        ):  # a thread of several words, and the logger in the next column
+            self._add("B", f"[^{column['end'].strip()}]*?")
+            return column.start("end")
+        if keyed and (column := _VALUE.match(line, at)):
+            self._add("W", "[^=]{1,120}?")
+            return column.end()
+        number = _NUMBER_CELL.match(line, at) if "C" not in self._cells else None
+        if number:
+            self._add("N", "[0-9]+")
+            return number.end()
+        if "C" in self._cells:
+            column = _PIPED.match(line, at) if self._parts[-1].endswith(r"\| ") else None
+            if column:
+                self._add("B", r"[^|]* \| ")
+                return column.end()
+        word = _WORD_CELL.match(line, at)
+        if word and "C" not in self._cells:
+            self._add("W", r"[^ \t|;,]+")
+            return word.end()
+        return None
+
+    def _closed(self, at: int) -> int | None:
+        if not self._line.startswith('"', at):
+            return None
+        self._parts.append('"')
+        return at + 1
+
+    def _bracket(self, at: int, opening: str, closing: str) -> int | None:
+        line = self._line
+        inside = at + 1 + len(line[at + 1 :]) - len(line[at + 1 :].lstrip(" "))
+        begin = re.escape(opening) + " *"
+        before = len(self._parts)
+        self._parts.append(begin)
+        after = self._field(inside, line[inside:], at) if line[inside : inside + 1] != closing else None
+        if after is not None:
+            close = re.match(rf" *{re.escape(closing)}", line[after:])
+            if close:
+                self._parts.append(" *" + re.escape(closing))
+                return after + close.end()
+            if self._cells[-1] in "TP":  # [TIME LEVEL] or [TIME][LEVEL: the bracket closes behind a later cell
+                return after
+            self._undo(before)
+            self._parts.append(begin)
+        del self._parts[before:]
+        end = _closing(line, at, opening, closing)
+        if end < 0 or opening in "\"'" or _is_context(line[at : end + 1]) and not self._is_column(line[at : end + 1], end + 1):
+            return None
+        place = _PLACE_CELL.fullmatch(line[at + 1 : end])
+        if place and "line" not in self._groups:
+            self._groups.add("line")
+            self._add("L", rf"{re.escape(opening)}[A-Za-z0-9_$]+\.(?:java|scala|kt):(?P<line>[0-9]+|\?){re.escape(closing)}")
+        elif name := self._name_of(line[at : end + 1]):
+            self._groups.add(name)
+            self._add("B", rf"{re.escape(opening)}(?P<{name}>{_inside(line[at : end + 1], opening, closing)}){re.escape(closing)}")
+        else:
+            self._add("B", rf"{re.escape(opening)}{_inside(line[at : end + 1], opening, closing)}{re.escape(closing)}")
+        return end + 1
+
+    def _is_column(self, context: str, at: int) -> bool:
+        """Whether brackets that may be a message's prefix are Connect's context as a column of the layout: then a logger follows."""
+        return (
+            "|" in context
+            and "C" not in self._cells
+            and self._line[at : at + 1] in (" ", "\t")
+            and self._named(len(self._line) - len(self._line[at:].lstrip(" \t"))) is not None
+        )
+
+    def _name_of(self, bracketed: str) -> str:
+        """What brackets are named by, empty when they tell nothing or the same was told before."""
+        name = "context" if _is_context(bracketed) else "thread" if re.search("[A-Za-z]", bracketed) else ""
+        return "" if name in self._groups else name
+
+    def _undo(self, parts: int) -> None:
+        kind = self._cells.pop()
+        if kind == "C":
+            self._groups -= {"logger", "line"}
+        del self._parts[parts:]
+
+    def _field(self, at: int, rest: str, begun: int) -> int | None:
+        """Adds a time, level or logger; where it ends, or None."""
+        line = self._line
+        time = _TIME.match(line, at) if "T" not in self._cells else None
+        if time and time.lastindex:
+            self._format = _concrete(_TIMES[time.lastindex - 1][1], time[0])
+            self._add("T", f"(?P<ts>{TimeFormat(self._format).pattern})")
+            return time.end()
+        level = _LEVEL_CELL.match(line, at) if "P" not in self._cells else None
+        if level:
+            self._add("P", f"(?P<level>{_LEVEL})")
+            return level.end()
+        named = self._named(at) if "C" not in self._cells else None
+        return self._logger(named) if named else None
+
+    def _named(self, at: int) -> re.Match[str] | None:
+        """The logger that stands at a place."""
+        named = _CLASS_CELL.match(self._line, at)
+        if named and not named["logger"].endswith(("Exception", "Error")):
+            return named
+        return _SIMPLE_CELL.match(self._line, at) if self._names and self._cells else None
+
+    def _logger(self, found: re.Match[str]) -> int:
+        text = f"(?P<logger>{LOGGER})"
+        if found["method"]:
+            text = f"(?P<logger>{LOGGER}?)[. ][a-z<][A-Za-z0-9_$<>]*"
+        self._groups.add("logger")
+        if found["line"] and "line" not in self._groups:
+            self._groups.add("line")
+            text += r":(?P<line>[0-9]+|\?)"
+        self._add("C", text)
+        return found.end()
+
+    def _add(self, kind: str, part: str) -> None:
+        self._cells.append(kind)
+        self._parts.append(part)
+
+
+def _columns(before: str) -> re.Pattern[str] | None:
+    """Columns of several words, by what separates one from the one before; None where columns are words."""
+    return _PIPED if before.endswith(r"\| ") else _SEMICOLONS if before.endswith(";") else None
+
+
+def _closing(line: str, at: int, opening: str, closing: str) -> int:
+    """Where the brackets close that open at a place: names of threads may have the same brackets in them. -1 when they do not."""
+    depth = 1
+    for i in range(at + 1, len(line)):
+        depth += (line[i] == opening) - (line[i] == closing)
+        if not depth:
+            return i
+    return line.find(closing, at + 1)
+
+
+def _inside(text: str, opening: str, closing: str) -> str:
+    """A regular expression of what stands in brackets such as these, with such brackets in it or without. There is one way only to read a line by it."""
+    begin, end = re.escape(opening), re.escape(closing)
+    if text.count(opening) != text.count(closing):
+        return f"[^{end}]*"
+    return rf"(?:{begin}[^{begin}{end}]*{end}|[^{begin}{end}])*"
+
+
+def _is_context(text: str) -> bool:
+    """Whether brackets are a message's own prefix (`[Consumer clientId=...]`, `[b|task-1]`), not a column of the layout."""
+    return bool(
+        re.match(
+            r"\[[A-Z][A-Za-z]+ [A-Za-z]*[iI]d=|\[[^|\[\]]+\|(?:task-|worker|validate)|\[(?:GroupCoordinator |GroupMetadataManager |Group |KafkaApi-)",
+            text,
+        )
+    )
+
+
+def _concrete(text: str, found: str) -> str:
+    """The format with as many fraction digits, and such a zone, as a time has."""
+    if text in ("ANY", "epoch"):
+        return text
+    fraction = _FRACTION.search(found)
+    if fraction:
+        text += ("'" + fraction[1] + "'") + "S" * len(fraction[2])
+    if re.search(rf"{_HALF}(?:{_ZONE})?$", found):
+        text = text.replace("HH", "hh").replace("H", "h") + " a"
+    zone = re.search(rf"({_ZONE})$", found)
+    if zone:
+        text += (" " if zone[1].startswith(" ") else "") + "z"
+    return text
+
+
+def _blanks(separator: str) -> str:
+    """What separates two cells: columns are padded, so that blanks may be more or fewer; exactly one stands before the message."""
+    if not separator.strip(" \t"):
+        return r"\t" if separator == "\t" else " +" if separator else ""
+    body = separator.rstrip(" \t")
+    end = separator[len(body) :]
+    begin = body[: len(body) - len(body.lstrip(" \t"))]
+    inner = re.sub(r"(?:\\ )+", " +", re.escape(body.strip(" \t")))
+    # bounded, for what stands beside it may hold blanks too
+    return (
+        (f" {{0,{_MOST_BLANKS}}}" if begin.strip("\t") or not begin else r"\t")
+        + inner
+        + (" " if end == " " else rf"[ \t]{{0,{_MOST_BLANKS}}}" if end else "")
+    )

@@ -1,0 +1,305 @@
+"""Whole lines: `parsers/layouts.toml` to compiled layouts and wrappers. Says what a line is; joining lines to records is for `records`."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from os.path import commonprefix
+from typing import Any
+
+from forensics.errors import CatalogueError, UsageError
+from forensics.records.pattern_layout import CompiledPattern, compile_pattern
+from forensics.records.timestamps import TimeFormat
+from forensics.resources import parsers_dir
+
+#: A tail is looked for in so many last characters of a line.
+TAIL_WINDOW = 500
+JSON_LAYOUT = "json"
+#: What a paste may leave behind a line: marks of code and of bold, the end of a paragraph.
+_MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
+#: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
+#: A key and its value in an object whose quotation marks are not escaped.
+_BROKEN_PAIR = re.compile(
+    r"""\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}
+    (?:"(?P<text>.*?)(?:"\s{0,20}(?=,\s{0,20}"[^"]{1,60}"\s{0,20}:|\}?\s{0,20}\Z)|\Z)|(?P<bare>[^",{}\[\]]+)),?""",
+    re.DOTALL | re.VERBOSE,
+)
+_GROUP = re.compile(r"\(\?P<\w+>")
+_PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
+_PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
+_FIELDS = {"ts", "level", "thread", "logger", "line", "context", "source"}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A line (or a whole record) and what must be read from it."""
+
+    line: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way to print a record.
+
+    Attributes:
+        name: as in the file; users see it in `source_file.layout`.
+        head: regular expression at the beginning of a record, with groups.
+        tails: regular expressions at the end of a line, in order of trial.
+        time: format of the group ts, None without one.
+        untimed: only tried in files without any time.
+        general: says little (a time and text), so that wrappers are tried before it.
+        whole: the head only tests the line, the message begins with it.
+        columns: names of the fields of a row, for tables; the head says only where a row begins.
+        delimiter: between them.
+        document: a record is an object of several lines in a JSON document.
+        second: regular expression at the beginning of the second line, for records whose message is there.
+    """
+
+    name: str
+    head: str
+    tails: tuple[str, ...] = ()
+    time: TimeFormat | None = None
+    untimed: bool = False
+    general: bool = False
+    whole: bool = False
+    second: str = ""
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
+    document: bool = False
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def bare_head(self) -> str:
+        """The head without names of groups, for alternations and for RE2."""
+        return _GROUP.sub("(?:", self.head)
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """What stands before every line of a collected or pasted log.
+
+    Attributes:
+        name: as in the file.
+        head: regular expression at the beginning of a line, with the groups ts and source.
+        time: format of the group ts, None without one.
+        bare: gives neither name nor time.
+        weak: looks as a layout's own time does: left where a layout fits the line as it stands and none fits the rest.
+    """
+
+    name: str
+    head: str
+    time: TimeFormat | None
+    bare: bool
+    weak: bool = False
+    examples: tuple[Example, ...] = ()
+
+
+@dataclass(frozen=True)
+class JsonKeys:
+    """Keys of JSON lines, in order of preference; each a path of keys."""
+
+    paths: Mapping[str, tuple[tuple[str, ...], ...]]
+
+    def get(self, what: str, found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
+        """The first value that is there, None otherwise. A key with points may also be one flat key."""
+        for path in self.paths[what]:
+            if len(path) > 1 and (value := found.get(".".join(path))) is not None:
+                return value
+            value = found
+            for i, key in enumerate(path):
+                value = value.get(key) if isinstance(value, Mapping) else None
+                if isinstance(value, Mapping) and (flat := value.get(".".join(path[i + 1 :]))) is not None:
+                    value = flat
+                    break
+            if value is not None and not isinstance(value, Mapping):
+                return value
+        return None
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """All layouts, in order of trial, wrappers, and keys of JSON lines. Picklable.
+
+    Attributes:
+        layouts: the user's own first.
+        wrappers: those to try.
+        keys: for JSON lines.
+    """
+
+    layouts: tuple[Layout, ...]
+    wrappers: tuple[Wrapper, ...]
+    keys: JsonKeys
+    _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict, compare=False, repr=False)
+    _any: dict[bool, tuple[tuple[Layout, ...], re.Pattern[str]]] = field(default_factory=dict, compare=False, repr=False)
+    _begins: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layouts, (self.layouts, self.wrappers, self.keys)
+
+    def compiled(self, source: str) -> re.Pattern[str]:
+        """`re.compile`, remembered."""
+        found = self._compiled.get(source)
+        if found is None:
+            found = self._compiled[source] = re.compile(source)
+        return found
+
+    def candidates(self, untimed: bool) -> tuple[Layout, ...]:
+        """Layouts to try in a file that has times, or in one that has none."""
+        return tuple(x for x in self.layouts if x.untimed == untimed)
+
+    def find(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
+        """The first layout whose head fits a line that is no JSON."""
+        known = self._any.get(untimed)
+        if known is None:
+            tried = self.candidates(untimed)
+            known = self._any[untimed] = tried, re.compile("|".join(f"{x.bare_head}()" for x in tried))
+        candidates, pattern = known
+        found = pattern.match(line)
+        if found is None or found.lastindex is None:
+            return None
+        layout = candidates[found.lastindex - 1]
+        match = self.compiled(layout.head).match(line)
+        return (layout, match) if match else None
+
+    def find_telling(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
+        """As `find`; None also where the layout says little."""
+        found = self.find(line, untimed)
+        return found if found and not found[0].general else None
+
+    def find_tail(self, layout: Layout, line: str) -> re.Match[str] | None:
+        """What stands after the message at the end of a line."""
+        for tail in layout.tails:
+            match = self.compiled(tail + _MARKDOWN + r"\Z").search(line, max(0, len(line) - TAIL_WINDOW))
+            if match and not (match.groupdict().get("logger") or "").startswith("__"):  # a message may end in (__consumer_offsets-7)
+                return match
+        return None
+
+    def tail_begin(self, layout: Layout) -> str:
+        """Text that every tail of a layout begins with: a quick test for lines that have none."""
+        found = self._begins.get(layout.name)
+        if found is None:
+            found = self._begins[layout.name] = commonprefix([_literal_prefix(t) for t in layout.tails])
+        return found
+
+    def with_learned(self, learned: Sequence[Layout], *, first: bool = True) -> Layouts:
+        """The same with layouts that a file's own lines told: tried first, or only before those that say little."""
+        if not learned:
+            return self
+        at = 0 if first else next((i for i, x in enumerate(self.layouts) if x.general), len(self.layouts))
+        return Layouts((*self.layouts[:at], *learned, *self.layouts[at:]), self.wrappers, self.keys)
+
+    def with_pattern(self, pattern: str) -> Layouts:
+        """The same with a user's PatternLayout string tried first.
+
+        Raises:
+            UsageError: it cannot be compiled.
+        """
+        own = layout_of_pattern("told", (pattern,))
+        return Layouts((own, *self.layouts), self.wrappers, self.keys)
+
+
+def has_colours(lines: Sequence[str]) -> bool:
+    """Whether lines have ANSI sequences; without their escape characters only if many have."""
+    return any("\x1b[" in t for t in lines) or sum(bool(_ANSI.search(t)) for t in lines) > sum(t[:1] not in " \t" for t in lines) // 4
+
+
+def strip_colours(line: str) -> str:
+    """The line without ANSI sequences."""
+    return _ANSI.sub("", line) if "\x1b" in line or "m" in line else line
+
+
+def read_json(line: str) -> dict[str, Any] | None:
+    """The object that a line holds, None when it holds none; a comma behind it is of the list that it stands in."""
+    try:
+        found = json.loads(line.removesuffix(","))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class BrokenJson(dict[str, Any]):
+    """What could be read of an object that is none: a layout pattern put values between quotation marks as they were, or the line was cut."""
+
+
+def read_json_as_far(text: str) -> dict[str, Any]:
+    """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains."""
+    found = read_json(text)
+    if found is not None:
+        return found
+    broken = BrokenJson()
+    at = 1
+    while match := _BROKEN_PAIR.match(text, at):
+        broken[match["key"]] = match["text"].replace('\\"', '"') if match["text"] is not None else match["bare"]
+        at = match.end()
+    return broken
+
+
+def layout_of_pattern(name: str, patterns: Sequence[str], **more: Any) -> Layout:  # noqa: ANN401
+    """A layout from PatternLayout strings that differ only after the message.
+
+    Raises:
+        UsageError: a string cannot be compiled, or their heads differ.
+    """
+    compiled: list[CompiledPattern] = [compile_pattern(p) for p in patterns]
+    first = compiled[0]
+    if any(c.head != first.head for c in compiled):
+        raise UsageError("The patterns of one layout must have the same text before the message.", where=name)
+    head, whole = first.head, False
+    untimed = first.time is None
+    if not head:  # only the tail tells that the line is a record
+        head, whole = rf"[^ \t].*(?:{'|'.join(_GROUP.sub('(?:', c.tail) for c in compiled)})$", True
+    return Layout(name, head, tuple(c.tail for c in compiled if c.tail), first.time, **{"untimed": untimed, "whole": whole, **more})
+
+
+@cache
+def packaged() -> Layouts:
+    """The layouts of `parsers/layouts.toml`.
+
+    Raises:
+        CatalogueError: the file has a wrong form.
+    """
+    return parse_layouts((parsers_dir() / "layouts.toml").read_text(encoding="utf-8"), "parsers/layouts.toml")
+
+
+def parse_layouts(text: str, file: str) -> Layouts:
+    """The blocks of a layout file; `file` is what errors call it."""
+    try:
+        table = tomllib.loads(text)
+        layouts = tuple(_layout(block) for block in table["layout"])
+        wrappers = tuple(
+            Wrapper(b["name"], b["head"], TimeFormat(b["time"]) if "time" in b else None, b.get("bare", False), b.get("weak", False), _examples(b))
+            for b in table["wrapper"]
+        )
+        keys = JsonKeys({k: tuple(tuple(path.split(".")) for path in paths) for k, paths in table["json"].items()})
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, re.error, UsageError) as e:
+        raise CatalogueError("The layout file has a wrong form.", why=str(e), where=file) from e
+    return Layouts(layouts, wrappers, keys)
+
+
+def _layout(block: Mapping[str, Any]) -> Layout:
+    more = {"untimed": block.get("untimed", False), "examples": _examples(block)}
+    if "pattern" in block:
+        return layout_of_pattern(block["name"], block["pattern"], **more)
+    unknown = set(re.findall(r"\(\?P<(\w+)>", block["head"])) - _FIELDS
+    if unknown:
+        raise UsageError(f"Unknown groups {', '.join(sorted(unknown))} in the layout `{block['name']}`.")
+    time = TimeFormat(block["time"]) if "time" in block else None
+    return Layout(
+        block["name"], block["head"], tuple(block.get("tail", ())), time,
+        general=block.get("general", False), whole=block.get("message_at") == 0, second=block.get("second", ""), **more,
+    )  # fmt: skip
+
+
+def _examples(block: Mapping[str, Any]) -> tuple[Example, ...]:
+    return tuple(Example(e["line"], e.get("fields", {})) for e in block.get("example", ()))
+
+
+def _literal_prefix(pattern: str) -> str:
+    """Characters that a regular expression begins with, as far as they are plain."""
+    return "".join(m[0][-1] for m in _PLAIN.finditer(_PLAIN_RUN.match(pattern)[0]))  # type: ignore[index]

@@ -1,0 +1,526 @@
+"""Lines to records: which line begins one, which lines continue it, and what its layout says.
+
+This is the plain, obvious reading, one line at a time. `columns` does the same for millions of lines at once and is held to this one by a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forensics.errors import reason_of
+from forensics.records.exports import read_first_object, read_row
+from forensics.records.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
+from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
+
+#: A line that begins further than this behind its record's first byte is no part of it, and what is longer is cut.
+MOST_RECORD_BYTES = 1 << 20
+#: So many zero bytes in a row are a hole: what a crash, or a program that goes on writing to a log that was cut, leaves of what was never written.
+HOLE_BYTES = 16
+HOLE = bytes(HOLE_BYTES)
+_HOLE = re.compile(rb"\0{%d,}" % HOLE_BYTES)
+_NESTED_WRAPPERS = 3
+_ANY_TIME = TimeFormat("ANY")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a file's beginning tells about the whole file; the layout itself is chosen for each record.
+
+    Attributes:
+        wrappers: names of wrappers to take off every line.
+        colours: lines carry ANSI sequences.
+        json: `record` when lines are JSON records, `wrapper` when JSON objects hold whole lines of another layout, `both` when they hold JSON records,
+            else empty.
+        untimed: no line has a time, so layouts without one are tried.
+        newest_first: the file is sorted backwards.
+        learned: layouts that the file's own lines told.
+        learned_first: those are tried before the described ones.
+        holes: there are holes in it.
+        lines: lines looked at that are not blank.
+        fitting: those that begin a record.
+    """
+
+    wrappers: tuple[str, ...] = ()
+    colours: bool = False
+    json: str = ""
+    untimed: bool = False
+    newest_first: bool = False
+    learned: tuple[Layout, ...] = ()
+    learned_first: bool = True
+    holes: bool = False
+    lines: int = 0
+    fitting: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether lines can be read as they are."""
+        held = any(x.columns or x.document for x in self.learned)
+        return not (self.wrappers or self.colours or self.holes or held or self.json in ("wrapper", "both"))
+
+
+@dataclass(slots=True)
+class Record:
+    """One record as its layout tells it.
+
+    Attributes:
+        layout: name of the layout.
+        moment: its time, None without one.
+        level, thread, logger, source_line, context: as printed.
+        message: text without layout; lines joined by line breaks, blanks at the end dropped.
+        source: what names the process in a merged file.
+        collector: time of the row or object that holds the whole record as a text.
+        pairs: all keys of the object that is the record.
+        no_time: it has a time, but one that is none: before 1970, behind 2199, a 31st of February.
+        fault: why it could not be read, empty when it could; its message is then its lines as they stand.
+    """
+
+    layout: str
+    moment: Moment | None = None
+    level: str | None = None
+    thread: str | None = None
+    logger: str | None = None
+    source_line: int | None = None
+    context: str | None = None
+    message: str = ""
+    source: str | None = None
+    collector: Moment | None = None
+    pairs: Mapping[str, Any] | None = None
+    no_time: bool = False
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Line:
+    """A line without its wrappers.
+
+    Attributes:
+        text: the rest.
+        source: names that wrappers gave, joined by `/`.
+        collector: time of a wrapper.
+        bare: blanks and quotation marks that stood before it.
+        wrapped: a wrapper with a name or a time was there.
+    """
+
+    text: str
+    source: str | None = None
+    collector: Moment | None = None
+    bare: str = ""
+    wrapped: bool = False
+
+
+Start = tuple[Layout, re.Match[str]] | Mapping[str, Any]
+
+
+class RecordReader:
+    """Reads the lines of one file.
+
+    Args:
+        layouts: layouts to try, but for those that the profile adds.
+        profile: of the file.
+
+    Attributes:
+        layouts: all layouts to try.
+    """
+
+    def __init__(self, layouts: Layouts, profile: Profile) -> None:
+        self._described = layouts
+        layouts = layouts.with_learned(profile.learned, first=profile.learned_first)
+        self.layouts, self.profile = layouts, profile
+        self._wrappers = tuple(w for w in layouts.wrappers if w.name in profile.wrappers)
+
+    def unwrap(self, line: str) -> Line:
+        """Takes off what collectors and pastes put before a line."""
+        if self.profile.colours:
+            line = strip_colours(line)
+        found = Line(line)
+        self._take_all_off(found)
+        if self.profile.json in ("wrapper", "both") and found.text.startswith("{"):
+            self._open_json(found)
+            self._take_all_off(found)
+        return found
+
+    def _take_all_off(self, line: Line) -> None:
+        if self._wrappers:
+            for _ in range(_NESTED_WRAPPERS):
+                if not any(self._take_off(line, w) for w in self._wrappers):
+                    break
+
+    def _take_off(self, line: Line, wrapper: Wrapper) -> bool:
+        match = self.layouts.compiled(wrapper.head).match(line.text)
+        if match is None or not match.end():
+            return False
+        rest = line.text[match.end() :]
+        find = self.layouts.find_telling
+        if wrapper.weak and find(line.text, self.profile.untimed) and not find(rest, self.profile.untimed):
+            return False
+        if wrapper.bare:
+            if self.layouts.find(rest, self.profile.untimed) is None and not any(
+                self.layouts.compiled(w.head).match(rest) for w in self._wrappers if not w.bare
+            ):
+                return False
+            line.bare += match[0]
+        else:
+            found = match.groupdict()
+            if found.get("source"):
+                line.source = f"{line.source}/{found['source']}" if line.source else found["source"]
+            if found.get("ts") and wrapper.time:
+                line.collector = wrapper.time.read(found["ts"])
+            line.wrapped = True
+        line.text = rest
+        return True
+
+    def _open_json(self, line: Line) -> None:
+        found = read_json(line.text)
+        keys = self.layouts.keys
+        text = keys.get("message", found) if found else None
+        if not found or not isinstance(text, str):
+            return
+        line.collector = _json_time(keys.get("time", found)) or line.collector
+        source = keys.get("source", found)
+        line.source = str(source) if source else line.source
+        line.text = text.removesuffix("\n")
+        line.wrapped = True
+
+    def start(self, line: Line) -> Start | None:
+        """What the line begins, None when it continues a record."""
+        text = line.text
+        if self.profile.json in ("record", "both") and looks_like_json(text):
+            return read_json_as_far(text)
+        return self.layouts.find(text, self.profile.untimed)
+
+    def finish(self, start: Start, lines: list[str]) -> Record:
+        """The record that `start` begins and whose lines (unwrapped, the first included) are `lines`. Whatever it holds, the others are read."""
+        whole = list(lines)
+        try:
+            return self._finish(start, lines)
+        except Exception as e:
+            return Record(JSON_LAYOUT if isinstance(start, Mapping) else start[0].name, message="\n".join(whole).rstrip(), fault=reason_of(e))
+
+    def _finish(self, start: Start, lines: list[str]) -> Record:
+        if isinstance(start, Mapping):
+            return _json_record(self.layouts, start, lines[:-1] if lines[-1] == "]" else lines)  # which closes a list of objects, one a line
+        layout, match = start
+        if layout.columns or layout.document:
+            return self._held(layout, match, lines)
+        found = match.groupdict()
+        texts = [lines[0] if layout.whole else lines[0][match.end() :], *lines[1:]]
+        if layout.second:
+            second = self.layouts.compiled(layout.second).match(texts[1]) if len(texts) > 1 else None
+            if second:
+                found.update(second.groupdict())
+                texts = [texts[1][second.end() :], *texts[2:]]
+        begin = self.layouts.tail_begin(layout)
+        for i, text in enumerate(texts) if layout.tails else ():
+            tail = self.layouts.find_tail(layout, text) if begin in text else None
+            if tail is None:
+                continue
+            named = tail.groupdict()
+            if i == 0 or "." in (named.get("logger") or ""):
+                texts[i] = text[: tail.start()]
+                found.update(named)
+                break
+        time = found.get("ts")
+        moment = layout.time.read(time) if time and layout.time else None
+        line = found.get("line")
+        return Record(
+            layout=layout.name,
+            moment=moment,
+            level=_strip(found.get("level")),
+            thread=_strip(found.get("thread")),
+            logger=found.get("logger"),
+            source_line=int(line) if line and _is_number(line) and len(line) < 10 else None,
+            context=found.get("context"),
+            message="\n".join(texts).rstrip(),
+            source=found.get("source"),
+            no_time=bool(time and layout.time and moment is None),
+        )
+
+    def _held(self, layout: Layout, match: re.Match[str], lines: list[str]) -> Record:
+        """The record in a row of a table or in an object of a JSON document; its message may be the whole record as its writer printed it."""
+        text = "\n".join(lines)
+        found = read_row(text, layout.columns, layout.delimiter) if layout.columns else read_first_object(text)
+        record = _json_record(self.layouts, found, [""])
+        record.layout = layout.name
+        if record.moment is None and layout.columns and layout.time:
+            record.moment = layout.time.read(match["ts"])
+        texts = record.message.split("\n")
+        inner = self._printed(texts) if record.logger is None else None
+        if inner is None:
+            return record
+        start, source = inner
+        held = self.finish(start, texts)
+        held.source, held.collector = record.source or source or held.source, record.moment
+        return held
+
+    def _printed(self, texts: list[str]) -> tuple[tuple[Layout, re.Match[str]], str | None] | None:
+        """What begins the record in a field, and the name in a wrapper around it, which is taken off the first line."""
+        for wrapper in (None, *(w for w in self.layouts.wrappers if not (w.bare or w.weak))):
+            outer = self.layouts.compiled(wrapper.head).match(texts[0]) if wrapper else None
+            if wrapper and not outer:
+                continue
+            rest = texts[0][outer.end() :] if outer else texts[0]
+            inner = self._described.find_telling(rest)
+            if inner is not None:
+                texts[0] = rest
+                return inner, outer.groupdict().get("source") if outer else None
+        return None
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a line of a file of JSON records begins one: it opens and closes an object, or opens one at its first key."""
+    return text.startswith('{"') or (text.startswith("{") and text.endswith(("}", "},")))
+
+
+def _strip(text: str | None) -> str | None:
+    return text.strip() or None if text else None
+
+
+def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -> Record:
+    keys = layouts.keys
+    if isinstance(found, BrokenJson) and len(lines) > 1:
+        found, lines = read_json_as_far("\n".join(lines)), lines[:1]
+    message = keys.get("message", found)
+    trace = keys.get("trace", found)
+    texts = [str(message) if message is not None else lines[0], *([trace] if isinstance(trace, str) else []), *lines[1:]]
+    logger = keys.get("logger", found)
+    line = keys.get("line", found)
+    name, _, number = str(logger).rpartition(":") if logger else ("", "", "")
+    if name and _is_number(number):  # class:line in one key
+        logger, line = name, number
+    printed = _instant(found) or keys.get("time", found)
+    time = _json_time(printed)
+    return Record(
+        layout=JSON_LAYOUT,
+        moment=time,
+        level=_text(keys.get("level", found)),
+        thread=_text(keys.get("thread", found)),
+        logger=_text(logger),
+        source_line=int(line) if _is_number(str(line)) and len(str(line)) < 10 else None,
+        context=(_text(keys.get("context", found)) or "").strip("[] ") or None,
+        message="\n".join(texts).rstrip(),
+        source=_text(keys.get("source", found)),
+        pairs=found,
+        no_time=time is None and _is_time(printed),
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _instant(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A time in two numbers, as log4j (`instant`) and Google's encoders (`timestamp`, `timestampSeconds`) print it."""
+    held = next((found[key] for key in ("instant", "timestamp") if isinstance(found.get(key), Mapping)), None)
+    if held is None and "timestampSeconds" in found:
+        held = {"seconds": found["timestampSeconds"], "nanos": found.get("timestampNanos", 0)}
+    return held
+
+
+def _json_time(value: object) -> Moment | None:
+    """A time in JSON: text of ISO 8601, epoch seconds or milliseconds, or an instant in two numbers."""
+    if isinstance(value, Mapping):
+        seconds, nanos = value.get("epochSecond", value.get("seconds")), value.get("nanoOfSecond", value.get("nanos", 0))
+        return moment_of(seconds * SECOND + nanos // 1000, 0, 1) if type(seconds) is int and type(nanos) is int else None
+    if isinstance(value, str):
+        if not _is_number(value):
+            return _ANY_TIME.read(value.strip())
+        value = int(value) if len(value) < 20 else None
+    if isinstance(value, int) and 10**17 < value < 10**20:  # nanoseconds, as Loki has them
+        return moment_of(value // 1000, 0, 1)
+    if isinstance(value, int) and 10**14 < value < 10**17:  # microseconds, as journald has them
+        return moment_of(value, 0, 1)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 10**8 < value < 10**16:
+        micros = value * (1000 if value > 10**11 else SECOND)
+        return moment_of(int(micros), 0, 1 if value > 10**11 or isinstance(value, float) else 1000)
+    return None
+
+
+def _is_time(value: object) -> bool:
+    """Whether a value looks as times in JSON do, though it may be none."""
+    if isinstance(value, str) and not _is_number(value):
+        return _ANY_TIME.fits(value.strip())
+    return isinstance(value, Mapping) or (isinstance(value, (int, float, str)) and float(value) > 10**8)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is digits that `int` reads: there are digits that it does not."""
+    return text.isascii() and text.isdigit()
+
+
+@dataclass(slots=True)
+class PlacedRecord:
+    """A record and where it stands.
+
+    Attributes:
+        offset, line: place of its first byte and its line number in the content, from 0 and 1.
+        raw: its bytes, its lines only, at most `MOST_RECORD_BYTES`.
+        collector: time of the first line's wrapper.
+    """
+
+    record: Record
+    offset: int
+    line: int
+    raw: bytes
+    collector: Moment | None
+
+
+@dataclass(slots=True)
+class _Open:
+    start: Start
+    first: Line
+    offset: int
+    line: int
+    texts: list[str]
+    raws: list[bytes]
+
+
+class Assembler:
+    """Joins lines to records; several processes may speak by turns, each with its own open record.
+
+    Args:
+        reader: of the file.
+
+    Attributes:
+        fault: number of the first line that could not be looked at, and why; None when there is none.
+    """
+
+    def __init__(self, reader: RecordReader) -> None:
+        self._reader = reader
+        self.fault: tuple[int, str] | None = None
+        self._open: dict[str | None, _Open] = {}
+        self._latest: str | None = None
+
+    def has_open(self, start: int, end: int | None) -> bool:
+        """Whether a record that begins in a range waits for more lines."""
+        return any(start <= o.offset and (end is None or o.offset < end) for o in self._open.values())
+
+    def feed(self, offset: int, number: int, raw: bytes) -> tuple[list[PlacedRecord], bool]:
+        """Takes the next line.
+
+        Returns:
+            Records that it ends, and False when it belongs to no record though it is not blank.
+        """
+        try:
+            line = self._reader.unwrap(decode(raw[:MOST_RECORD_BYTES]))
+            start = self._reader.start(line)
+        except Exception as e:
+            self.fault = self.fault or (number, reason_of(e))
+            return [], False
+        key = line.source
+        if start is None and line.wrapped and self._reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
+            start = _bare(line.text)
+        if line.text == "--" and "--" not in raw.decode("utf-8", "replace")[3:] and self._reader.profile.wrappers:
+            return [], True  # between two findings of grep with context
+        if start is not None:
+            done = [self._finish(key)] if key in self._open else []
+            self._open[key] = _Open(start, line, offset, number, line.text.split("\n"), [raw])  # an object may hold a whole record
+            self._latest = key
+            return done, True
+        if not line.wrapped and key not in self._open:
+            key = self._latest  # a terminal broke the line of whoever spoke last
+        open_ = self._open.get(key)
+        if open_ is None:
+            return [], not line.text.strip()
+        if offset - open_.offset >= MOST_RECORD_BYTES:
+            return [self._finish(key)], not line.text.strip()
+        open_.texts.extend((line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text).split("\n"))
+        open_.raws.append(raw)
+        return [], True
+
+    def close(self) -> list[PlacedRecord]:
+        """The records that are still open, at the end of the text."""
+        return [self._finish(key) for key in list(self._open)]
+
+    def _finish(self, key: str | None) -> PlacedRecord:
+        open_ = self._open.pop(key)
+        record = self._reader.finish(open_.start, open_.texts)
+        record.source = open_.first.source or record.source
+        collector = open_.first.collector or record.collector
+        return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], collector)
+
+
+def read_records(
+    content: bytes, reader: RecordReader, unfit: Callable[[int, int, bytes], None] = lambda offset, line, raw: None
+) -> list[PlacedRecord]:
+    """All records of a content, the slow and obvious way.
+
+    Args:
+        content: UTF-8.
+        reader: of the file.
+        unfit: told offset, line number and bytes of each line that belongs to no record and is not blank.
+
+    Returns:
+        Records by their first byte.
+    """
+    assembler, between = Assembler(reader), Between()
+    done: list[PlacedRecord] = []
+    offset = 0
+    for number, raw in enumerate(_lines(content), 1):
+        for place, part, cut in between.split(raw):
+            done.extend(assembler.close() if cut else ())
+            ended, fits = assembler.feed(offset + place, number, part)
+            done.extend(ended)
+            if not fits:
+                unfit(offset + place, number, part)
+        offset += len(raw)
+    done.extend(assembler.close())
+    return sorted(done, key=lambda r: r.offset)
+
+
+_BARE = Layout("message only", "", untimed=True)
+_EMPTY = re.compile("")
+
+
+def _bare(text: str) -> Start | None:
+    """A record that is all message: a wrapped line of a file without times."""
+    match = _EMPTY.match(text)
+    return (_BARE, match) if match else None
+
+
+def _lines(content: bytes) -> Iterable[bytes]:
+    r"""Lines with their line breaks; only \n breaks lines, as in `grep`."""
+    parts = content.split(b"\n")
+    last = parts.pop()
+    yield from (p + b"\n" for p in parts)
+    if last:
+        yield last
+
+
+def without_holes(data: bytes) -> bytes:
+    """Bytes without the holes among them."""
+    return _HOLE.sub(b"", data) if HOLE in data else data
+
+
+class Between:
+    """What was written between the holes in a text, line by line. Nobody wrote across a hole, so it ends the records that are open."""
+
+    def __init__(self) -> None:
+        self._cut = False
+
+    def split(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
+        """Place in a line of each part of it that was written, the part, and whether a hole is between it and what was before."""
+        if not self._cut and HOLE not in raw:
+            yield 0, raw, False
+            return
+        at = 0
+        for hole in (*_HOLE.finditer(raw), None):
+            part = raw[at : hole.start() if hole else None]
+            rest = part.lstrip(b"\0") if self._cut else part
+            if rest.strip(b"\r\n") or (hole is None and rest):
+                yield at + len(part) - len(rest), rest, self._cut
+                self._cut = False
+            if hole:
+                at, self._cut = hole.end(), True
+
+
+def decode(raw: bytes) -> str:
+    """Text of a line: UTF-8, broken bytes shown as U+FFFD, without line break, zero bytes and a byte order mark."""
+    return raw.decode("utf-8", "replace").rstrip("\r\n").removeprefix("\ufeff").replace("\0", "")
+
+
+def utc(moment: Moment | None, zone: Zone) -> int | None:
+    """Microseconds since 1970 in UTC, None without a time or date."""
+    return zone.utc(moment) if moment is not None else None

@@ -1,0 +1,284 @@
+"""Many lines at once: where lines begin, which of them have the same fixed head, what their times are, and which logger their tails name.
+
+A log repeats itself. A *shape* is learned from one line that the slow reader understood (`[dddd-dd-dd dd:dd:dd,ddd] INFO `) and then compared
+with all lines in a few steps of eight bytes; a *tail* (` (org.apache.kafka.clients.Metadata:279)`) is understood once and recognised by a hash.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from forensics.records.timestamps import SECOND, Moment, Zone
+from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Words
+
+NO_TIME = np.iinfo(np.int64).min
+MOST_SHAPE_BYTES = 64
+_TAIL_WORDS = 4
+_TAIL_BYTES = 8 * _TAIL_WORDS
+_SLOT_SHIFT = np.uint64(48)
+_HIGH, _LOW, _SIX, _CARRY = 0xF0, 0x0F, 0x06, 0x10
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How lines of one shape go on behind the time: `] INFO `.
+
+    Attributes:
+        end: first byte behind it.
+        level: level that it says.
+    """
+
+    end: int
+    level: str | None
+
+
+class Shape:
+    """The fixed beginning of lines up to their time, learned from one of them, and the ways in which they go on.
+
+    Args:
+        line: the line's bytes.
+        start: where the part begins that must be equal, digits of the time excepted; it ends with the time.
+        time: the part that is the time.
+        moment: the time as read.
+        read: reads such a time.
+    """
+
+    def __init__(self, line: bytes, start: int, time: tuple[int, int], moment: Moment, read: Callable[[str], Moment | None]) -> None:
+        self.start, self.end = start, time[1]
+        self.resolution_ms = moment.resolution_ms
+        self.variants: list[Variant] = []
+        self._variants: list[tuple[list[np.uint64], list[np.uint64]]] = []
+        self._time, self._read = time, read
+        self._second = time[0] + moment.second_at
+        self._fraction = (time[0] + moment.fraction[0], moment.fraction[1])
+        self._bases: dict[bytes, int] = {}
+        size = 8 * -(-(self.end - self.start) // 8)
+        literal, digit, key = bytearray(size), bytearray(size), bytearray(size)
+        for i in range(self.end - self.start):
+            place = i + self.start
+            timed = time[0] <= place < time[1]
+            if timed and 48 <= line[place] <= 57:
+                digit[i] = 0xFF
+            else:
+                literal[i] = 0xFF
+            changes = self._second <= place < self._second + 2 or self._fraction[0] <= place < self._fraction[0] + self._fraction[1]
+            if timed and not changes:
+                key[i] = 0xFF
+        text = line[self.start : self.end].ljust(size, b"\0")
+        self._mask = _as_words(bytes(a | (b & _HIGH) for a, b in zip(literal, digit, strict=True)))
+        self._want = _as_words(bytes((t & a) | (0x30 & b) for t, a, b in zip(text, literal, digit, strict=True)))
+        self._low = _as_words(bytes(b & _LOW for b in digit))
+        self._six = _as_words(bytes(b & _SIX for b in digit))
+        self._carry = _as_words(bytes(b & _CARRY for b in digit))
+        self._key = _as_words(bytes(key))
+
+    def learn_variant(self, line: bytes, end: int, level: str | None) -> None:
+        """Learns how a line of this shape goes on, up to `end`."""
+        size = end - self.end
+        text, mask = line[self.end : end], b"\xff" * size
+        pad = -size % 8
+        self._variants.append((list(_as_words(mask + bytes(pad))), list(_as_words(text + bytes(pad)))))
+        self.variants.append(Variant(end, level))
+
+    def fits(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
+        """Which lines have this beginning, however they go on."""
+        fits: Flags = starts + self.end <= ends
+        for i in range(len(self._mask)):
+            words = buffer.words(starts + (self.start + 8 * i))
+            fits &= (words & self._mask[i]) == self._want[i]
+            if self._low[i]:
+                fits &= ((words & self._low[i]) + self._six[i]) & self._carry[i] == 0
+        return fits
+
+    def variants_of(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
+        """Which variant each of some lines that fit is, -1 for none."""
+        found = np.full(len(starts), -1, np.int64)
+        most = max((len(masks) for masks, _ in self._variants), default=0)
+        words = [buffer.words(starts + (self.end + 8 * i)) for i in range(most)]
+        for index, (masks, wants) in enumerate(self._variants):
+            same: Flags = starts + self.variants[index].end <= ends
+            for word, mask, want in zip(words, masks, wants, strict=False):
+                same &= (word & mask) == want
+            found[same] = index
+        return found
+
+    def times(self, buffer: Buffer, starts: Ints, zone: Zone) -> Ints:
+        """Microseconds since 1970 in UTC of lines that fit; `NO_TIME` where the digits are no time."""
+        count = len(starts)
+        if not count:
+            return np.empty(0, np.int64)
+        keys = [buffer.words(starts + (self.start + 8 * i)) & self._key[i] for i in range(len(self._key)) if self._key[i]]
+        new = np.empty(count, bool)
+        new[0] = True
+        new[1:] = False
+        for key in keys:
+            new[1:] |= key[1:] != key[:-1]
+        firsts = np.flatnonzero(new)
+        texts = np.stack([key[firsts] for key in keys], axis=1)
+        bases = np.fromiter((self._base(texts[i].tobytes(), buffer, int(starts[f]), zone) for i, f in enumerate(firsts)), np.int64, len(firsts))
+        base = np.repeat(bases, np.diff(np.append(firsts, count)))
+        seconds = self._number(buffer, starts, self._second, 2)
+        digits = min(self._fraction[1], 6)
+        micros = self._number(buffer, starts, self._fraction[0], digits) * 10 ** (6 - digits) if digits else 0
+        times = base + (seconds * SECOND + micros)
+        wrong = (base == NO_TIME) | (seconds > 60)
+        if wrong.any():
+            times[wrong] = NO_TIME
+        return times
+
+    def _base(self, key: bytes, buffer: Buffer, start: int, zone: Zone) -> int:
+        """The whole minute of a time."""
+        known = self._bases.get(key)
+        if known is None:
+            text = bytearray(buffer.slice(start + self._time[0], start + self._time[1]))
+            for at, size in ((self._second - self._time[0], 2), (self._fraction[0] - self._time[0], self._fraction[1])):
+                text[at : at + size] = b"0" * size if size else b""
+            moment = self._read(text.decode("ascii", "replace"))
+            utc = zone.utc(moment) if moment else None
+            known = self._bases[key] = NO_TIME if utc is None else utc
+        return known
+
+    @staticmethod
+    def _number(buffer: Buffer, starts: Ints, at: int, digits: int) -> Ints:
+        """Decimal digits at a place of each line."""
+        value = np.zeros(len(starts), np.int64)
+        for i in range(digits):
+            value *= 10
+            value += buffer.at(starts + (at + i)) & _LOW
+        return value
+
+
+def _as_words(data: bytes) -> Words:
+    return np.frombuffer(data, "<u8")
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What stands after a message, once understood.
+
+    Attributes:
+        size: its bytes; 0 when the line has none.
+        logger, source_line, thread: what it says.
+        interesting: whether some pattern is for its logger.
+        foreign: whether its logger is of another program: then the words of a record decide.
+    """
+
+    size: int = 0
+    logger: str | None = None
+    source_line: int | None = None
+    thread: str | None = None
+    interesting: bool = False
+    foreign: bool = False
+
+
+NO_TAIL = Tail()
+_NEVER = 1 << 40  # longer than any line, so that lines with such a hash are always looked at one by one
+
+
+def _ends_say_all(text: bytes, size: int) -> bool:
+    """Whether the last bytes of a tail tell logger and line: a hash of them, the tail's length and its beginning then stand for it."""
+    return size <= _TAIL_BYTES or (text.endswith(b")") and any(c in text for c in b".$"))
+
+
+class Tails:
+    """Tails by the hash of their last bytes. The hash is salted anew in each process: nobody can write a line that collides on purpose.
+
+    Args:
+        understand: finds the tail of a line, the slow way.
+    """
+
+    def __init__(self, understand: Callable[[str], Tail]) -> None:
+        self._understand = understand
+        self._salt = np.frombuffer(os.urandom(_TAIL_BYTES), "<u8") | np.uint64(1)
+        # Sorted by hash; the first entry, which no line has but by an accident of 1 in 2^64, spares a test for an empty table.
+        self._hashes: Words = np.zeros(1, np.uint64)
+        self._order: Ints = np.zeros(1, np.int64)
+        self._sizes: Ints = np.full(1, _NEVER)
+        self._begins: Words = np.zeros(1, np.uint64)
+        self._slots: Ints = np.zeros(1 << 16, np.int64)
+        self.found: list[Tail] = [NO_TAIL]
+        self._interesting: Flags = np.empty(0, bool)
+        self._exact: dict[bytes, int] = {b"": 0}
+
+    def classify(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
+        """Index into `found` of each line's tail."""
+        if not len(starts):
+            return np.empty(0, np.int64)
+        hashes = np.zeros(len(starts), np.uint64)
+        short = np.maximum(_TAIL_BYTES - (ends - starts), 0)
+        for i in range(_TAIL_WORDS):
+            words = buffer.words(ends - (_TAIL_BYTES - 8 * i))
+            outside = np.clip(short - 8 * i, 0, 8)
+            if outside.any():  # bytes of the line before must not count
+                words = np.where(outside == 8, np.uint64(0), words >> (outside % 8 * 8).astype(np.uint64))
+            hashes += words * self._salt[i]
+        places = self._places(buffer, starts, ends, hashes)
+        odd = self._sizes[places] > 0
+        odd &= (ends - self._sizes[places] < starts) | (buffer.words(np.maximum(ends - self._sizes[places], 0)) != self._begins[places])
+        result: Ints = self._order[places]
+        for n in np.flatnonzero(odd).tolist():
+            result[n] = self._one_by_one(buffer.slice(int(starts[n]), int(ends[n])))
+        return result
+
+    def interesting(self, indexes: Ints) -> Flags:
+        """Which tails name a logger that some pattern is for."""
+        if len(self._interesting) != len(self.found):
+            self._interesting = np.fromiter((t.interesting for t in self.found), bool, len(self.found))
+        return self._interesting[indexes]
+
+    def missing(self, indexes: Ints) -> Flags:
+        """Which lines have no tail."""
+        return np.fromiter((t.size == 0 for t in self.found), bool, len(self.found))[indexes]
+
+    def foreign(self, indexes: Ints) -> Flags:
+        """Which tails name a logger of another program."""
+        return np.fromiter((t.foreign for t in self.found), bool, len(self.found))[indexes]
+
+    def _places(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words) -> Ints:
+        """Place of each hash in the table; hashes that are new are understood and added."""
+        places = self._slots[(hashes >> _SLOT_SHIFT).astype(np.int64)]
+        wrong = np.flatnonzero(self._hashes[places] != hashes)
+        if not len(wrong):
+            return places
+        # two hashes of one slot, or new ones
+        found = np.minimum(np.searchsorted(self._hashes, hashes[wrong]), len(self._hashes) - 1)
+        unknown = wrong[self._hashes[found] != hashes[wrong]]
+        if len(unknown):
+            self._learn(buffer, starts, ends, hashes, unknown)
+            places = self._slots[(hashes >> _SLOT_SHIFT).astype(np.int64)]
+            wrong = np.flatnonzero(self._hashes[places] != hashes)
+            found = np.searchsorted(self._hashes, hashes[wrong])
+        places[wrong] = found
+        return places
+
+    def _learn(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words, unknown: Ints) -> None:
+        """Understands lines with new hashes."""
+        new, firsts = np.unique(hashes[unknown], return_index=True)
+        sizes, begins, order = [], [], []
+        for i in unknown[firsts].tolist():
+            start, end = int(starts[i]), int(ends[i])
+            order.append(self._one_by_one(buffer.slice(start, end)))
+            tail = self.found[order[-1]]
+            sizes.append(tail.size if _ends_say_all(buffer.slice(end - min(tail.size, _TAIL_BYTES), end), tail.size) else _NEVER)
+            begins.append(int(buffer.words(np.array([end - tail.size]))[0]))
+        self._hashes = np.concatenate([self._hashes, new])
+        by_hash = np.argsort(self._hashes, kind="stable")
+        self._hashes = self._hashes[by_hash]
+        self._order = np.concatenate([self._order, np.array(order, np.int64)])[by_hash]
+        self._sizes = np.concatenate([self._sizes, np.array(sizes, np.int64)])[by_hash]
+        self._begins = np.concatenate([self._begins, np.array(begins, np.uint64)])[by_hash]
+        self._slots[(self._hashes >> _SLOT_SHIFT).astype(np.int64)] = np.arange(len(self._hashes))
+
+    def _one_by_one(self, line: bytes) -> int:
+        """The slow way; the same tail gives the same index."""
+        tail = self._understand(line.decode("utf-8", "replace"))
+        text = line[len(line) - tail.size :]
+        index = self._exact.get(text)
+        if index is None:
+            index = self._exact[text] = len(self.found)
+            self.found.append(tail)
+        return index

@@ -1,0 +1,294 @@
+"""Which lines of a buffer begin a record, by which layout, and at what time: `records.RecordReader.start` for all lines at once."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from forensics.records.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts
+from forensics.records.line_reader import Line, RecordReader, decode, utc
+from forensics.records.timestamps import TimeFormat, Zone
+from forensics.records.vectorized.buffers import Buffer, Ints
+from forensics.records.vectorized.line_fields import MOST_SHAPE_BYTES, NO_TIME, Shape
+
+_PARSER: Any = importlib.import_module("re._parser")
+_MOST_SHAPES = 16
+#: So many lines cost less in Python than the compiling of an expression in RE2.
+_FEW = 500
+_ANY_BYTE = frozenset(range(256))
+_ANY_TIME = TimeFormat("ANY")
+_FIXED = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}.*+?|^$])*")
+_FIELD = re.compile(r"\(\?P<(?:ts|level)>(?:[^()]|\([^()]*\))*\)")
+
+
+@dataclass(slots=True)
+class Heads:
+    """First lines of records.
+
+    Attributes:
+        lines: their indexes among all lines.
+        layouts: index into `HeadFinder.names` of each.
+        shapes, variants: index into `HeadFinder.shapes` of each that is of the fixed layout, and into the shape's variants; -1 for others.
+        times: microseconds UTC, or `NO_TIME`.
+    """
+
+    lines: Ints
+    layouts: Ints
+    shapes: Ints
+    variants: Ints
+    times: Ints
+
+
+class _Found:
+    """What is known of each line so far."""
+
+    def __init__(self, buffer: Buffer, starts: Ints, ends: Ints) -> None:
+        self.buffer, self.starts, self.ends = buffer, starts, ends
+        self.layout, self.shape, self.variant = (np.full(len(starts), -1, np.int64) for _ in range(3))
+        self.times = np.full(len(starts), NO_TIME, np.int64)
+
+
+class HeadFinder:
+    """Finds first lines.
+
+    Args:
+        layouts: layouts to try.
+        reader: the slow reader of single lines.
+        zone: by which times without an offset are read.
+
+    Attributes:
+        names: names of layouts, by index.
+        shapes: learned beginnings of the fixed layout: the one whose head is nothing but literal text, a time and a level, and that no layout
+            before it could claim.
+    """
+
+    def __init__(self, layouts: Layouts, reader: RecordReader, zone: Zone) -> None:
+        self._layouts, self._reader, self._zone = layouts, reader, zone
+        untimed = reader.profile.untimed
+        self._candidates = layouts.candidates(untimed)
+        self.names = [*(x.name for x in self._candidates), JSON_LAYOUT]
+        self._json = len(self._candidates) if reader.profile.json == "record" else -1
+        self._fixed = _fixed_layout(self._candidates)
+        self._any = "^(?:" + "|".join(_for_bytes(x.bare_head) for x in self._candidates) + ")"
+        first = frozenset().union(*(_first_bytes(x.bare_head) for x in self._candidates))
+        self._may_begin = np.array([byte in first for byte in range(256)])
+        self._each = ["^(?:" + _for_bytes(x.bare_head) + ")" for x in self._candidates]
+        self.shapes: list[Shape] = []
+        self._learned = 0
+        self._times: dict[int, list[Shape]] = {}
+
+    @property
+    def fixed(self) -> Layout | None:
+        """The layout of `shapes`."""
+        return None if self._fixed < 0 else self._candidates[self._fixed]
+
+    def find(self, buffer: Buffer, starts: Ints, ends: Ints) -> Heads:
+        """First lines among the lines of a buffer.
+
+        Args:
+            buffer: the bytes.
+            starts: where lines begin.
+            ends: where they end, line breaks left out.
+        """
+        found = _Found(buffer, starts, ends)
+        rest = np.arange(len(starts))
+        if self._json >= 0:
+            opened = (ends > starts + 1) & (buffer.at(starts) == 0x7B)
+            objects = opened & ((buffer.at(starts + 1) == 0x22) | (buffer.at(np.maximum(ends - 1, 0)) == 0x7D))
+            found.layout[objects] = self._json
+            rest = rest[~objects]
+        for index in range(len(self.shapes)):
+            rest = self._take(index, rest, found)
+        rest = rest[self._may_begin[buffer.at(starts[rest])]]
+        if len(rest) <= _FEW:
+            self._one_by_one(rest, found)
+            rest = rest[:0]
+        rest = self._matching(buffer, rest, starts, self._any)
+        while self._fixed >= 0 and len(rest) and self._learned < _MOST_SHAPES:
+            of_fixed = self._matching(buffer, rest, starts, self._each[self._fixed])
+            index = self._learn_fixed(buffer.slice(int(starts[of_fixed[0]]), int(ends[of_fixed[0]]))) if len(of_fixed) else -1
+            if index < 0:
+                break
+            rest = self._take(index, rest, found)
+        for index, pattern in enumerate(self._each):
+            if not len(rest):
+                break
+            mine = self._matching(buffer, rest, starts, pattern)
+            found.layout[mine] = index
+            rest = rest[found.layout[rest] < 0]
+        others = np.flatnonzero((found.layout >= 0) & (found.shape < 0))
+        for index in np.unique(found.layout[others]):
+            mine = others[found.layout[others] == index]
+            found.times[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
+        lines = np.flatnonzero(found.layout >= 0)
+        return Heads(lines, found.layout[lines], found.shape[lines], found.variant[lines], found.times[lines])
+
+    def _one_by_one(self, rest: Ints, found: _Found) -> None:
+        """Finds the layouts of a few lines, for which no expression need be compiled; learns fixed beginnings among them."""
+        while len(rest):
+            i, rest = int(rest[0]), rest[1:]
+            line = found.buffer.slice(int(found.starts[i]), int(found.ends[i]))
+            layout = self._layouts.find(decode(line), self._reader.profile.untimed)
+            if layout is None:
+                continue
+            index = self._learn_fixed(line) if layout[0] is self.fixed and self._learned < _MOST_SHAPES else -1
+            if index < 0 or len(self._take(index, np.array([i]), found)):
+                found.layout[i] = self._candidates.index(layout[0])
+            elif len(rest):
+                rest = self._take(index, rest, found)
+
+    def _take(self, index: int, rest: Ints, found: _Found) -> Ints:
+        """Gives the lines that fit a shape to the fixed layout; returns the others."""
+        shape = self.shapes[index]
+        fits = shape.fits(found.buffer, found.starts[rest], found.ends[rest])
+        mine = rest[fits]
+        variants = shape.variants_of(found.buffer, found.starts[mine], found.ends[mine])
+        if (variants < 0).any():
+            fits[np.flatnonzero(fits)[variants < 0]] = False
+            mine, variants = mine[variants >= 0], variants[variants >= 0]
+        found.layout[mine] = self._fixed
+        found.shape[mine] = index
+        found.variant[mine] = variants
+        found.times[mine] = shape.times(found.buffer, found.starts[mine], self._zone)
+        return rest[~fits]
+
+    @staticmethod
+    def _matching(buffer: Buffer, lines: Ints, starts: Ints, pattern: str) -> Ints:
+        """Those of some lines that match a regular expression."""
+        if not len(lines):
+            return lines
+        array = buffer.pieces(starts)
+        if len(lines) < len(starts):
+            array = array.take(pa.array(lines))
+        matching: np.ndarray = pc.match_substring_regex(array, pattern).to_numpy(zero_copy_only=False)
+        found: np.ndarray = lines[matching]
+        return found
+
+    def _learn_fixed(self, line: bytes) -> int:
+        """Learns the beginning of a line of the fixed layout; index of its shape, -1 when it cannot be compared byte by byte."""
+        found = self._layouts.find(decode(line), self._reader.profile.untimed)
+        if found is None or found[0] is not self.fixed or found[0].time is None:
+            return -1
+        layout, match = found
+        moment = found[0].time.read(match["ts"])
+        if (
+            moment is None
+            or moment.second_at < 0
+            or match.end() > MOST_SHAPE_BYTES
+            or not match[0].isascii()
+            or not line.startswith(match[0].encode())
+        ):
+            return -1
+        level = match.groupdict().get("level")
+        if "level" in match.re.groupindex and match.start("level") < match.start("ts"):
+            return -1
+        buffer = Buffer.of(line)
+        one = np.array([0]), np.array([len(line)])
+        index = next((i for i, shape in enumerate(self.shapes) if shape.fits(buffer, *one)[0]), -1)
+        if index < 0:
+            self.shapes.append(Shape(line, 0, match.span("ts"), moment, found[0].time.read))
+            index = len(self.shapes) - 1
+        self.shapes[index].learn_variant(line, match.end(), level.strip() if level else None)
+        self._learned += 1
+        return index
+
+    def _other_times(self, index: int, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
+        """Times of lines of any other layout: by learned places, else one by one."""
+        times = np.full(len(starts), NO_TIME, np.int64)
+        shapes = self._times.setdefault(index, [])
+        rest = np.arange(len(starts))
+        for shape in shapes:
+            fits = shape.fits(buffer, starts[rest], ends[rest])
+            times[rest[fits]] = shape.times(buffer, starts[rest[fits]], self._zone)
+            rest = rest[~fits]
+        while len(rest):
+            start, end = int(starts[rest[0]]), int(ends[rest[0]])
+            line = buffer.slice(start, end)
+            known = len(shapes)
+            times[rest[0]] = self._one_time(index, line, shapes)
+            rest = rest[1:]
+            if len(shapes) > known:
+                fits = shapes[-1].fits(buffer, starts[rest], ends[rest])
+                times[rest[fits]] = shapes[-1].times(buffer, starts[rest[fits]], self._zone)
+                rest = rest[~fits]
+        return times
+
+    def _one_time(self, index: int, raw: bytes, shapes: list[Shape]) -> int:
+        """The slow reader's time of one line; learns where it stands."""
+        text = decode(raw)
+        start = self._reader.start(Line(text))
+        if start is None:
+            return NO_TIME
+        moment = self._reader.finish(start, [text]).moment
+        time = utc(moment, self._zone)
+        if moment is None or time is None or moment.second_at < 0 or len(shapes) >= _MOST_SHAPES:
+            return NO_TIME if time is None else time
+        if isinstance(start, tuple):
+            if start[1].re.groupindex.get("ts") is None:
+                return time  # it stands behind the message
+            begin, stop = start[1].span("ts")
+            equal, read = begin, start[0].time.read if start[0].time else _ANY_TIME.read
+        else:
+            value = str(self._layouts.keys.get("time", start))
+            begin, read = text.find(value), _ANY_TIME.read
+            stop = begin + len(value)
+            equal = 0
+            if isinstance(start, BrokenJson) and stop == len(text):
+                return NO_TIME  # the line was cut in the middle of its time
+        if begin >= 0 and stop - equal <= MOST_SHAPE_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
+            shapes.append(Shape(raw, equal, (begin, stop), moment, read))
+        return time
+
+
+def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
+    """Index of the first layout whose lines all begin alike, if no layout before it can begin so; -1 when there is none."""
+    begun: set[int] = set()
+    for index, layout in enumerate(candidates):
+        first = _first_bytes(layout.bare_head)
+        plain = _FIELD.sub("", layout.head)
+        if layout.time and layout.time.dated and not layout.whole and _FIXED.fullmatch(plain) and not first & begun:
+            return index
+        begun |= first
+    return -1
+
+
+def _first_bytes(pattern: str) -> frozenset[int]:
+    """Bytes that a match may begin with."""
+    found, certain = _first_of(_PARSER.parse(pattern))
+    return found if certain else _ANY_BYTE
+
+
+def _first_of(items: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401  (nodes of re's own parser)
+    """First bytes of a sequence, and whether it cannot be empty."""
+    found: frozenset[int] = frozenset()
+    for kind, value in items:
+        match str(kind):
+            case "LITERAL" if value < 128:
+                return found | {value}, True
+            case "IN" if all((str(k) == "LITERAL" and v < 128) or (str(k) == "RANGE" and v[1] < 128) for k, v in value):
+                return found | {b for k, v in value for b in ([v] if str(k) == "LITERAL" else range(v[0], v[1] + 1))}, True
+            case "SUBPATTERN":
+                more, certain = _first_of(value[3])
+            case "BRANCH":
+                parts = [_first_of(branch) for branch in value[1]]
+                more, certain = frozenset().union(*(p for p, _ in parts)), all(c for _, c in parts)
+            case "MAX_REPEAT" | "MIN_REPEAT":
+                more, certain = _first_of(value[2])
+                certain = certain and value[0] > 0
+            case _:
+                return _ANY_BYTE, True
+        found |= more
+        if certain:
+            return found, True
+    return found, False
+
+
+def _for_bytes(pattern: str) -> str:
+    """The pattern for lines that still have their line break."""
+    return pattern[:-1] + "[\r\n]*$" if pattern.endswith("$") else pattern

@@ -1,0 +1,237 @@
+"""What Connect says of its connectors and tasks: answers of its REST interface, and its config and status topics as the console consumer prints them.
+
+REST: `/`, `/connectors?expand=status&expand=info`, `/connectors/X`, `/connectors/X/status`, `/connectors/X/config`, `/connectors/X/tasks`,
+`/connectors/X/tasks/0/status`; whole, pretty-printed, several in one file, with `curl -i`'s headers (whose Date tells when it was so).
+Topics: a key, a separator, a JSON value or `null`, a record a line (`--property print.key=true`), maybe with `CreateTime:`, partition, offset, headers
+before. The key that workers sign their requests with (`session-key`) is never kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from forensics.redaction import hide
+from forensics.snapshots.json_text import Documents, Placed
+from forensics.snapshots.observation import Broken, Item, Line, Strange, Told, document, moment_of, told
+
+_STATES = {"RUNNING", "FAILED", "PAUSED", "UNASSIGNED", "DESTROYED", "STOPPED", "RESTARTING", "STARTED"}
+#: A record's key behind what the console consumer may print before it, and the separator behind it.
+KEY = re.compile(
+    r"(?P<before>(?:.{0,500}?[^\w.-])??)"
+    r"\"?(?P<key>(?P<kind>status-(?:task|connector)-|connector-|task-|target-state-|commit-|session-key|tasks-fencing-|restart-connector-|status-topic-|logger-cluster-)(?P<name>.*?))\"?"
+    r"(?P<parting>[\t|;:= ]+)(?P<value>\{.*|null)$"
+)
+_TIME = re.compile(r"(?:CreateTime|LogAppendTime):(\d+)")
+_NUMBERED = re.compile(r"(.+)-(\d+)$")
+_HTTP = re.compile(r"(?:[<>*] ?)?(?:HTTP/[\d.]+ \d+.*|[A-Za-z][\w-]*: .*|[<>*].*)?")
+_MOST_TRACE = 500
+
+
+def read_topic(lines: Iterable[Line]) -> Iterator[Item]:
+    """Records of the status and config topics."""
+    for line in lines:
+        text = line.text.strip()
+        if not text or moment_of(text) is not None or text.startswith(("Processed a total of", "[20")):
+            continue
+        match = KEY.match(text)
+        if match is None:
+            yield Strange(line.number, "(a record that is none of Connect's)")
+            continue
+        value: Any = None
+        if match["kind"] != "session-key" and match["value"] != "null":
+            try:
+                value = json.loads(match["value"])
+            except (ValueError, RecursionError):
+                yield Strange(line.number, f"{match['key']}: its value is not whole")
+                continue
+            if isinstance(value, dict) and "schema" in value and "payload" in value:
+                value = value["payload"]
+        time = _TIME.search(match["before"])
+        yield from _record(line, match["kind"], match["name"], value, int(time[1]) * 1000 if time else None)
+
+
+def _record(line: Line, kind: str, name: str, value: Any, ts: int | None) -> Iterator[Item]:  # noqa: ANN401  (what JSON gives)
+    data = value if isinstance(value, dict) else None
+    numbered = _NUMBERED.match(name)
+    match kind:
+        case "status-task-" if numbered:
+            yield _status(line, numbered[1], numbered[0], data, ts)
+        case "status-connector-":
+            yield _status(line, name, None, data, ts)
+        case "connector-":
+            yield _config(line, name, None, data and data.get("properties"), ts, removed=data is None)
+        case "task-" if numbered:
+            yield _config(line, numbered[1], numbered[0], data and data.get("properties"), ts, removed=data is None)
+        case "commit-":
+            count = (data or {}).get("tasks")
+            captures = {"connector": name, "record_count": count if isinstance(count, int) else None}
+            yield told(line, "task_configs_committed", captures, ts, f"{name}: configurations of {count} tasks committed")
+        case "target-state-":
+            state = (data or {}).get("state.v2") or (data or {}).get("state")
+            yield told(line, "target_state_stored", {"connector": name, "state": state}, ts, f"{name} is to be {state}")
+        case "session-key":
+            yield told(line, "session_key_stored", {}, ts, "a new session key (never kept)")
+        case _:
+            yield told(line, "connect_record_stored", {"connector": name}, ts, f"{kind}{name}")
+
+
+def read_rest(lines: Iterable[Line]) -> Iterator[Item]:
+    """Answers of Connect's REST interface."""
+    text, first, cut = document(lines)
+    if first is None:
+        return
+    where, ts, dated = Documents(text), None, 0
+    starts = _starts(text, first)
+    for _, value in where:
+        for _, outside in where.between[dated:]:
+            ts = moment_of(outside) or ts
+        dated = len(where.between)
+        yield from _answer(value, _Place(where, starts, text, first), ts)
+    for at, outside in where.between:
+        if moment_of(outside) is None and not _HTTP.fullmatch(outside.strip()):
+            yield Strange(where.line_of(at) + first.number, "(a line outside of the JSON)")
+    if where.broken or cut:
+        yield Broken(where.broken or "the document is larger than 64 MB")
+
+
+class _Place:
+    """Turns a place in the text into a line."""
+
+    def __init__(self, where: Documents, starts: list[int], text: str, first: Line) -> None:
+        self._where, self._starts, self._text, self._first = where, starts, text, first
+
+    def of(self, value: Placed) -> Line:
+        number = self._where.line_of(value.at)
+        begin = self._text.rfind("\n", 0, value.at) + 1
+        offset = self._starts[number] + len(self._text[begin : value.at].encode("utf-8", "replace"))
+        return Line(self._first.number + number, offset, json.dumps(value, sort_keys=True).encode(), "")
+
+
+def _starts(text: str, first: Line) -> list[int]:
+    """Bytes before each line."""
+    starts, at = [], first.offset
+    for line in text.split("\n"):
+        starts.append(at)
+        at += len(line.encode("utf-8", "replace")) + 1
+    return starts
+
+
+def is_answer(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
+    """Whether a JSON value is an answer of Connect's REST interface."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(v, dict) and isinstance(v.get("id"), dict) and {"connector", "task"} <= v["id"].keys() for v in value)
+    if not isinstance(value, dict):
+        return False
+    if _is_root(value) or _is_status(value) or _is_info(value) or _is_task_status(value) or "connector.class" in value:
+        return True
+    both = [v for v in value.values() if isinstance(v, dict) and v.keys() & {"status", "info"}]
+    return len(both) == len(value) and any(_is_status(v.get("status")) or _is_info(v.get("info")) for v in both)
+
+
+def _is_root(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
+    return isinstance(value, dict) and {"version", "commit"} <= value.keys() and len(value) <= 5
+
+
+def _is_status(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
+    return isinstance(value, dict) and "name" in value and isinstance(value.get("connector"), dict) and "state" in value["connector"]
+
+
+def _is_info(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("config"), dict)
+        and "connector.class" in value["config"]
+    )
+
+
+def _is_task_status(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
+    return isinstance(value, dict) and {"id", "state", "worker_id"} <= value.keys() and value["state"] in _STATES
+
+
+def _answer(value: Any, place: _Place, ts: int | None) -> Iterator[Told]:  # noqa: ANN401  (what JSON gives)
+    if isinstance(value, list):
+        for task in value:
+            if isinstance(task, Placed) and isinstance(task.get("id"), dict) and "connector" in task["id"]:
+                name = str(task["id"]["connector"])
+                yield _config(place.of(task), name, f"{name}-{task['id'].get('task')}", task.get("config"), ts)
+        return
+    if not isinstance(value, Placed):
+        return
+    if _is_root(value):
+        cluster = value.get("kafka_cluster_id")
+        columns = {"kafka_cluster_id": str(cluster)} if cluster else {}
+        captures = {"kafka_version": _text(value["version"]), "commit_id": _text(value["commit"]), "columns": columns}
+        yield told(place.of(value), "worker_described", captures, ts, f"Kafka {value['version']}, cluster {cluster}")
+    elif _is_status(value) or (isinstance(value.get("tasks"), list) and "name" in value and "config" not in value):
+        yield from _statuses(value, place, ts)
+    elif _is_info(value):
+        yield _info(value, place, ts)
+    elif _is_task_status(value):
+        yield _status(place.of(value), None, None, value, ts)
+    elif "connector.class" in value:
+        yield _config(place.of(value), _text(value.get("name")), None, value, ts)
+    else:
+        for name, both in value.items():
+            if not isinstance(both, dict):
+                continue
+            if isinstance(both.get("status"), Placed):
+                yield from _statuses(both["status"], place, ts, name)
+            if isinstance(both.get("info"), Placed):
+                yield _info(both["info"], place, ts, name)
+
+
+def _statuses(value: Placed, place: _Place, ts: int | None, name: str = "") -> Iterator[Told]:
+    name = str(value.get("name") or name)
+    own = value.get("connector")
+    if isinstance(own, Placed):
+        yield _status(place.of(own), name, None, own, ts)
+    for task in value.get("tasks") or ():
+        if isinstance(task, Placed):
+            yield _status(place.of(task), name, f"{name}-{task.get('id')}", task, ts)
+
+
+def _info(value: Placed, place: _Place, ts: int | None, name: str = "") -> Told:
+    name = str(value.get("name") or name)
+    tasks = [f"{name}-{t.get('task')}" for t in value.get("tasks") or () if isinstance(t, dict)]
+    found = _config(place.of(value), name, None, value.get("config"), ts)
+    return Told(found.line, found.offset, found.raw, found.event, found.message, {**found.captures, "tasks": tasks}, ts)
+
+
+def _status(line: Line, connector: str | None, task: str | None, value: Mapping[str, Any] | None, ts: int | None) -> Told:
+    """State of a task, or of a connector when `task` is None. Without a value the status was removed."""
+    value = value or {}
+    trace = str(value.get("trace") or "").strip().split("\n")[0][:_MOST_TRACE]
+    generation = value.get("generation")
+    version = value.get("version")
+    captures = {
+        "connector": connector, "task": task, "state": _text(value.get("state")) or "REMOVED", "worker_id": _text(value.get("worker_id")),
+        "error": hide("", trace) or None, "generation": generation if isinstance(generation, int) else None, "plugin_version": _text(version),
+    }  # fmt: skip
+    message = f"{task or connector or 'a task'} {captures['state']}" + (f" on {value['worker_id']}" if value.get("worker_id") else "")
+    is_task = task is not None or connector is None
+    return told(
+        line,
+        "task_status_reported" if is_task else "connector_status_reported",
+        captures,
+        ts,
+        f"{message}: {captures['error']}" if trace else message,
+    )
+
+
+def _config(line: Line, connector: str | None, task: str | None, value: Any, ts: int | None, *, removed: bool = False) -> Told:  # noqa: ANN401  (what JSON gives)
+    config = {str(k): hide(str(k), v if isinstance(v, str) else json.dumps(v)) for k, v in value.items()} if isinstance(value, dict) else {}
+    what = task or connector
+    captures = {
+        "connector": connector, "task": task, "component": "task" if task else "connector", "config": config,
+        "class_name": config.get("task.class" if task else "connector.class"),
+    }  # fmt: skip
+    event = "connector_config_removed" if removed else "task_config_reported" if task else "connector_described"
+    return told(line, event, captures, ts, f"{what}: removed" if removed else f"{what}: {len(config)} properties")
+
+
+def _text(value: Any) -> str | None:  # noqa: ANN401  (what JSON gives)
+    return None if value is None else str(value)

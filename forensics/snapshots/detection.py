@@ -1,0 +1,84 @@
+"""Which kind of second witness a file is, by its content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from forensics.snapshots.command_output import read_tools
+from forensics.snapshots.connect import KEY, is_answer, read_rest, read_topic
+from forensics.snapshots.consumer_groups import is_header, is_notice
+from forensics.snapshots.json_text import Documents
+from forensics.snapshots.observation import Line, Reader
+from forensics.snapshots.offsets_dump import read_dump
+from forensics.snapshots.properties import is_properties, read_properties
+
+#: A log, in the column `kind` of `evidence_file`.
+LOG = "log"
+TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES = (
+    "topics_described",
+    "groups_described",
+    "offsets_dump",
+    "connect_topic",
+    "connect_rest",
+    "properties",
+)
+
+READERS: dict[str, Reader] = {
+    TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
+}  # fmt: skip
+_TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
+_DUMP_LINE = re.compile(
+    r"Dumping \S.*__consumer_offsets-\d+|(?:\| )?offset: \d+ .* key: (?:(?:offset|metadata|offset_commit|group_metadata)::|\{\"(?:metadata|type)\")"
+)
+_FORMATTED = re.compile(r'\{"key":\{"(?:version|type)":"?\d+"?,"data":\{"group(?:Id)?":')
+_FIRST_LINES = 400
+_RARE = 10
+
+
+def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
+    """The kind of a file, None when it is a log or anything else.
+
+    Args:
+        sample: its beginning as UTF-8; the last line may be cut.
+        fitting: how many of its lines look like records of a log.
+        lines: how many were looked at.
+    """
+    if fitting * _RARE > lines:
+        return None
+    first = list(sample_lines(sample))[:_FIRST_LINES]
+    texts = [line.text for line in first]
+    if any(_TOPIC_LINE.match(t) for t in texts):
+        return TOPICS
+    if any(is_header(t.rstrip()) or is_notice(t) for t in texts):
+        return GROUPS
+    if any(_DUMP_LINE.match(t) or _FORMATTED.match(t) for t in texts):
+        return DUMP
+    if _is_topic(texts):
+        return STATUS_TOPIC
+    if _is_rest(sample):
+        return REST
+    return PROPERTIES if is_properties(first) else None
+
+
+def sample_lines(sample: bytes) -> Iterator[Line]:
+    """The lines of some bytes."""
+    at = 0
+    for number, raw in enumerate(sample.splitlines(keepends=True), 1):
+        yield Line(number, at, raw, raw.decode("utf-8", "replace").rstrip("\r\n"))
+        at += len(raw)
+
+
+def _is_topic(texts: list[str]) -> bool:
+    """Whether lines are records of Connect's topics: most are, for a log may quote one."""
+    keyed = sum(1 for t in texts if KEY.match(t.strip()))
+    return keyed > 0 and keyed * 2 >= sum(1 for t in texts if t.strip())
+
+
+def _is_rest(sample: bytes) -> bool:
+    text = sample.decode("utf-8", "replace").lstrip("\ufeff")
+    if "{" not in text[:20_000]:
+        return False
+    where = Documents(text)
+    found = next(iter(where), None)
+    return found is not None and len(where.between) <= 40 and is_answer(found[1])

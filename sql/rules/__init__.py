@@ -1,1 +1,0 @@
-"""Rule files: each yields rows of the view `finding` for one question."""
