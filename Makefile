@@ -30,6 +30,7 @@ lint: .venv/ready
 	ruff check .
 	ruff format --check .
 	mypy forensics
+	lint-imports
 
 format: .venv/ready
 	ruff check --fix .

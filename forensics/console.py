@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forensics.report.words import printable
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from forensics.case.ingestion import Summary

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from forensics.case.ingestion import ingest
 from forensics.case.views import build
 from forensics.report import content, model, text
-from forensics.report.words import iso
 from forensics.session import expect_little, session
+from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case

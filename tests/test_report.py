@@ -17,10 +17,11 @@ from made_case import HOSTILE, T0, at, finding, generation, made, owned, rows, s
 
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
-from forensics.report import content, html, loggers, markdown, model, text, words
+from forensics.report import content, html, loggers, markdown, model, text
 from forensics.report import json as json_report
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.window import CaseTime, Window, parse
+from forensics.wording import formats
 
 
 def as_text(width: int = 120, views: dict | None = None, **filters: object) -> str:
@@ -539,7 +540,7 @@ def test_a_fence_is_longer_than_any_in_the_text() -> None:
 
 @given(st.text())
 def test_printable_text_has_no_controls_and_keeps_the_rest(value: str) -> None:
-    shown = words.printable(value)
+    shown = formats.printable(value)
     assert not CONTROL.search(shown)
     assert "\n" not in shown
     if value.isascii() and value.isprintable():
@@ -560,12 +561,12 @@ def test_printable_text_has_no_controls_and_keeps_the_rest(value: str) -> None:
     ],
 )
 def test_spans(ms: float | None, said: str) -> None:
-    assert words.span(ms) == said
+    assert formats.span(ms) == said
 
 
 @given(st.integers(min_value=0, max_value=10**12))
 def test_no_span_says_sixty(ms: int) -> None:
-    assert not re.search(r"(?:^|\s)60(\.0)? (s|min)|1000 ms|10\.00 s|\b24 h", words.span(ms))
+    assert not re.search(r"(?:^|\s)60(\.0)? (s|min)|1000 ms|10\.00 s|\b24 h", formats.span(ms))
 
 
 @pytest.mark.parametrize(
@@ -581,11 +582,11 @@ def test_no_span_says_sixty(ms: int) -> None:
     ],
 )
 def test_resources_are_folded(items: list[str], said: str) -> None:
-    assert words.fold(items) == said
+    assert formats.fold(items) == said
 
 
 def test_clock_leaves_the_date_out_only_within_one_day() -> None:
-    assert words.Clock([T0, at(5)]).at(at(5)) == "10:00:05.000"
-    assert words.Clock([T0, T0 + timedelta(days=1)]).at(at(5)) == "2026-03-01 10:00:05.000"
-    assert words.Clock([T0]).between(None, at(5)) == "before 10:00:05.000"
-    assert words.Clock([T0]).between(at(1), at(5)) == "10:00:01.000 to 10:00:05.000"
+    assert formats.Clock([T0, at(5)]).at(at(5)) == "10:00:05.000"
+    assert formats.Clock([T0, T0 + timedelta(days=1)]).at(at(5)) == "2026-03-01 10:00:05.000"
+    assert formats.Clock([T0]).between(None, at(5)) == "before 10:00:05.000"
+    assert formats.Clock([T0]).between(at(1), at(5)) == "10:00:01.000 to 10:00:05.000"

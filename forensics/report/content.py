@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forensics.report import findings, groups, unseen, verdict
 from forensics.report.document import Document, Heading, Para
 from forensics.report.names import Names
-from forensics.report.words import Clock, count
+from forensics.wording.formats import Clock, count
 
 if TYPE_CHECKING:
     from forensics.report.model import Report

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.report.document import Block, Code, Para
 from forensics.report.loggers import snippets
-from forensics.report.words import Clock, count, fold, span
+from forensics.wording.formats import Clock, count, fold, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

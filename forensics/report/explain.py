@@ -12,7 +12,7 @@ from forensics.records.line_reader import Record
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.exceptions import KnownException
 from forensics.report.pasted import Item, items_of, near_events
-from forensics.report.words import count, shorten
+from forensics.wording.formats import count, shorten
 
 _MOST_DIFFERENT = 5
 _MOST_UNKNOWN = 5

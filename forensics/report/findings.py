@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Lines, Para, Table, Tone
 from forensics.report.verdict import TOLD_HERE, line
-from forensics.report.words import SEVERITIES, Clock, count, shorten, span
+from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

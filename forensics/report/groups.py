@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
 from forensics.report.model import GENERATION_BEGAN
-from forensics.report.words import Clock, count, fold, span
+from forensics.wording.formats import Clock, count, fold, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.words import printable
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from forensics.report.document import Document

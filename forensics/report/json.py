@@ -6,7 +6,7 @@ import json
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from forensics.report.words import iso
+from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
     from forensics.report.model import Report

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Code, Heading, Lines, Para, Raw, Table
-from forensics.report.words import printable
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from forensics.report.document import Block, Document

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from forensics.errors import CaseError, UsageError
 from forensics.report.examined import examine
 from forensics.report.window import CaseTime, parse
-from forensics.report.words import SEVERITIES, VERDICTS
+from forensics.wording.formats import SEVERITIES, VERDICTS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from forensics.report.words import short_member
+from forensics.wording.formats import short_member
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

@@ -13,10 +13,10 @@ from forensics.evidence.containers import Text, contents, encoding_of
 from forensics.evidence.streams import BROKEN
 from forensics.offsets_topic.replica_placement import Loss, Placement, group_partition, live_brokers, losses, spread
 from forensics.report.document import Column, Document, Heading, Para, Table
-from forensics.report.words import count, shorten
 from forensics.snapshots.command_output import read_tools
 from forensics.snapshots.detection import TOPICS, kind_of, sample_lines
 from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Told
+from forensics.wording.formats import count, shorten
 
 OFFSETS = "__consumer_offsets"
 #: Broker property that decides the factor when Kafka creates the topic anew.

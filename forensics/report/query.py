@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from forensics.case import view_files
 from forensics.errors import UsageError
-from forensics.report.words import printable, shorten
+from forensics.wording.formats import printable, shorten
 
 if TYPE_CHECKING:
     from typing import TextIO

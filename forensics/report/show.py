@@ -15,8 +15,8 @@ from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.records.line_reader import decode
 from forensics.redaction import hide_line, scrub
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
-from forensics.report.words import count, iso
 from forensics.snapshots.detection import LOG
+from forensics.wording.formats import count, iso
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from forensics.report.document import Code, Heading, Lines, Para, Raw, Table
-from forensics.report.words import printable
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from forensics.report.document import Block, Document

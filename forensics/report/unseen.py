@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
-from forensics.report.words import Clock, bounded, count, span
+from forensics.wording.formats import Clock, bounded, count, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

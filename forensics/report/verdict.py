@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Line, Lines, Para, Table, Tone
 from forensics.report.examined import not_examined, rests_on
-from forensics.report.words import Clock, count, fold, span
+from forensics.wording.formats import Clock, count, fold, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

@@ -13,7 +13,7 @@ from forensics.evidence.containers import Content, contents
 from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.inventory.inventory import READ, Evidence
 from forensics.report.document import Block, Column, Document, Para, Table, Tone
-from forensics.report.words import count, shorten
+from forensics.wording.formats import count, shorten
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case

@@ -12,7 +12,7 @@ from jinja2 import StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
-from forensics.report import words
+from forensics.wording import formats
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: More names than this are only counted.
@@ -45,17 +45,17 @@ def clock(context: Context, ms: int | None, date: bool = False) -> str:
 
 def duration(ms: float | None) -> str:
     """A span: `340 ms`, `22.5 s`, `2 min 05 s`."""
-    return words.span(ms, "an unknown time")
+    return formats.span(ms, "an unknown time")
 
 
 def count(number: int | None, one: str, many: str = "") -> str:
     """`1 task`, `2 tasks`."""
-    return words.count(number or 0, one, many)
+    return formats.count(number or 0, one, many)
 
 
 def times(number: int | None) -> str:
     """`once`, `twice`, `3 times`."""
-    return {1: "once", 2: "twice"}.get(number or 0) or words.count(number or 0, "time")
+    return {1: "once", 2: "twice"}.get(number or 0) or formats.count(number or 0, "time")
 
 
 def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "and") -> str:
@@ -84,7 +84,7 @@ def upper_first(text: str) -> str:
 
 FILTERS = {
     "clock": clock, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence, "upper_first": upper_first,
-    "shorten": words.shorten, "member": words.short_member,
+    "shorten": formats.shorten, "member": formats.short_member,
 }  # fmt: skip
 
 
