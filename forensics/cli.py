@@ -467,13 +467,14 @@ def check(
     """Check pattern files (each pattern compiles, matches its examples alone, gives their captures, and no counterexample) and rules (SQL and words fit)."""
     from forensics.case import view_files
     from forensics.catalogue import known_bugs, patterns
-    from forensics.wording.check import check_rules
+    from forensics.wording.check import check_rules, check_views
     from forensics.wording.files import rule_words
 
     rules = view_files.rule_queries()
     errors = [
         *patterns.check(paths or ()),
         *check_rules(rules, frozenset(view_files.RULE_COLUMNS)),
+        *check_views(view_files.told_queries()),
         *known_bugs.check(rule_words()["known-bug"].codes),
     ]
     for error in errors:

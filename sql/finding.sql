@@ -1,6 +1,7 @@
 -- One row per finding of any rule: what repeats is one finding, told by its worst occurrence.
 -- Reads: occurrence
 -- Grain: finding_id
+-- Told: by view
 -- The worst is the longest, or, where no length is known, the last.
 CREATE OR REPLACE TEMPORARY VIEW finding (
   finding_id    COMMENT 'Stable id of the finding',
@@ -39,19 +40,25 @@ WITH grouped AS (
   GROUP BY finding_id, rule, severity, verdict, kafka_cluster, group_id
 )
 SELECT
-  finding_id, rule, severity, verdict, kafka_cluster, group_id,
-  CASE WHEN n = 1 THEN worst.subject ELSE array_join(slice(names, 1, 10), ', ') END,
-  first_ts,
-  CASE WHEN n = 1 THEN only_to_ts ELSE last_ts END,
-  CASE WHEN n = 1 THEN worst.headline ELSE concat(worst.headline, ' (', n, ' times',
-    CASE WHEN first_ts IS NULL THEN ''
-      ELSE concat(' from ', date_format(first_ts, 'yyyy-MM-dd HH:mm'), ' to ', date_format(last_ts, 'yyyy-MM-dd HH:mm')) END, ')') END,
-  CASE WHEN n = 1 THEN worst.explanation ELSE concat('This happened ', n, ' times',
-    CASE WHEN size(names) BETWEEN 2 AND least(5, n - 1) THEN concat(', to ', array_join(names, ', ')) ELSE '' END,
-    '; told here is ', CASE WHEN worst.lasted_ms > 0 THEN 'the longest' ELSE 'the last' END, '. ', coalesce(worst.explanation, '')) END,
-  worst.advice,
+  finding_id AS finding_id,
+  rule AS rule,
+  severity AS severity,
+  verdict AS verdict,
+  kafka_cluster AS kafka_cluster,
+  group_id AS group_id,
+  CASE WHEN n = 1 THEN worst.subject ELSE array_join(slice(names, 1, 10), ', ') END AS subject,
+  first_ts AS from_ts,
+  CASE WHEN n = 1 THEN only_to_ts ELSE last_ts END AS to_ts,
+  worst.headline AS headline,
+  worst.explanation AS explanation,
+  worst.advice AS advice,
   CASE WHEN n = 1 THEN worst.witness
-    ELSE array_distinct(concat(worst.witness, slice(first_witness, 1, 4), slice(last_witness, 1, 4))) END,
-  n, CAST(size(names) AS BIGINT), worst.occurrence_id, worst.lasted_ms,
-  CASE WHEN n = 1 THEN worst.witness_role END, worst.code, worst.facts
+    ELSE array_distinct(concat(worst.witness, slice(first_witness, 1, 4), slice(last_witness, 1, 4))) END AS witness,
+  n AS occurrences,
+  CAST(size(names) AS BIGINT) AS subjects,
+  worst.occurrence_id AS worst_id,
+  worst.lasted_ms AS worst_ms,
+  CASE WHEN n = 1 THEN worst.witness_role END AS witness_role,
+  worst.code AS code,
+  worst.facts AS facts
 FROM grouped

@@ -96,8 +96,8 @@ def test_a_part_that_is_not_there_or_holds_itself_is_refused(was: str, becomes: 
 
 
 def test_a_part_that_nothing_includes_is_refused() -> None:
-    assert [str(e) for e in check._unused({"made": files.parse("made", SHARING)})] == []
-    (unused,) = check._unused({"made": files.parse("made", SHARING.replace('{% include "who" %}', "it"))})
+    assert [str(e) for e in check._unused([files.parse("made", SHARING)])] == []
+    (unused,) = check._unused([files.parse("made", SHARING.replace('{% include "who" %}', "it"))])
     assert "The part `who` of made is included nowhere" in str(unused)
 
 
@@ -144,3 +144,64 @@ def test_a_fact_that_is_not_known_is_left_out_of_the_sentence() -> None:
 def test_a_code_without_words_names_the_file() -> None:
     with pytest.raises(ForensicsError, match=r"no words for the code `new`(.|\n)*poll-timeout.toml"):
         tell.findings([finding(code="new")], NAMES)
+
+
+VIEW_QUERY = "SELECT p AS process_id, t AS from_ts, CASE WHEN x THEN 'gap' END AS code, CAST(NULL AS STRING) AS note, named_struct('lasted_ms', m) AS facts FROM t"
+VIEW_COLUMNS = ["process_id", "from_ts", "code", "note", "facts"]
+VIEW_WORDS = '[code.gap]\nnote = "{{ process_id }} is silent for {{ lasted_ms | duration }} from {{ from_at_ms | clock }}"\n'
+
+
+def view_problems(words: str, query: str = VIEW_QUERY) -> list[str]:
+    return [str(e) for e in check._check_view(files.parse_view("made", words), yields(query), frozenset(VIEW_COLUMNS))]
+
+
+def test_every_view_that_is_told_fits_its_words() -> None:
+    assert [str(e) for e in check.check_views(view_files.told_queries())] == []
+    assert {e.what for e in check.check_views({})} == {
+        f"The view {name} has a word file, but does not say that it is told." for name in files.view_words()
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (VIEW_WORDS.replace("note =", "remark ="), "fill `remark`, which is no column"),
+        (VIEW_WORDS.replace("code.gap", "code.hole"), "The code `hole` of made is in one of its files only"),
+        (VIEW_WORDS.replace("process_id", "process"), "names `process`, which is no column and no fact"),
+        (VIEW_WORDS.replace("lasted_ms | duration", "process_id"), "The fact `lasted_ms` of made is told nowhere"),
+        (VIEW_WORDS.replace("duration }}", "duration }"), "is no template"),
+    ],
+)
+def test_words_that_do_not_fit_a_view_are_named(words: str, said: str) -> None:
+    assert view_problems(VIEW_WORDS) == []
+    assert any(said in problem for problem in view_problems(words)), view_problems(words)
+
+
+@pytest.mark.parametrize(("words", "said"), [("note = 'x'\n", "unknown: note"), ("[parts]\n", "missing: every or code"), ("[every", "no TOML")])
+def test_a_word_file_of_a_view_of_the_wrong_form_is_refused(words: str, said: str) -> None:
+    with pytest.raises(ForensicsError, match=said):
+        files.parse_view("made", words)
+
+
+def test_a_row_of_a_view_is_told_by_its_columns_and_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tell, "view_words", lambda: {"made": files.parse_view("made", VIEW_WORDS)})
+    row = {"process_id": "w1", "from_ts": datetime(2026, 11, 21, 7, 59, tzinfo=UTC), "code": "gap", "note": None, "facts": {"lasted_ms": 90_000}}
+    assert tell.of_view("made", [row])[0]["note"] == "w1 is silent for 1 min 30 s from 07:59:00.000"
+    assert tell.of_view("made", [row], ZoneInfo("Asia/Tokyo"))[0]["note"].endswith("16:59:00.000")
+    assert tell.of_view("made", [row | {"code": None}])[0]["note"] is None
+    with pytest.raises(ForensicsError, match=r"no words for the code `new`(.|\n)*sql/made.toml"):
+        tell.of_view("made", [row | {"code": "new"}])
+
+
+def test_what_repeats_says_how_often_and_which_is_told() -> None:
+    day = datetime(2026, 11, 21, 7, 59, tzinfo=UTC)
+    row = {"subject": "a-0, a-1", "headline": "h", "explanation": "e.", "from_ts": day, "to_ts": day.replace(hour=9), "worst_ms": 5, "code": "c"}
+    (told_once,) = tell.of_view("finding", [row | {"occurrences": 1, "subjects": 1}])
+    assert (told_once["headline"], told_once["explanation"]) == ("h", "e.")
+    (often,) = tell.of_view("finding", [row | {"occurrences": 7, "subjects": 2}])
+    assert often["headline"] == "h (7 times from 2026-11-21 07:59 to 2026-11-21 09:59)"
+    (quick,) = tell.of_view("finding", [row | {"occurrences": 2, "subjects": 2, "to_ts": day.replace(second=7)}])
+    assert quick["headline"] == "h (twice on 2026-11-21 07:59)"
+    assert often["explanation"] == "This happened 7 times, to a-0, a-1; told here is the longest. e."
+    (timeless,) = tell.of_view("finding", [row | {"occurrences": 7, "subjects": 7, "from_ts": None, "to_ts": None, "worst_ms": None}])
+    assert (timeless["headline"], timeless["explanation"]) == ("h (7 times)", "This happened 7 times; told here is the last. e.")

@@ -16,6 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
@@ -45,7 +46,7 @@ class View:
         grain: columns that tell its rows apart.
         kept: False for a view that is cheap and wide, so that it is computed when read (`-- Kept: no`).
         facts: whether it is a rule that yields facts, which the words beside it tell.
-        told: whether sentences are added to its rows when they are kept (`-- Told: yes`).
+        told: whose words add sentences to its rows when they are kept: `by view` (its own word file), `by rule` (that of each row's rule); empty: none.
     """
 
     name: str
@@ -55,7 +56,7 @@ class View:
     grain: tuple[str, ...]
     kept: bool
     facts: bool = False
-    told: bool = False
+    told: str = ""
 
     @property
     def about(self) -> str:
@@ -156,7 +157,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
         )
     names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
     return View(
-        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", facts, header.get("Told") == "yes"
+        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", facts, header.get("Told", "")
     )
 
 
@@ -172,6 +173,12 @@ def _created(view_name: str, query: str) -> str:
 def rule_queries() -> dict[str, str]:
     """The queries of the rules that yield facts, without CREATE, by the rule's id."""
     return {rule_id(v.name): _halves(v)[1] for v in views().values() if v.facts}
+
+
+def told_queries() -> dict[str, tuple[str, list[str]]]:
+    """The queries of the views that their own words tell, and the columns that they declare, by the view."""
+    halves = {v.name: _halves(v) for v in views().values() if v.told == "by view"}
+    return {name: (body, _columns(head)) for name, (head, body) in halves.items()}
 
 
 def statements(sql: str) -> list[str]:
@@ -371,7 +378,7 @@ def _compute(spark: SparkSession, view: View, path: Path, keep: Callable[[SparkS
             return
         head, body = _halves(view)
         rows = _named(spark.sql(body), _columns(head))
-        keep(spark, view, _told(spark, rows, path.parent) if view.told else rows, path)
+        keep(spark, view, _told(spark, view, rows, path.parent) if view.told else rows, path)
     except Exception as e:  # Spark's errors have no common base that pyspark promises
         known = explained(e)
         if known.what != "Spark failed.":
@@ -380,15 +387,32 @@ def _compute(spark: SparkSession, view: View, path: Path, keep: Callable[[SparkS
         raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
 
 
-def _told(spark: SparkSession, rows: DataFrame, target: Path) -> DataFrame:
-    """The rows of `finding` with their sentences. They are few, and all of them are the report's: they are told in this process."""
-    import pyarrow as pa
+def _told(spark: SparkSession, view: View, rows: DataFrame, target: Path) -> DataFrame:
+    """The rows with their sentences. They are few, and most of them are the report's: they are told in this process."""
+    return spark.createDataFrame(told_table(view, rows.toArrow(), target), schema=rows.schema)
 
+
+def told_table(view: View, table: pa.Table, target: Path) -> pa.Table:
+    """The rows of a view with their sentences.
+
+    Args:
+        view: one that is told.
+        table: its rows; columns of text that words fill may be NULL in it.
+        target: the folder of the views that were kept so far.
+    """
     from forensics.wording import tell
+    from forensics.wording.files import view_words
 
-    table = rows.toArrow()
-    told = tell.findings(table.to_pylist(), rule_facts(lambda name: target / name))
-    return spark.createDataFrame(pa.Table.from_pylist(told, table.schema), schema=rows.schema)
+    if view.told == "by rule":
+        told = tell.findings(table.to_pylist(), rule_facts(lambda name: target / name))
+        columns: Iterable[str] = tell.TEXTS
+    else:
+        told = tell.of_view(view.name, table.to_pylist())
+        columns = view_words()[view.name].columns
+    for column in columns:
+        at = table.schema.get_field_index(column)
+        table = table.set_column(at, table.schema.field(at), pa.array([row[column] for row in told], table.schema.field(at).type))
+    return table
 
 
 def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, list[str]]:

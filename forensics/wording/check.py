@@ -1,8 +1,8 @@
-"""Holds a rule's SQL and its words to each other: every name is a fact, every fact is used, every code has words."""
+"""Holds the SQL of rules and views and their words to each other: every name is a fact, every fact is used, every code has words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import jinja2
 import sqlglot
@@ -10,7 +10,7 @@ from jinja2 import meta
 
 from forensics.errors import ForensicsError
 from forensics.wording.facts import Yields, yields
-from forensics.wording.files import Case, Words, rule_words
+from forensics.wording.files import Case, ViewWords, Words, rule_words, view_words, word_file
 from forensics.wording.language import environment
 from forensics.wording.tell import COLUMNS
 
@@ -30,10 +30,10 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
     """
     try:
         words = rule_words()
+        yield from _unused([*words.values(), *view_words().values()])
     except ForensicsError as e:
         yield e
         return
-    yield from _unused(words)
     for rule in sorted(queries.keys() | words.keys()):
         if rule not in queries or rule not in words:
             lacks, has = ("sql", "toml") if rule not in queries else ("toml", "sql")
@@ -49,10 +49,58 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
         yield from _check(rule, found, words[rule].codes, columns)
 
 
-def _unused(words: Mapping[str, Words]) -> Iterator[ForensicsError]:
-    used = {part for w in words.values() for part in w.used}
-    for rule, part in sorted({(rule, part) for rule, w in words.items() for part in w.parts} - used):
-        yield ForensicsError(f"The part `{part}` of {rule} is included nowhere.", where=f"sql/rules/{rule}.toml")
+def check_views(queries: Mapping[str, tuple[str, Sequence[str]]]) -> Iterator[ForensicsError]:
+    """What is wrong with views that are told by words of their own.
+
+    Args:
+        queries: the query and the declared columns of each of these views.
+    """
+    try:
+        words = view_words()
+    except ForensicsError as e:
+        yield e
+        return
+    for view in sorted(queries.keys() ^ words.keys()):
+        what = "says that it is told, but has no word file" if view in queries else "has a word file, but does not say that it is told"
+        yield ForensicsError(f"The view {view} {what}.", why="`-- Told: by view` and a word file belong together", where=f"sql/{view}.sql")
+    for view in sorted(queries.keys() & words.keys()):
+        try:
+            found = yields(queries[view][0])
+        except sqlglot.errors.ParseError as e:
+            yield ForensicsError(f"The view {view} cannot be parsed.", why=str(e).split("\n", 1)[0], where=f"sql/{view}.sql")
+            continue
+        yield from _check_view(words[view], found, frozenset(queries[view][1]))
+
+
+def _check_view(words: ViewWords, found: Yields, columns: frozenset[str]) -> Iterator[ForensicsError]:
+    where = f"sql/{words.name}.toml"
+    for column in sorted(words.columns - columns):
+        yield ForensicsError(f"The words of {words.name} fill `{column}`, which is no column of it.", where=where)
+    for code in sorted(found.codes ^ words.codes.keys()) if words.codes else ():
+        why = "the SQL yields it" if code in found.codes else "the SQL never yields it"
+        yield ForensicsError(f"The code `{code}` of {words.name} is in one of its files only.", why=why, where=where)
+    known = columns | {f"{c.removesuffix('_ts')}_at_ms" for c in columns if c.endswith("_ts")} | found.facts | {"zone", "with_dates"}
+    used: set[str] = set()
+    for code, texts in [("every", words.every), *words.codes.items()]:
+        for column, template in texts.items():
+            try:
+                names = _names(template)
+            except jinja2.TemplateError as e:
+                yield ForensicsError(f"`{code}.{column}` of {words.name} is no template.", why=str(e), where=where)
+                continue
+            for name in sorted(names - known):
+                yield ForensicsError(f"`{code}.{column}` of {words.name} names `{name}`, which is no column and no fact.", where=where)
+            used |= names
+    for fact in sorted(found.facts - used - KEYS):
+        yield ForensicsError(f"The fact `{fact}` of {words.name} is told nowhere.", where=where, fix="Tell it, or take it out of the SQL.")
+
+
+def _unused(words: Sequence[Words | ViewWords]) -> Iterator[ForensicsError]:
+    """Parts that no case includes, in its own file or another."""
+    used = {part for w in words for part in w.used}
+    for w in words:
+        for part in sorted(part for part in w.parts if (w.name, part) not in used):
+            yield ForensicsError(f"The part `{part}` of {w.name} is included nowhere.", where=word_file(w.name))
 
 
 def _check(rule: str, found: Yields, codes: Mapping[str, Case], columns: frozenset[str]) -> Iterator[ForensicsError]:

@@ -1,4 +1,6 @@
-"""Word files: what a rule is called, asks, needs, and says in each of its cases.
+"""Word files: what a rule is called, asks, needs, and says in each of its cases; and what the sentences in a view's columns say.
+
+A rule's is `sql/rules/NAME.toml`, a view's `sql/NAME.toml`, each beside the SQL whose facts it tells.
 
 Sentences that several cases share stand once, in the table `parts`: `{% include "NAME" %}` is a part of the same file, `{% include "FILE/NAME" %}`
 one of another. It is put in when the file is read, so that what is checked, documented and told is one text.
@@ -69,6 +71,73 @@ class Words:
     used: frozenset[Part]
 
 
+@dataclass(frozen=True)
+class ViewWords:
+    """The word file of a view: what its columns of text say.
+
+    Attributes:
+        name: the view.
+        every: templates over the columns of a row and the fields of its column `facts`, by the column that each fills, for all rows.
+        codes: the same by the row's column `code`, for rows that have one.
+        examples: given rows of what the view reads, and the rows that are expected of them.
+        parts, used: as of a rule.
+    """
+
+    name: str
+    every: Mapping[str, str]
+    codes: Mapping[str, Mapping[str, str]]
+    examples: tuple[Mapping[str, Any], ...]
+    parts: Mapping[str, str]
+    used: frozenset[Part]
+
+    def texts(self, code: str | None) -> Mapping[str, str] | None:
+        """The templates of a row by the columns that they fill; None where the code has no words."""
+        if code is None or not self.codes:
+            return self.every
+        return {**self.every, **self.codes[code]} if code in self.codes else None
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that are filled."""
+        return frozenset(self.every).union(*self.codes.values())
+
+
+@cache
+def view_words() -> dict[str, ViewWords]:
+    """The word files of all views that have one, by the view.
+
+    Raises:
+        ForensicsError: a file has a wrong form; says which and where.
+    """
+    found = sorted((f for f in sql_dir().iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
+    return {w.name: w for w in (parse_view(f.name.removesuffix(".toml"), f.read_text(encoding="utf-8")) for f in found)}
+
+
+def parse_view(name: str, text: str) -> ViewWords:
+    """A view's word file, its form checked.
+
+    Args:
+        name: the view.
+        text: TOML.
+
+    Raises:
+        ForensicsError: the form is wrong.
+    """
+    where = f"sql/{name}.toml"
+    found = _table(text, where)
+    unknown = found.keys() - {"every", "code", "parts", "example"}
+    if unknown or not found.keys() & {"every", "code"}:
+        why = f"unknown: {', '.join(sorted(unknown))}" if unknown else "missing: every or code"
+        raise ForensicsError("The word file has the wrong keys.", why=why, where=where)
+    parts, used = found.get("parts", {}), set[Part]()
+    every, *cases = (
+        {column: _whole(template, name, parts, used) for column, template in texts.items()}
+        for texts in (found.get("every", {}), *found.get("code", {}).values())
+    )
+    codes = dict(zip(found.get("code", {}), cases, strict=True))
+    return ViewWords(name, every, codes, tuple(found.get("example", ())), parts, frozenset(used))
+
+
 @cache
 def rule_words() -> dict[str, Words]:
     """The word files of all rules that have one, by the rule's id.
@@ -92,10 +161,7 @@ def parse(name: str, text: str) -> Words:
         ForensicsError: the form is wrong.
     """
     where = f"sql/rules/{name}.toml"
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
-        raise ForensicsError("The word file is no TOML.", why=str(e), where=where) from e
+    found = _table(text, where)
     unknown = found.keys() - {*_TEXTS, *_OTHERS}
     lacking = {*_TEXTS, "code"} - {"shown"} - found.keys()
     if unknown or lacking:
@@ -117,6 +183,13 @@ def parse(name: str, text: str) -> Words:
     )  # fmt: skip
 
 
+def _table(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise ForensicsError("The word file is no TOML.", why=str(e), where=where) from e
+
+
 def _whole(text: str, file: str, parts: Mapping[str, str], used: set[Part], within: tuple[Part, ...] = ()) -> str:
     """A template with the parts that it includes in their places; they are added to `used`."""
 
@@ -125,15 +198,20 @@ def _whole(text: str, file: str, parts: Mapping[str, str], used: set[Part], with
         known = parts if part[0] == file else _parts(part[0])
         if part[1] not in known or part in within:
             why = "it includes itself" if part in within else f"{part[0]} has {', '.join(known) or 'no parts'}"
-            raise ForensicsError(f"The part `{part[1]}` cannot be included.", why=why, where=f"sql/rules/{file}.toml")
+            raise ForensicsError(f"The part `{part[1]}` cannot be included.", why=why, where=word_file(file))
         used.add(part)
         return _whole(known[part[1]], part[0], known, used, (*within, part))
 
     return _INCLUDE.sub(put, text.strip())
 
 
-def _parts(rule: str) -> Mapping[str, str]:
-    """The parts of a rule's word file; none where there is no such file."""
-    file = sql_dir() / "rules" / f"{rule}.toml"
-    found: Mapping[str, str] = tomllib.loads(file.read_text(encoding="utf-8")).get("parts", {}) if file.is_file() else {}
+def _parts(file: str) -> Mapping[str, str]:
+    """The parts of a rule's or a view's word file; none where there is no such file."""
+    place = sql_dir() / word_file(file).removeprefix("sql/")
+    found: Mapping[str, str] = tomllib.loads(place.read_text(encoding="utf-8")).get("parts", {}) if place.is_file() else {}
     return found
+
+
+def word_file(file: str) -> str:
+    """Where a word file is, by its name: rules have dashes in theirs, or no view beside them."""
+    return f"sql/{file}.toml" if (sql_dir() / f"{file}.sql").is_file() else f"sql/rules/{file}.toml"

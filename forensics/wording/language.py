@@ -43,6 +43,13 @@ def clock(context: Context, ms: int | None, date: bool = False) -> str:
     return f"{local:%Y-%m-%d} {text}" if date or context.get("with_dates") else text
 
 
+@pass_context
+def minute(context: Context, ms: int | None) -> str:
+    """A moment to the minute, with its date: `2026-11-21 07:51`."""
+    ts = moment(ms)
+    return f"{ts.astimezone(_zone(context) or UTC):%Y-%m-%d %H:%M}" if ts else "an unknown time"
+
+
 def duration(ms: float | None) -> str:
     """A span: `340 ms`, `22.5 s`, `2 min 05 s`."""
     return formats.span(ms, "an unknown time")
@@ -83,8 +90,8 @@ def upper_first(text: str) -> str:
 
 
 FILTERS = {
-    "clock": clock, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence, "upper_first": upper_first,
-    "shorten": formats.shorten, "member": formats.short_member,
+    "clock": clock, "minute": minute, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
+    "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member,
 }  # fmt: skip
 
 

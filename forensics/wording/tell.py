@@ -1,4 +1,4 @@
-"""Rows of facts to sentences: headline, explanation and advice of findings, when a case is built and again when it is reported."""
+"""Rows of facts to sentences, when a case is built and again when it is reported: of findings, by their rule; of other views, by their own words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import jinja2
 
 from forensics.errors import ForensicsError
-from forensics.wording.files import Words, rule_words
+from forensics.wording.files import ViewWords, Words, rule_words, view_words
 from forensics.wording.language import moment, tell
 
 #: Columns of a finding that its templates may use beside its facts.
@@ -50,10 +50,42 @@ def _told(row: Mapping[str, Any], words: Mapping[str, Words], names: Mapping[str
         raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/rules/{rule}.toml") from e
 
 
+def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: ZoneInfo | None = None) -> list[dict[str, Any]]:
+    """The rows of a view that has a word file, with their sentences.
+
+    A template may use the row's columns, the moments of those that end in `_ts` (`from_ts` is `from_at_ms`), and the fields of the struct `facts`.
+
+    Args:
+        name: of the view.
+        rows: of the view.
+        zone: the reader's time zone; UTC when None.
+
+    Raises:
+        ForensicsError: the view has no words for a code, or they name what the row does not have.
+    """
+    words = view_words()[name]
+    return [{**row, **_texts(words, row, zone)} for row in rows]
+
+
+def _texts(words: ViewWords, row: Mapping[str, Any], zone: ZoneInfo | None) -> dict[str, str | None]:
+    where, templates = f"sql/{words.name}.toml", words.texts(row.get("code"))
+    if templates is None:
+        raise ForensicsError(
+            f"The view {words.name} has no words for the code `{row['code']}`.", where=where, fix="`forensics check` tells what lacks."
+        )
+    facts = row["facts"] if isinstance(row.get("facts"), Mapping) else {}
+    moments = {f"{column.removesuffix('_ts')}_at_ms": _millis(ts) for column, ts in row.items() if column.endswith("_ts")}
+    known = {**row, **moments, **facts, "zone": zone, "with_dates": _several_days(row, facts, zone)}
+    try:
+        return {column: tell(template, known) or None for column, template in templates.items()}
+    except jinja2.TemplateError as e:
+        raise ForensicsError(f"The words of {words.name}, code `{row.get('code')}`, do not fit its rows.", why=str(e), where=where) from e
+
+
 def _several_days(row: Mapping[str, Any], facts: Mapping[str, Any], zone: ZoneInfo | None) -> bool:
     """Whether the moments that a sentence may print lie in more than one day: then each has its date."""
     moments = [moment(v) for k, v in facts.items() if k.endswith("_at_ms") and isinstance(v, int)]
-    moments += [row[k] for k in ("from_ts", "to_ts") if isinstance(row.get(k), datetime)]
+    moments += [v for v in row.values() if isinstance(v, datetime)]
     return len({(m.astimezone(zone) if zone and m.tzinfo else m).date() for m in moments if m}) > 1
 
 
