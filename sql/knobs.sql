@@ -13,6 +13,18 @@ DECLARE OR REPLACE VARIABLE clock_jitter_ms BIGINT DEFAULT 10;
 DECLARE OR REPLACE VARIABLE coordinator_settled_ms BIGINT DEFAULT 30000;
 -- A whole group without a coordinator for longer than this is critical, milliseconds.
 DECLARE OR REPLACE VARIABLE outage_critical_ms BIGINT DEFAULT 30000;
+-- A member whose log goes on for that long after others lost the coordinator had no trouble with it, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_untroubled_ms BIGINT DEFAULT 10000;
+-- Members notice within this that their coordinator's broker went away, milliseconds.
+DECLARE OR REPLACE VARIABLE broker_noticed_ms BIGINT DEFAULT 1000;
+-- A broker whose log merely ends was away in an outage that began at most that long after, milliseconds.
+DECLARE OR REPLACE VARIABLE broker_silent_ms BIGINT DEFAULT 30000;
+-- What a member's connections say that long before it loses the coordinator belongs to the outage, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_before_ms BIGINT DEFAULT 2000;
+-- Writes of a coordinator that fail that long before or after an outage belong to it, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_writes_ms BIGINT DEFAULT 60000;
+-- An outage that no line ends is looked into for that long, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_open_ms BIGINT DEFAULT 3600000;
 -- A status that Connect reports contradicts the logs only where they say the contrary for so long before and after it, milliseconds.
 DECLARE OR REPLACE VARIABLE stale_status_ms BIGINT DEFAULT 30000;
 -- The same cause of rebalances, coming back within storm_gap_ms each time, is a storm from this many returns on.

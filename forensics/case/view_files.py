@@ -142,7 +142,10 @@ def _load() -> Iterator[View]:
 
 
 def _parse(name: str, folder: str, sql: str) -> View:
-    header: dict[str, str] = dict(_HEADER.findall(sql))
+    header: dict[str, str] = {}
+    for key, value in _HEADER.findall(sql):
+        # A long list goes on in a second line of its name.
+        header[key] = f"{header[key]}, {value}" if key in header else value
     # A rule's id has dashes, which no SQL name may have.
     view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
     facts = folder == "rules" and _CREATE.search(sql) is None

@@ -97,5 +97,5 @@ def _results(node: exp.Expr) -> Iterator[str]:
 def _roles(node: exp.Expr) -> Iterator[str]:
     for struct in node.find_all(exp.Struct):
         for p in struct.expressions:
-            if isinstance(p, exp.PropertyEQ) and p.this.name == "role" and isinstance(p.expression, exp.Literal):
-                yield p.expression.name
+            if isinstance(p, exp.PropertyEQ) and p.this.name == "role":
+                yield from _results(p.expression)

@@ -77,7 +77,8 @@ SELECT
   j.process_id AS subject,
   j.from_ms AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
-  CASE j.shift_why WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed' ELSE 'another_machine' END AS code,
+  CASE j.shift_why
+    WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed' ELSE 'another_machine' END AS code,
   named_struct(
     'process_id', j.process_id,
     'other_process_id', CAST(NULL AS STRING),
