@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files to rows as an ingest reads them, but without Spark: the same evidence, the same pieces, in this process."""
+"""Files to rows as an ingest reads them, but without Spark: the same evidence, the same splits, in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
 from forensics.ingest.row_builder import EVENTS, Schemas
-from forensics.ingest.splits import RANGE_BYTES, plan, read_pieces
+from forensics.ingest.splits import RANGE_BYTES, plan, read_splits
 from forensics.ingest.statistics import RangeRow
 from forensics.inventory.inventory import READ, Evidence, Told, find_evidence
 
@@ -65,8 +65,8 @@ def read(paths: Sequence[Path], told: Told | None = None, range_bytes: int = RAN
 def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:
     """Reads files that were looked at."""
     reading = Reading(evidence)
-    for pieces in plan([e for e in reading.evidence if e.status == READ], range_bytes):
-        for part in read_pieces(pieces, recogniser(), _schemas()):
+    for splits in plan([e for e in reading.evidence if e.status == READ], range_bytes):
+        for part in read_splits(splits, recogniser(), _schemas()):
             if isinstance(part, RangeRow):
                 assert broken or not part.error, part.error
                 if part.error:

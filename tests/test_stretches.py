@@ -16,7 +16,7 @@ from written_logs import CLIENT, CONNECT
 from forensics.ingest.local_time_jumps import separate
 from forensics.ingest.parquet_parts import PartWriter
 from forensics.ingest.row_builder import EVENTS, UNRECOGNISED, Schemas
-from forensics.ingest.splits import RANGE_BYTES, plan, read_pieces
+from forensics.ingest.splits import RANGE_BYTES, plan, read_splits
 from forensics.inventory.inventory import READ, Told, find_evidence
 
 DAY = datetime(2026, 10, 25, tzinfo=UTC)
@@ -50,8 +50,8 @@ def read(root: Path, *parts: str, zone: str = "") -> tuple[list[dict[str, Any]],
     evidence = [e for e in find_evidence([root / "logs"], told=told) if e.status == READ]
     schemas = Schemas.of(recogniser().catalogue.fields.values())
     with PartWriter(root / "staged", schemas) as writer:
-        for pieces in plan(evidence, RANGE_BYTES):
-            for part in read_pieces(pieces, recogniser(), schemas):
+        for splits in plan(evidence, RANGE_BYTES):
+            for part in read_splits(splits, recogniser(), schemas):
                 writer.write(part)
     written = writer.written()
     named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, UNRECOGNISED)}

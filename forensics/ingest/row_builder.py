@@ -18,7 +18,7 @@ from forensics.errors import reason_of
 from forensics.records.line_reader import Record
 from forensics.redaction import scrubbed
 from forensics.schema import Field, table_schema
-from forensics.snapshots.observation import Told
+from forensics.snapshots.observation import Observation
 
 EVENTS, UNRECOGNISED = "event_row", "unrecognised_row"
 MOST_TEXT = 2_000
@@ -86,7 +86,7 @@ class RowBuilder:
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
         self._known_releases: dict[tuple[object, ...], str | None] = {}
-        self._told_at = (-1, 0)
+        self._seen_at = (-1, 0)
         self._clear()
 
     def _clear(self) -> None:
@@ -167,21 +167,21 @@ class RowBuilder:
         self.faults += 1
         self.first_fault = self.first_fault or (line, reason)
 
-    def tell(self, told: Told) -> None:
-        """Adds what a second witness says. Several may stand in one line: their ids differ by their number there."""
-        number = self._told_at[1] + 1 if self._told_at[0] == told.offset else 0
-        self._told_at = told.offset, number
+    def add_observation(self, seen: Observation) -> None:
+        """Adds an observation of a snapshot. Several may stand in one line: their ids differ by their number there."""
+        number = self._seen_at[1] + 1 if self._seen_at[0] == seen.offset else 0
+        self._seen_at = seen.offset, number
         self._count += 1
-        self._bytes += len(told.raw)
+        self._bytes += len(seen.raw)
         self.events += 1
         row = len(self._every[0])
-        raw = told.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
-        event_id = self._event_id(raw, told.offset)
-        every = (self.process_id, told.line, told.offset, self._base + told.offset, told.ts, None, None, told.message[: MOST_TEXT + _OVERLAP])
-        mine = (event_id, self.file_id, None if told.ts is None else 1, None, None, None, None, None, told.event, SNAPSHOT)
+        raw = seen.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
+        event_id = self._event_id(raw, seen.offset)
+        every = (self.process_id, seen.line, seen.offset, self._base + seen.offset, seen.ts, None, None, seen.message[: MOST_TEXT + _OVERLAP])
+        mine = (event_id, self.file_id, None if seen.ts is None else 1, None, None, None, None, None, seen.event, SNAPSHOT)
         for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
             column.append(value)
-        for name, value in told.captures.items():
+        for name, value in seen.captures.items():
             rows, values = self._captures.setdefault(name, ([], []))
             rows.append(row)
             values.append(value)

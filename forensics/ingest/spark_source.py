@@ -1,4 +1,4 @@
-"""The Spark data source: each task reads its pieces of evidence, writes their rows as Parquet, and yields what it wrote.
+"""The Spark data source: each task reads its splits of evidence, writes their rows as Parquet, and yields what it wrote.
 
 Rows do not travel through the JVM. A row of a hundred columns, of which most are empty, costs eighty microseconds there and five in Arrow; with
 this, Spark places the work, tries a failed task again, and counts only what a successful one reports. Files of failed tasks stay in the
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue
     from forensics.catalogue.recogniser import Recogniser
     from forensics.ingest.row_builder import Schemas
-    from forensics.ingest.splits import Piece
+    from forensics.ingest.splits import FileSplit
 
 NAME = "forensics_evidence"
 #: One row for each file that was written (table, file, rows), and one for each range that was read (table `range_row`, its row as JSON, 1).
@@ -35,9 +35,9 @@ SCHEMA = StructType([StructField("table", StringType()), StructField("written", 
 
 @dataclass
 class Task(InputPartition):
-    """Pieces of one task, pickled: only the task itself needs to know them."""
+    """Splits of one task, pickled: only the task itself needs to know them."""
 
-    pieces: bytes
+    splits: bytes
 
 
 class EvidenceSource(DataSource):
@@ -58,7 +58,7 @@ class EvidenceReader(DataSourceReader):
     """Reads the tasks of a job.
 
     Args:
-        tasks: pickled pieces of each.
+        tasks: pickled splits of each.
         catalogue: pickled.
         target: folder for Parquet files.
     """
@@ -67,10 +67,10 @@ class EvidenceReader(DataSourceReader):
         self._tasks, self._catalogue, self._target = tasks, catalogue, target
 
     def __reduce__(self) -> tuple[object, ...]:
-        return EvidenceReader, ((), self._catalogue, self._target)  # a task is sent its own pieces
+        return EvidenceReader, ((), self._catalogue, self._target)  # a task is sent its own splits
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [Task(pieces) for pieces in self._tasks]
+        return [Task(splits) for splits in self._tasks]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, str, int]]:
         """Reads, writes and reports. Spark calls it again, elsewhere, when it fails."""
@@ -78,14 +78,14 @@ class EvidenceReader(DataSourceReader):
 
         from forensics.ingest.memory import keep_memory
         from forensics.ingest.parquet_parts import PartWriter
-        from forensics.ingest.splits import read_pieces
+        from forensics.ingest.splits import read_splits
 
         assert isinstance(partition, Task)
         keep_memory()
         recogniser, schemas = _prepared(self._catalogue)
-        pieces: tuple[Piece, ...] = pickle.loads(partition.pieces)  # noqa: S301
+        splits: tuple[FileSplit, ...] = pickle.loads(partition.splits)  # noqa: S301
         with PartWriter(Path(self._target), schemas) as writer:
-            for part in read_pieces(pieces, recogniser, schemas):
+            for part in read_splits(splits, recogniser, schemas):
                 writer.write(part)
         yield from writer.written()
 
@@ -100,7 +100,7 @@ def _prepared(catalogue: bytes) -> tuple[Recogniser, Schemas]:
     return Recogniser(found), Schemas.of(found.fields.values())
 
 
-def job_option(tasks: Sequence[tuple[Piece, ...]], catalogue: Catalogue, target: Path) -> str:
+def job_option(tasks: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path) -> str:
     """The value of the option `job`."""
     return base64.b64encode(pickle.dumps(([pickle.dumps(t) for t in tasks], pickle.dumps(catalogue), str(target)))).decode()
 

@@ -1,6 +1,6 @@
-"""Evidence cut in pieces, and the reading of a piece.
+"""Evidence cut in splits, and the reading of a split.
 
-A piece is a byte range of a plain file, or the whole of a compressed one. A record belongs to the piece in which its first line begins; whoever
+A split is a byte range of a plain file, or the whole of a compressed one. A record belongs to the split in which its first line begins; whoever
 reads it reads on until the record ends. So the same bytes give the same rows, however they are cut.
 """
 
@@ -29,7 +29,7 @@ from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.record_starts import HeadFinder
 from forensics.snapshots.detection import LOG, READERS
-from forensics.snapshots.observation import Broken, Line, Strange, Told
+from forensics.snapshots.observation import Broken, Line, Observation, Strange
 
 Part = Rows | RangeRow
 RANGE_BYTES = 64 << 20
@@ -39,13 +39,13 @@ _LOOK_BACK = 64 << 10
 
 
 @dataclass(frozen=True)
-class Piece:
+class FileSplit:
     """What a task must know of a file, and which part of it it reads.
 
     Attributes:
         start, end: bytes of the text; end is None for all that follows.
         breaks: newlines before `start`.
-        kind: how it is read; what is no log is one piece.
+        kind: how it is read; what is no log is one split.
         base: place of the file's first byte in its stream.
         text_bytes: size of the text.
     """
@@ -69,7 +69,7 @@ class Piece:
     kind: str = LOG
 
 
-def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: int = 1) -> list[tuple[Piece, ...]]:
+def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: int = 1) -> list[tuple[FileSplit, ...]]:
     """Cuts evidence in partitions of about equal size.
 
     Args:
@@ -83,46 +83,46 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
     plain = sum(e.text_bytes for e in evidence if e.plain)
     rounds = -(-plain // (cores * range_bytes)) or 1
     range_bytes = min(range_bytes, max(_LEAST_BYTES, -(-plain // (cores * rounds))))
-    loads: list[tuple[int, list[Piece]]] = []
-    small: list[Piece] = []
-    by_archive: dict[str, list[Piece]] = {}
+    loads: list[tuple[int, list[FileSplit]]] = []
+    small: list[FileSplit] = []
+    by_archive: dict[str, list[FileSplit]] = {}
     for e in evidence:
-        piece = _piece(e)
+        split = _whole(e)
         if not e.plain:
-            by_archive.setdefault(e.location, []).append(piece)
+            by_archive.setdefault(e.location, []).append(split)
         elif e.text_bytes <= range_bytes:
-            small.append(piece)
+            small.append(split)
         elif e.kind != LOG or e.profile.holes:
-            loads.append((e.text_bytes, [piece]))
+            loads.append((e.text_bytes, [split]))
         else:
-            loads.extend((stop.text_bytes if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(piece, e, range_bytes))
-    loads.extend((sum(p.text_bytes for p in pieces), pieces) for pieces in by_archive.values())
+            loads.extend((stop.text_bytes if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(split, e, range_bytes))
+    loads.extend((sum(p.text_bytes for p in splits), splits) for splits in by_archive.values())
     loads.extend(_shared(small, range_bytes))
-    return [tuple(pieces) for _, pieces in sorted(loads, key=lambda x: -x[0])]
+    return [tuple(splits) for _, splits in sorted(loads, key=lambda x: -x[0])]
 
 
-def _shared(small: Sequence[Piece], range_bytes: int) -> list[tuple[int, list[Piece]]]:
+def _shared(small: Sequence[FileSplit], range_bytes: int) -> list[tuple[int, list[FileSplit]]]:
     """Small files in as few partitions as they need, each next one, the largest first, where there is least yet."""
-    shares: list[tuple[int, int, list[Piece]]] = [(0, n, []) for n in range(-(-sum(p.text_bytes for p in small) // range_bytes) or 1)]
-    for piece in sorted(small, key=lambda p: -p.text_bytes):
-        load, n, pieces = shares[0]
-        pieces.append(piece)
-        heapreplace(shares, (load + piece.text_bytes, n, pieces))
-    return [(load, pieces) for load, _, pieces in shares if pieces]
+    shares: list[tuple[int, int, list[FileSplit]]] = [(0, n, []) for n in range(-(-sum(p.text_bytes for p in small) // range_bytes) or 1)]
+    for split in sorted(small, key=lambda p: -p.text_bytes):
+        load, n, splits = shares[0]
+        splits.append(split)
+        heapreplace(shares, (load + split.text_bytes, n, splits))
+    return [(load, splits) for load, _, splits in shares if splits]
 
 
-def _piece(e: Evidence) -> Piece:
-    return Piece(
+def _whole(e: Evidence) -> FileSplit:
+    return FileSplit(
         e.location, e.archive_member, e.encoding, e.plain, e.path, (e.process_id or e.path) if e.kind == LOG else None, e.file_id or "", e.head_id,
         e.time_zone or "UTC", e.pattern, e.profile, (e.ordinal or 0) << 40, e.text_bytes, kind=e.kind,
     )  # fmt: skip
 
 
-def _cut(piece: Piece, e: Evidence, range_bytes: int) -> Iterator[Piece]:
+def _cut(split: FileSplit, e: Evidence, range_bytes: int) -> Iterator[FileSplit]:
     """Ranges of a plain file, with the newlines before each."""
     for start in range(0, e.text_bytes, range_bytes):
         end = start + range_bytes
-        yield replace(piece, start=start, end=end if end < e.text_bytes else None, breaks=_breaks_before(e, start))
+        yield replace(split, start=start, end=end if end < e.text_bytes else None, breaks=_breaks_before(e, start))
 
 
 def _breaks_before(e: Evidence, place: int) -> int:
@@ -135,49 +135,49 @@ def _breaks_before(e: Evidence, place: int) -> int:
     return count
 
 
-def read_pieces(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
-    """All rows of some pieces, in batches by table, and each piece's statistics, which also say what could not be read."""
+def read_splits(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    """All rows of some splits, in batches by table, and each split's statistics, which also say what could not be read."""
     done: set[str] = set()
-    for piece in pieces:
-        if piece.plain:
-            yield from _read_plain(piece, recogniser, schemas)
-        elif piece.location not in done:
-            done.add(piece.location)
-            yield from _read_archive([p for p in pieces if p.location == piece.location and not p.plain], recogniser, schemas)
+    for split in splits:
+        if split.plain:
+            yield from _read_plain(split, recogniser, schemas)
+        elif split.location not in done:
+            done.add(split.location)
+            yield from _read_archive([p for p in splits if p.location == split.location and not p.plain], recogniser, schemas)
 
 
-def _read_archive(pieces: Sequence[Piece], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
-    wanted = {p.member: p for p in pieces}
+def _read_archive(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    wanted = {p.member: p for p in splits}
     try:
-        for member, content in contents(place_of(pieces[0].location), frozenset(wanted)):
-            piece = wanted.pop(member, None)
-            if piece is None:
+        for member, content in contents(place_of(splits[0].location), frozenset(wanted)):
+            split = wanted.pop(member, None)
+            if split is None:
                 continue
-            task = _Task(piece, recogniser, schemas)
+            task = _Task(split, recogniser, schemas)
             try:
-                yield from task.run(Limited(Text(content, piece.encoding), piece.text_bytes), 0, 1, None, content)
+                yield from task.run(Limited(Text(content, split.encoding), split.text_bytes), 0, 1, None, content)
             except Exception as e:
                 yield from task.fault(e)
     except Exception as e:  # whatever is wrong with one file, it is named and the others are read
-        for piece in wanted.values():
-            yield from _Task(piece, recogniser, schemas).fault(e)
+        for split in wanted.values():
+            yield from _Task(split, recogniser, schemas).fault(e)
 
 
-def _read_plain(piece: Piece, recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
-    task = _Task(piece, recogniser, schemas)
+def _read_plain(split: FileSplit, recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    task = _Task(split, recogniser, schemas)
     try:
-        with place_of(piece.location).open("rb", buffering=0) as file:
-            place, line = piece.start, piece.breaks + 1
-            if piece.start:
-                file.seek(piece.start - 1)
+        with place_of(split.location).open("rb", buffering=0) as file:
+            place, line = split.start, split.breaks + 1
+            if split.start:
+                file.seek(split.start - 1)
                 if file.read(1) != b"\n":
-                    place, line = piece.start + _skip_line(file), line + 1
-            if piece.end is not None and place >= piece.end:
+                    place, line = split.start + _skip_line(file), line + 1
+            if split.end is not None and place >= split.end:
                 return
             look = min(place, MOST_RECORD_BYTES)
             file.seek(place - look)
             behind = _read_exactly(file, look)
-            yield from task.run(Limited(file, piece.text_bytes - place), place, line, behind, None)
+            yield from task.run(Limited(file, split.text_bytes - place), place, line, behind, None)
     except Exception as e:
         yield from task.fault(e)
 
@@ -202,34 +202,34 @@ def _skip_line(file: BinaryIO) -> int:
 
 
 class _Task:
-    """Reads one piece."""
+    """Reads one split."""
 
-    def __init__(self, piece: Piece, recogniser: Recogniser, schemas: Schemas) -> None:
-        self.piece = piece
-        self._reader = RecordReader(_layouts(piece.pattern), piece.profile)
+    def __init__(self, split: FileSplit, recogniser: Recogniser, schemas: Schemas) -> None:
+        self.split = split
+        self._reader = RecordReader(_layouts(split.pattern), split.profile)
         self._layouts = self._reader.layouts
-        self._zone = Zone(piece.zone)
+        self._zone = Zone(split.zone)
         self._statistics = Statistics()
         self._rows = RowBuilder(
-            recogniser, schemas, file_id=piece.file_id, head_id=piece.head_id, path=piece.path, process_id=piece.process_id, base=piece.base,
-            backwards=piece.text_bytes if piece.profile.newest_first else None,
+            recogniser, schemas, file_id=split.file_id, head_id=split.head_id, path=split.path, process_id=split.process_id, base=split.base,
+            backwards=split.text_bytes if split.profile.newest_first else None,
         )  # fmt: skip
 
     def run(self, stream: Readable, place: int, line: int, behind: bytes | None, content: Content | None) -> Iterator[Part]:
-        """Rows of the piece.
+        """Rows of the split.
 
         Args:
             stream: the text from `place` on.
-            place: first line of the piece.
+            place: first line of the split.
             line: its number.
             behind: bytes before `place`, as many as a record may have.
             content: where to look for a fault afterwards.
         """
-        end = self.piece.end
+        end = self.split.end
         error = ""
-        if self.piece.kind != LOG:
-            error = yield from self._tell(stream)
-        elif self.piece.profile.plain:
+        if self.split.kind != LOG:
+            error = yield from self._observe(stream)
+        elif self.split.profile.plain:
             columns = ColumnReader(self._layouts, self._reader, self._zone, self._rows, self._statistics)
             yield from columns.read(stream, place, end, line, self._open_before(place, behind or b""))
         else:
@@ -239,15 +239,15 @@ class _Task:
             yield from wrapped.read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, end)
         yield from self._finish((content.error if content else "") or error)
 
-    def _tell(self, stream: Readable) -> Generator[Part, None, str]:
+    def _observe(self, stream: Readable) -> Generator[Part, None, str]:
         """Rows of a second witness; gives why it could not be read to its end, empty when it could."""
         statistics, rows = self._statistics, self._rows
         error = ""
-        for item in READERS[self.piece.kind](_counted(_lines(stream), statistics)):
+        for item in READERS[self.split.kind](_counted(_lines(stream), statistics)):
             match item:
-                case Told():
-                    rows.tell(item)
-                    statistics.see_told(self.piece.kind, item.ts)
+                case Observation():
+                    rows.add_observation(item)
+                    statistics.see_observation(self.split.kind, item.ts)
                 case Strange():
                     statistics.see_unfit(item.line, item.text.encode())
                 case Broken():
@@ -257,21 +257,21 @@ class _Task:
         return error
 
     def fault(self, error: BaseException) -> Iterator[Part]:
-        """What was read of a piece before a fault, and the fault."""
+        """What was read of a split before a fault, and the fault."""
         yield from self._finish(reason_of(error))
 
     def _finish(self, error: str) -> Iterator[Part]:
-        rows, piece = self._rows, self.piece
+        rows, split = self._rows, self.split
         yield from rows.take()
-        end = piece.text_bytes if piece.end is None else piece.end
-        counts = self._statistics.to_row(piece.start, end, rows.events, rows.unrecognised)
+        end = split.text_bytes if split.end is None else split.end
+        counts = self._statistics.to_row(split.start, end, rows.events, rows.unrecognised)
         told = [error, *self._statistics.faults]
         if rows.first_fault:
             line, reason = rows.first_fault
             text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
             told.append(f"{text} could not be understood, the first at line {line:,}: {reason}")
         error = "; ".join(filter(None, told))
-        yield RangeRow({"file_id": piece.file_id, "path": piece.path, "process_id": piece.process_id, **counts}, error)
+        yield RangeRow({"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}, error)
 
     def _open_before(self, place: int, behind: bytes) -> int | None:
         """Where the record begins that is open at a place, by the bytes before it."""

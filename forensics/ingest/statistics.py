@@ -85,8 +85,8 @@ class Statistics:
             told.append(f"{has} a time that cannot be, the first at line {self.no_time_line:,}: its text is read, its time is not")
         return told
 
-    def see_told(self, kind: str, ts: int | None) -> None:
-        """Takes note of one thing that a second witness says, and of when it was so."""
+    def see_observation(self, kind: str, ts: int | None) -> None:
+        """Takes note of an observation of a snapshot, and of when it was so."""
         self.records += 1
         self.layouts[kind] += 1
         if ts is not None:

@@ -15,7 +15,7 @@ from forensics.offsets_topic.replica_placement import Loss, Placement, group_par
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.snapshots.command_output import read_tools
 from forensics.snapshots.detection import TOPICS, kind_of, sample_lines
-from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Told
+from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Observation
 from forensics.wording.formats import count, shorten
 
 OFFSETS = "__consumer_offsets"
@@ -133,12 +133,12 @@ def answer(path: Path, asked: Asked) -> Answer:
     )  # fmt: skip
 
 
-def _described(path: Path) -> list[Told]:
+def _described(path: Path) -> list[Observation]:
     """What the file says of topics and partitions; compressed ones too."""
     fix = "Save one with `kafka-topics --describe --topic __consumer_offsets --bootstrap-server HOST:9092 > topics.txt`."
     if not path.is_file():
         raise UsageError(f"There is no file `{path}`.", where=str(path), fix=fix)
-    found: list[Told] = []
+    found: list[Observation] = []
     try:
         for _, content in contents(path):
             parts: list[bytes] = []
@@ -148,7 +148,7 @@ def _described(path: Path) -> list[Told]:
                 parts.append(text.recode(data))
             whole = b"".join(parts)
             if kind_of(whole[:_SAMPLE], fitting=0, lines=1) == TOPICS:
-                found += [i for i in read_tools(sample_lines(whole)) if isinstance(i, Told)]
+                found += [i for i in read_tools(sample_lines(whole)) if isinstance(i, Observation)]
     except BROKEN as e:
         why = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         raise EvidenceError(f"The file `{path}` cannot be read.", why=why, where=str(path)) from e
@@ -157,18 +157,18 @@ def _described(path: Path) -> list[Told]:
     return found
 
 
-def _all_placements(described: Sequence[Told]) -> list[Placement]:
+def _all_placements(described: Sequence[Observation]) -> list[Placement]:
     return [_placement(i) for i in described if i.event == "partition_described"]
 
 
-def _placement(item: Told) -> Placement:
+def _placement(item: Observation) -> Placement:
     number = int(str(item.captures["partition"]).rpartition("-")[2])
     replicas, isr = (tuple(int(b) for b in item.captures.get(name, ())) for name in ("replicas", "isr"))
     leader = item.captures.get("broker_id")
     return Placement(number, None if leader is None else int(leader), replicas, isr)
 
 
-def _placements(described: Sequence[Told], topic: str, path: Path) -> tuple[list[Placement], dict[str, str]]:
+def _placements(described: Sequence[Observation], topic: str, path: Path) -> tuple[list[Placement], dict[str, str]]:
     mine = [i for i in described if i.captures.get("topic") == topic]
     by_number = {p.partition: p for p in _all_placements(mine)}
     if not by_number:

@@ -15,7 +15,7 @@ from typing import Any
 
 from forensics.redaction import hide
 from forensics.snapshots.json_text import Documents, Placed
-from forensics.snapshots.observation import Broken, Item, Line, Strange, Told, document, moment_of, told
+from forensics.snapshots.observation import Broken, Item, Line, Observation, Strange, document, moment_of
 
 _STATES = {"RUNNING", "FAILED", "PAUSED", "UNASSIGNED", "DESTROYED", "STOPPED", "RESTARTING", "STARTED"}
 #: A record's key behind what the console consumer may print before it, and the separator behind it.
@@ -68,14 +68,14 @@ def _record(line: Line, kind: str, name: str, value: Any, ts: int | None) -> Ite
         case "commit-":
             count = (data or {}).get("tasks")
             captures = {"connector": name, "record_count": count if isinstance(count, int) else None}
-            yield told(line, "task_configs_committed", captures, ts, f"{name}: configurations of {count} tasks committed")
+            yield Observation.of(line, "task_configs_committed", captures, ts, f"{name}: configurations of {count} tasks committed")
         case "target-state-":
             state = (data or {}).get("state.v2") or (data or {}).get("state")
-            yield told(line, "target_state_stored", {"connector": name, "state": state}, ts, f"{name} is to be {state}")
+            yield Observation.of(line, "target_state_stored", {"connector": name, "state": state}, ts, f"{name} is to be {state}")
         case "session-key":
-            yield told(line, "session_key_stored", {}, ts, "a new session key (never kept)")
+            yield Observation.of(line, "session_key_stored", {}, ts, "a new session key (never kept)")
         case _:
-            yield told(line, "connect_record_stored", {"connector": name}, ts, f"{kind}{name}")
+            yield Observation.of(line, "connect_record_stored", {"connector": name}, ts, f"{kind}{name}")
 
 
 def read_rest(lines: Iterable[Line]) -> Iterator[Item]:
@@ -152,7 +152,7 @@ def _is_task_status(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
     return isinstance(value, dict) and {"id", "state", "worker_id"} <= value.keys() and value["state"] in _STATES
 
 
-def _answer(value: Any, place: _Place, ts: int | None) -> Iterator[Told]:  # noqa: ANN401  (what JSON gives)
+def _answer(value: Any, place: _Place, ts: int | None) -> Iterator[Observation]:  # noqa: ANN401  (what JSON gives)
     if isinstance(value, list):
         for task in value:
             if isinstance(task, Placed) and isinstance(task.get("id"), dict) and "connector" in task["id"]:
@@ -165,7 +165,7 @@ def _answer(value: Any, place: _Place, ts: int | None) -> Iterator[Told]:  # noq
         cluster = value.get("kafka_cluster_id")
         columns = {"kafka_cluster_id": str(cluster)} if cluster else {}
         captures = {"kafka_version": _text(value["version"]), "commit_id": _text(value["commit"]), "columns": columns}
-        yield told(place.of(value), "worker_described", captures, ts, f"Kafka {value['version']}, cluster {cluster}")
+        yield Observation.of(place.of(value), "worker_described", captures, ts, f"Kafka {value['version']}, cluster {cluster}")
     elif _is_status(value) or (isinstance(value.get("tasks"), list) and "name" in value and "config" not in value):
         yield from _statuses(value, place, ts)
     elif _is_info(value):
@@ -184,7 +184,7 @@ def _answer(value: Any, place: _Place, ts: int | None) -> Iterator[Told]:  # noq
                 yield _info(both["info"], place, ts, name)
 
 
-def _statuses(value: Placed, place: _Place, ts: int | None, name: str = "") -> Iterator[Told]:
+def _statuses(value: Placed, place: _Place, ts: int | None, name: str = "") -> Iterator[Observation]:
     name = str(value.get("name") or name)
     own = value.get("connector")
     if isinstance(own, Placed):
@@ -194,14 +194,14 @@ def _statuses(value: Placed, place: _Place, ts: int | None, name: str = "") -> I
             yield _status(place.of(task), name, f"{name}-{task.get('id')}", task, ts)
 
 
-def _info(value: Placed, place: _Place, ts: int | None, name: str = "") -> Told:
+def _info(value: Placed, place: _Place, ts: int | None, name: str = "") -> Observation:
     name = str(value.get("name") or name)
     tasks = [f"{name}-{t.get('task')}" for t in value.get("tasks") or () if isinstance(t, dict)]
     found = _config(place.of(value), name, None, value.get("config"), ts)
-    return Told(found.line, found.offset, found.raw, found.event, found.message, {**found.captures, "tasks": tasks}, ts)
+    return Observation(found.line, found.offset, found.raw, found.event, found.message, {**found.captures, "tasks": tasks}, ts)
 
 
-def _status(line: Line, connector: str | None, task: str | None, value: Mapping[str, Any] | None, ts: int | None) -> Told:
+def _status(line: Line, connector: str | None, task: str | None, value: Mapping[str, Any] | None, ts: int | None) -> Observation:
     """State of a task, or of a connector when `task` is None. Without a value the status was removed."""
     value = value or {}
     trace = str(value.get("trace") or "").strip().split("\n")[0][:_MOST_TRACE]
@@ -213,7 +213,7 @@ def _status(line: Line, connector: str | None, task: str | None, value: Mapping[
     }  # fmt: skip
     message = f"{task or connector or 'a task'} {captures['state']}" + (f" on {value['worker_id']}" if value.get("worker_id") else "")
     is_task = task is not None or connector is None
-    return told(
+    return Observation.of(
         line,
         "task_status_reported" if is_task else "connector_status_reported",
         captures,
@@ -222,7 +222,7 @@ def _status(line: Line, connector: str | None, task: str | None, value: Mapping[
     )
 
 
-def _config(line: Line, connector: str | None, task: str | None, value: Any, ts: int | None, *, removed: bool = False) -> Told:  # noqa: ANN401  (what JSON gives)
+def _config(line: Line, connector: str | None, task: str | None, value: Any, ts: int | None, *, removed: bool = False) -> Observation:  # noqa: ANN401  (what JSON gives)
     config = {str(k): hide(str(k), v if isinstance(v, str) else json.dumps(v)) for k, v in value.items()} if isinstance(value, dict) else {}
     what = task or connector
     captures = {
@@ -230,7 +230,7 @@ def _config(line: Line, connector: str | None, task: str | None, value: Any, ts:
         "class_name": config.get("task.class" if task else "connector.class"),
     }  # fmt: skip
     event = "connector_config_removed" if removed else "task_config_reported" if task else "connector_described"
-    return told(line, event, captures, ts, f"{what}: removed" if removed else f"{what}: {len(config)} properties")
+    return Observation.of(line, event, captures, ts, f"{what}: removed" if removed else f"{what}: {len(config)} properties")
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401  (what JSON gives)

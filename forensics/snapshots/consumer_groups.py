@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from forensics.snapshots.observation import Line, Told, told
+from forensics.snapshots.observation import Line, Observation
 
 _HEADER = re.compile(
     r"\s*(?:(?:GROUP,? +(?:TOPIC|CONSUMER-ID|MEMBER|COORDINATOR|STATE|TYPE|PROTOCOL)|TOPIC +PARTITION +|CONSUMER-ID +HOST|COORDINATOR \(ID\) +).*)"
@@ -34,7 +34,7 @@ class GroupTables:
         self._columns: list[tuple[str, int]] = []
         self._commas = False
 
-    def read(self, line: Line, ts: int | None) -> Told | bool:
+    def read(self, line: Line, ts: int | None) -> Observation | bool:
         """What a line says of a group, a member or a partition; True for a header, False when it is none of these."""
         text = line.text.rstrip()
         if is_header(text):
@@ -45,13 +45,15 @@ class GroupTables:
         stripped = text.strip()
         if notice := _NOTICE.fullmatch(stripped):
             state = "Empty" if "no active" in notice["what"] else "Rebalancing"  # the tool says so of two states
-            return told(line, "group_described", {"group_id": notice["group"], "group_state": state}, ts)
+            return Observation.of(line, "group_described", {"group_id": notice["group"], "group_state": state}, ts)
         if missing := _MISSING.fullmatch(stripped):
-            return told(line, "group_described", {"group_id": missing["group"], "group_state": None if "rebalancing" in stripped else "Dead"}, ts)
+            return Observation.of(
+                line, "group_described", {"group_id": missing["group"], "group_state": None if "rebalancing" in stripped else "Dead"}, ts
+            )
         if not stripped:
             return False  # groups follow each other with an empty line, and some releases print one between the rows of a table
         row = self._row(text)
-        return self._told(line, row, ts) if row else False
+        return self._observed(line, row, ts) if row else False
 
     def _row(self, text: str) -> dict[str, str]:
         """Values by column; none when the line cannot be a row of the table."""
@@ -65,7 +67,7 @@ class GroupTables:
         row = dict(zip(names, (t for t, _ in tokens), strict=True)) if len(tokens) == len(names) else _by_place(self._columns, tokens)
         return row if _plausible(row) else {}
 
-    def _told(self, line: Line, row: dict[str, str], ts: int | None) -> Told:
+    def _observed(self, line: Line, row: dict[str, str], ts: int | None) -> Observation:
         captures: dict[str, Any] = {"group_id": _value(row, "GROUP"), "client_id": _value(row, "CLIENT-ID")}
         captures["member_id"] = _value(row, "CONSUMER-ID") or _value(row, "MEMBER")
         captures["group_instance_id"] = _value(row, "GROUP-INSTANCE-ID")
@@ -80,7 +82,7 @@ class GroupTables:
                 "offset": int(offset) if offset and offset.lstrip("-").isdigit() else None,
                 "columns": {k: v for k, v in row.items() if k not in _OFFSETS | _MEMBER | {"GROUP"}},
             }
-            return told(line, "group_offset_described", captures, ts)
+            return Observation.of(line, "group_offset_described", captures, ts)
         if "CONSUMER-ID" in row or "MEMBER" in row:
             assigned = next((row[c] for c in _ASSIGNMENTS if c in row), None)
             epoch = _value(row, "CURRENT-EPOCH") or _value(row, "MEMBER-EPOCH")
@@ -89,7 +91,7 @@ class GroupTables:
                 "member_epoch": int(epoch) if epoch and epoch.lstrip("-").isdigit() else None,
                 "columns": {k: v for k, v in row.items() if k not in _MEMBER | {"GROUP"}},
             }
-            return told(line, "member_described", captures, ts)
+            return Observation.of(line, "member_described", captures, ts)
         place = _COORDINATOR.fullmatch(row.get("COORDINATOR (ID)", "").strip())
         count, generation = row.get("#MEMBERS", ""), row.get("GROUP-EPOCH", "")
         captures |= {
@@ -101,7 +103,7 @@ class GroupTables:
             "generation": int(generation) if generation.isdigit() else None,
             "columns": {k: v for k, v in row.items() if k in ("TARGET-ASSIGNMENT-EPOCH", "TYPE", "PROTOCOL")},
         }
-        return told(line, "group_described", captures, ts)
+        return Observation.of(line, "group_described", captures, ts)
 
 
 def is_header(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which kind of second witness a file is, by its content."""
+"""Which kind of snapshot a file is, by its content."""
 
 from __future__ import annotations
 

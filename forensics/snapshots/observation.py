@@ -1,4 +1,4 @@
-"""What readers of second witnesses take and give."""
+"""What readers of snapshots take and give."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One thing that a witness says; becomes a row of `event_row`.
+class Observation:
+    """One thing that a snapshot says; becomes a row of `event_row`.
 
     Attributes:
         line: number of the line where it stands.
@@ -36,7 +36,7 @@ class Told:
         event: what it is called.
         message: in words, without secrets.
         captures: by name, as in `fields.toml`.
-        ts: when it was so, microseconds UTC; None where the witness does not say.
+        ts: when it was so, microseconds UTC; None where the snapshot does not say.
     """
 
     line: int
@@ -46,6 +46,12 @@ class Told:
     message: str
     captures: Mapping[str, Any] = field(default_factory=dict)
     ts: int | None = None
+
+    @classmethod
+    def of(cls, line: Line, event: str, captures: Mapping[str, Any], ts: int | None = None, message: str | None = None) -> Observation:
+        """What a whole line says; captures that are None are left out."""
+        kept = {k: v for k, v in captures.items() if v is not None and v != {}}
+        return cls(line.number, line.offset, line.raw, event, line.text.strip() if message is None else message, kept, ts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +69,8 @@ class Broken:
     reason: str
 
 
-Item = Told | Strange | Broken
+Item = Observation | Strange | Broken
 Reader = Callable[[Iterable[Line]], Iterator[Item]]
-
-
-def told(line: Line, event: str, captures: Mapping[str, Any], ts: int | None = None, message: str | None = None) -> Told:
-    """What a whole line says; captures that are None are left out."""
-    kept = {k: v for k, v in captures.items() if v is not None and v != {}}
-    return Told(line.number, line.offset, line.raw, event, line.text.strip() if message is None else message, kept, ts)
 
 
 def moment_of(text: str) -> int | None:

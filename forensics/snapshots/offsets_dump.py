@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forensics.catalogue.embedded_protocol import decode_assignment_bytes, decode_connect_url
-from forensics.snapshots.observation import Item, Line, Strange, Told, moment_of, told
+from forensics.snapshots.observation import Item, Line, Observation, Strange, moment_of
 
 _DUMPING = re.compile(r"Dumping .*?__consumer_offsets-(\d+)")
 _RECORD = re.compile(r"(?:\| )?offset: (\d+)\s")
@@ -42,7 +42,7 @@ class OffsetsDump:
     """Reads records one by one; what was committed last is told at the end."""
 
     def __init__(self) -> None:
-        self._commits: dict[tuple[str, str], Told] = {}
+        self._commits: dict[tuple[str, str], Observation] = {}
         self._partition: int | None = None
         self._ts: int | None = None
 
@@ -113,7 +113,7 @@ class OffsetsDump:
         }
         ts = self._ts if self._ts is not None else committed * 1000 if isinstance(committed, int) and committed > 0 else None
         message = f"{group} committed {partition} at {offset}" if offset is not None else f"{group}'s commit of {partition} was removed"
-        self._commits[group, partition] = told(line, "offset_stored" if offset is not None else "offset_removed", captures, ts, message)
+        self._commits[group, partition] = Observation.of(line, "offset_stored" if offset is not None else "offset_removed", captures, ts, message)
 
     def _old_metadata(self, line: Line, group: str, payload: str | None) -> Iterator[Item]:
         found = _OLD_METADATA.match(payload or "")
@@ -192,7 +192,7 @@ class OffsetsDump:
                 **_assigned_json(member.get("assignment")),
             })  # fmt: skip
 
-    def _epoch_member(self, line: Line, group: str, member: str, what: str, value: Mapping[str, Any] | None) -> Told:
+    def _epoch_member(self, line: Line, group: str, member: str, what: str, value: Mapping[str, Any] | None) -> Observation:
         if value is None:
             return self._member(line, group, member, {"columns": {"RECORD": what}}, event="member_removed")
         host = str(value.get("clientHost") or "").lstrip("/")
@@ -210,15 +210,15 @@ class OffsetsDump:
             "revoked_partitions": _by_topic_id(revoking) or None, "columns": columns,
         })  # fmt: skip
 
-    def _group(self, line: Line, group: str, captures: dict[str, Any], *, removed: bool = False) -> Told:
+    def _group(self, line: Line, group: str, captures: dict[str, Any], *, removed: bool = False) -> Observation:
         generation = captures.get("generation")
         words = "removed" if removed else "stored" if generation is None else f"stored at generation {generation}"
         event = "group_removed" if removed else "group_stored"
-        return told(line, event, {"group_id": group, "offsets_partition": self._partition, **captures}, self._ts, f"{group} {words}")
+        return Observation.of(line, event, {"group_id": group, "offsets_partition": self._partition, **captures}, self._ts, f"{group} {words}")
 
-    def _member(self, line: Line, group: str, member: str, captures: dict[str, Any], event: str = "member_stored") -> Told:
+    def _member(self, line: Line, group: str, member: str, captures: dict[str, Any], event: str = "member_stored") -> Observation:
         told_of = {"group_id": group, "member_id": member, "offsets_partition": self._partition, **captures}
-        return told(line, event, told_of, self._ts, f"{member} of {group}")
+        return Observation.of(line, event, told_of, self._ts, f"{member} of {group}")
 
 
 def read_dump(lines: Iterable[Line]) -> Iterator[Item]:

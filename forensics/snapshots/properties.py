@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from forensics.redaction import hide
-from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Broken, Item, Line, Strange, told
+from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Broken, Item, Line, Observation, Strange
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _KEY_END = re.compile(r"(?<!\\)(?:\\\\)*[=:\s]")
@@ -145,7 +145,7 @@ def read_properties(lines: Iterable[Line]) -> Iterator[Item]:
         captures = {"component": component, "connector": connector, "config": {item.key: value}}
         if item.key in _CAPTURES:
             captures[_CAPTURES[item.key]] = value
-        yield told(item.line, "property_read", captures, None, f"{item.key}={value}")
+        yield Observation.of(item.line, "property_read", captures, None, f"{item.key}={value}")
 
 
 def _continues(part: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from forensics.redaction import hide
-from forensics.snapshots.observation import Line, Told, told
+from forensics.snapshots.observation import Line, Observation
 
 _FIELD = re.compile(r"(?:^|(?<=\s))((?:Adding |Removing )?[A-Z][A-Za-z]*): ?")
 _CONFIG = re.compile(r",(?=[\w.-]+=)")
@@ -18,7 +18,7 @@ _NOBODY = {"none", "-1", "N/A", ""}
 _OWN = {"Topic", "TopicId", "PartitionCount", "ReplicationFactor", "Configs", "Partition", "Leader", "Replicas", "Isr"}
 
 
-def read_topic_line(line: Line, ts: int | None) -> Told | None:
+def read_topic_line(line: Line, ts: int | None) -> Observation | None:
     """What a line says of a topic or a partition; None when it is no such line."""
     fields = _fields(line.text)
     topic = fields.get("Topic")
@@ -34,7 +34,7 @@ def read_topic_line(line: Line, ts: int | None) -> Told | None:
             "config": _configs(fields.get("Configs", "")),
             "columns": {"PartitionCount": fields["PartitionCount"], **others},
         }
-        return told(line, "topic_described", captures, ts)
+        return Observation.of(line, "topic_described", captures, ts)
     if fields.get("Partition", "").isdigit() and "Leader" in fields and "Replicas" in fields:
         leader = fields["Leader"]
         captures = {
@@ -46,7 +46,7 @@ def read_topic_line(line: Line, ts: int | None) -> Told | None:
             "isr": brokers(fields["Isr"]) if "Isr" in fields else None,
             "columns": others,
         }
-        return told(line, "partition_described", captures, ts)
+        return Observation.of(line, "partition_described", captures, ts)
     return None
 
 

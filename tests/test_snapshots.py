@@ -12,19 +12,19 @@ import pytest
 
 from forensics.inventory.inventory import SAMPLE_BYTES
 from forensics.snapshots.detection import READERS, kind_of, sample_lines
-from forensics.snapshots.observation import Broken, Strange, Told, moment_of
+from forensics.snapshots.observation import Broken, Observation, Strange, moment_of
 
 
-def read(text: str | bytes, expected_kind: str) -> list[Told]:
+def read(text: str | bytes, expected_kind: str) -> list[Observation]:
     """What a text tells; it must be of the kind and hold nothing strange."""
     data = text.encode() if isinstance(text, str) else text
     assert kind_of(data, fitting=0, lines=1) == expected_kind
     items = list(READERS[expected_kind](sample_lines(data)))
-    assert [i for i in items if not isinstance(i, Told)] == []
+    assert [i for i in items if not isinstance(i, Observation)] == []
     return items
 
 
-def of(items: list[Told], event: str) -> list[dict]:
+def of(items: list[Observation], event: str) -> list[dict]:
     return [dict(i.captures) for i in items if i.event == event]
 
 
@@ -348,13 +348,13 @@ def test_json_that_ends_in_the_middle_gives_what_was_there() -> None:
         assert kind_of(data, fitting=0, lines=1) == "connect_rest"
         items = list(READERS["connect_rest"](sample_lines(data)))
         assert [type(i) for i in items].count(Broken) == 1
-        assert 0 < sum(isinstance(i, Told) for i in items) <= len(whole)
+        assert 0 < sum(isinstance(i, Observation) for i in items) <= len(whole)
 
 
 def test_a_file_that_breaks_off_gives_what_was_there() -> None:
     data = TOPICS["4.x"].encode()[:-40]
     items = list(READERS["topics_described"](sample_lines(data)))
-    assert [i.event for i in items if isinstance(i, Told)][:2] == ["topic_described", "partition_described"]
+    assert [i.event for i in items if isinstance(i, Observation)][:2] == ["topic_described", "partition_described"]
     items = list(READERS["offsets_dump"](sample_lines((HEAD + DUMPS["2.5 to 3.7"][:-20]).encode())))
     assert [type(i) for i in items] == [Strange]
 
@@ -436,7 +436,7 @@ def test_every_witness_of_every_recording_is_read_whole() -> None:
             continue
         assert file.name.startswith(tuple(k for k, v in names.items() if v == kind)) or (kind == "properties" and file.suffix == ".properties"), file
         items = list(READERS[kind](sample_lines(data)))
-        assert items and all(isinstance(i, Told) for i in items), (file, [i for i in items if not isinstance(i, Told)][:3])
+        assert items and all(isinstance(i, Observation) for i in items), (file, [i for i in items if not isinstance(i, Observation)][:3])
     from forensics.records.layout_detection import profile_of
     from forensics.records.layouts import packaged
 

@@ -35,7 +35,7 @@ def loads(tasks):
 @given(st.lists(st.integers(1, 300 * MIB), min_size=1, max_size=40), st.integers(1, 16))
 def test_every_byte_is_read_once(sizes, cores):
     ranges = defaultdict(list)
-    for path, start, end in (piece for task in planned(sizes, cores=cores) for piece in task):
+    for path, start, end in (split for task in planned(sizes, cores=cores) for split in task):
         ranges[path].append((start, end))
     assert len(ranges) == len(sizes)
     for n, size in enumerate(sizes):
