@@ -1,54 +1,60 @@
 -- One row per group whose members were told that it is rebalancing, with the rebalances that made them print it.
 -- Reads: join_round, round_generation, generation, storm_round
--- Answers: "Heartbeat failed because the group is rebalancing" ("group is already rebalancing"): cause or effect, act or ignore?
--- Needs: a member's log; the coordinator's log tells who triggered the rebalance.
--- Silent when: nobody was told so; Connect workers print it at DEBUG only from 3.0.0 on.
--- Shown by: 3.9.1-consumers_eager, 2.4.0-worker_frozen.
-CREATE OR REPLACE TEMPORARY VIEW rule_heartbeat_rebalancing (
-  severity      COMMENT 'critical, warning or note',
-  verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about',
-  from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To',
-  headline      COMMENT 'One sentence',
-  explanation   COMMENT 'The facts and what follows',
-  advice        COMMENT 'What to change',
-  witness       COMMENT 'Events that prove it'
-)
-COMMENT 'One row per group whose members were told that it is rebalancing, with the rebalances that made them print it.'
-AS
-WITH told AS (
-  SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ts, j.rejoin_id
+WITH reminded AS (
+  SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, unix_millis(j.rejoin_ts) AS rejoin_ms, j.rejoin_id
   FROM join_round j
-  JOIN round_generation g ON g.kafka_cluster = j.kafka_cluster AND g.group_id = j.group_id AND g.process_id = j.process_id AND g.client = j.client AND g.round = j.round
+  JOIN round_generation g ON g.kafka_cluster = j.kafka_cluster AND g.group_id = j.group_id AND g.process_id = j.process_id
+    AND g.client = j.client AND g.round = j.round
   WHERE j.rejoin_id IS NOT NULL
 ), rebalance AS (
-  SELECT t.kafka_cluster, t.group_id, t.incarnation, t.generation, count(DISTINCT t.process_id) AS members, min(t.rejoin_ts) AS ts, min(t.rejoin_id) AS event_id,
-    max(g.trigger) AS trigger, max(g.trigger_member_id) AS trigger_member_id, max(g.reason) AS reason, max(g.witness[0]) AS cause_id
-  FROM told t
-  LEFT JOIN generation g ON g.kafka_cluster = t.kafka_cluster AND g.group_id = t.group_id AND g.incarnation = t.incarnation AND g.generation = t.generation
-  GROUP BY t.kafka_cluster, t.group_id, t.incarnation, t.generation
+  SELECT r.kafka_cluster, r.group_id, r.generation, count(DISTINCT r.process_id) AS members, min(r.rejoin_ms) AS at_ms,
+    min(r.rejoin_id) AS event_id, max(g.trigger) AS trigger, max(g.trigger_member_id) AS trigger_member_id, max(g.witness[0]) AS cause_id
+  FROM reminded r
+  LEFT JOIN generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.incarnation = r.incarnation
+    AND g.generation = r.generation
+  GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
 ), counted AS (
-  SELECT kafka_cluster, group_id, array_join(transform(array_sort(collect_list(struct(-n AS rank, trigger, n))), x -> concat(x.n, ' by ', replace(x.trigger, '_', ' '))), ', ') AS triggers
-  FROM (SELECT kafka_cluster, group_id, coalesce(trigger, 'unknown') AS trigger, count(*) AS n FROM rebalance GROUP BY kafka_cluster, group_id, coalesce(trigger, 'unknown'))
+  SELECT kafka_cluster, group_id, array_sort(collect_list(struct(-n AS falling, trigger, n))) AS triggers
+  FROM (
+    SELECT kafka_cluster, group_id, coalesce(trigger, 'unknown') AS trigger, count(*) AS n
+    FROM rebalance
+    GROUP BY kafka_cluster, group_id, coalesce(trigger, 'unknown')
+  )
   GROUP BY kafka_cluster, group_id
 ), summed AS (
-  SELECT kafka_cluster, group_id, count(*) AS rebalances, sum(members) AS lines, min(ts) AS from_ts, max(ts) AS to_ts,
-    array_sort(collect_list(struct(ts, generation, trigger, trigger_member_id, event_id, cause_id))) AS all
-  FROM rebalance GROUP BY kafka_cluster, group_id
+  SELECT kafka_cluster, group_id, count(*) AS rebalance_count, sum(members) AS told_count, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+    array_sort(collect_list(struct(at_ms, generation, trigger, trigger_member_id, event_id, cause_id))) AS rebalances
+  FROM rebalance
+  GROUP BY kafka_cluster, group_id
+), cited AS (
+  SELECT kafka_cluster, group_id, transform(rebalances, x -> x.cause_id) AS cause_ids,
+    slice(array_distinct(filter(flatten(transform(rebalances, x -> array(x.cause_id, x.event_id))), e -> e IS NOT NULL)), 1, 12)
+      AS event_ids
+  FROM summed
+), storm AS (
+  SELECT DISTINCT kafka_cluster, group_id
+  FROM (SELECT kafka_cluster, group_id FROM storm_round GROUP BY kafka_cluster, group_id, kind, subject HAVING count(*) >= storm_returns)
 )
 SELECT
-  'note', 'proved', s.kafka_cluster, s.group_id, s.group_id, s.from_ts, s.to_ts,
-  concat('members of ', s.group_id, ' were told ', s.lines, CASE WHEN s.lines = 1 THEN ' time' ELSE ' times' END, ' that the group is rebalancing: an effect of ', s.rebalances, CASE WHEN s.rebalances = 1 THEN ' rebalance' ELSE ' rebalances' END),
-  concat('The line answers a heartbeat while the group is rebalancing already; the member joins again and goes on. It tells nothing about the member that prints it. The rebalances: ', c.triggers, '. ',
-    array_join(transform(slice(s.all, 1, 5), x -> concat('Generation ', x.generation, ': ', replace(coalesce(x.trigger, 'unknown'), '_', ' '), CASE WHEN x.trigger_member_id IS NOT NULL THEN concat(' (', x.trigger_member_id, ')') ELSE '' END)), '; '),
-    CASE WHEN s.rebalances > 5 THEN concat('; and ', s.rebalances - 5, ' more') ELSE '' END, '.'),
-  CASE WHEN r.n > 0 THEN 'Do nothing about the line; see the finding rebalance-storm of this group for what makes it rebalance again and again.'
-    ELSE 'Ignore the line. Act only on the trigger of the rebalance, if that member should not have joined, left or fallen silent then.' END,
-  slice(array_distinct(filter(flatten(transform(s.all, x -> array(x.cause_id, x.event_id))), e -> e IS NOT NULL)), 1, 12)
+  'note' AS severity,
+  'proved' AS verdict,
+  s.kafka_cluster AS kafka_cluster,
+  s.group_id AS group_id,
+  s.group_id AS subject,
+  s.from_ms AS from_ms,
+  s.to_ms AS to_ms,
+  CASE WHEN r.group_id IS NOT NULL THEN 'storm' ELSE 'effect' END AS code,
+  named_struct(
+    'told_count', s.told_count,
+    'rebalance_count', s.rebalance_count,
+    'triggers', transform(c.triggers, x -> named_struct('trigger', x.trigger, 'times', x.n)),
+    'rebalances', transform(slice(s.rebalances, 1, 5),
+      x -> named_struct('generation', x.generation, 'trigger', x.trigger, 'member_id', x.trigger_member_id))
+  ) AS facts,
+  transform(t.event_ids, x -> named_struct(
+    'role', CASE WHEN array_contains(t.cause_ids, x) THEN 'the rebalance' ELSE 'a member is told of it' END,
+    'event_id', x)) AS proof
 FROM summed s
-LEFT JOIN counted c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id
-LEFT JOIN (SELECT kafka_cluster, group_id, max(n) AS n FROM (SELECT kafka_cluster, group_id, kind, subject, count(*) AS n FROM storm_round GROUP BY kafka_cluster, group_id, kind, subject) WHERE n >= storm_returns GROUP BY kafka_cluster, group_id) r
-  ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id
+JOIN counted c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id
+JOIN cited t ON t.kafka_cluster = s.kafka_cluster AND t.group_id = s.group_id
+LEFT JOIN storm r ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id
