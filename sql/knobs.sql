@@ -69,9 +69,25 @@ DECLARE OR REPLACE VARIABLE heartbeat_late_ms BIGINT DEFAULT 2000;
 DECLARE OR REPLACE VARIABLE bug_short_ms BIGINT DEFAULT 10000;
 -- What a known bug does in time, when a group or its coordinator comes to it, shows within this, milliseconds.
 DECLARE OR REPLACE VARIABLE bug_long_ms BIGINT DEFAULT 600000;
--- A coordinator that fences a static member within this of loading its group may know only the member's id of before, milliseconds.
+-- A coordinator that fences a static member within this of loading its group may know only its old member id, milliseconds.
 DECLARE OR REPLACE VARIABLE group_loaded_ms BIGINT DEFAULT 60000;
 -- So many heartbeats must fit into a session, so that one that is late or lost does not end it.
 DECLARE OR REPLACE VARIABLE heartbeats_a_session INT DEFAULT 3;
 -- So many replicas let a broker go without harm to the topics that groups rest on.
 DECLARE OR REPLACE VARIABLE safe_replicas INT DEFAULT 3;
+-- A member that asks to join later than a heartbeat interval, this much of it and heartbeat_slack_ms was between two polls, percent.
+DECLARE OR REPLACE VARIABLE heartbeat_slack_percent INT DEFAULT 20;
+-- So late may a member ask to join after the heartbeat that told it of the rebalance, milliseconds.
+DECLARE OR REPLACE VARIABLE heartbeat_slack_ms BIGINT DEFAULT 200;
+-- A session.timeout.ms above this is compared with this: what it would have changed, milliseconds.
+DECLARE OR REPLACE VARIABLE other_session_ms BIGINT DEFAULT 10000;
+-- One up to that, but above this, is compared with this: the least by default (group.min.session.timeout.ms), milliseconds.
+DECLARE OR REPLACE VARIABLE least_session_ms BIGINT DEFAULT 6000;
+-- A group.consumer.session.timeout.ms above this is compared with this, the least by default, milliseconds.
+DECLARE OR REPLACE VARIABLE least_consumer_session_ms BIGINT DEFAULT 45000;
+-- A max.poll.interval.ms or rebalance.timeout.ms above this is compared with this, milliseconds.
+DECLARE OR REPLACE VARIABLE other_poll_ms BIGINT DEFAULT 60000;
+-- A heartbeat.interval.ms above this is compared with this, milliseconds.
+DECLARE OR REPLACE VARIABLE other_heartbeat_ms BIGINT DEFAULT 1000;
+-- A scheduled.rebalance.max.delay.ms above this is compared with this, another one with 0, milliseconds.
+DECLARE OR REPLACE VARIABLE other_delay_ms BIGINT DEFAULT 60000;

@@ -30,7 +30,8 @@ COMMENT 'One row per time that a rule found something, and the finding that it i
 AS
 WITH told AS (
   SELECT
-    left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, coalesce(facts, headline), CAST(from_ts AS STRING)), 256), 12) AS occurrence_id,
+    left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, coalesce(facts, headline), CAST(from_ts AS STRING)), 256), 12)
+      AS occurrence_id,
     rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, unix_millis(to_ts) - unix_millis(from_ts) AS lasted_ms,
     headline, explanation, advice, witness, witness_role, code, facts,
     coalesce(code, concat_ws(' ', filter(split(coalesce(advice, ''), ' '), w -> NOT w RLIKE '[0-9/]'

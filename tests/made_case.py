@@ -228,7 +228,10 @@ def rows() -> dict[str, list[dict[str, Any]]]:
                 "setting": "session.timeout.ms",
                 "value_ms": 10_000,
                 "value_how": "config",
-                "what_if": "session.timeout.ms 10000 -> 6000 would have noticed it 4.0 s sooner; cost: a silence of more than 6.0 s counts as death",
+                "other_ms": 6_000,
+                "sooner_ms": 4_000,
+                "what_if": "session.timeout.ms = 6000 instead of 10000 would have noticed it 4.00 s sooner; cost: a silence of more than 6.00 s counts as death",
+                "code": "silence_noticed_sooner",
                 "inferred": False,
                 "witness": ["e1"],
             }

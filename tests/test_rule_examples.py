@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules by their own examples: given rows of what a rule reads, the findings that are expected of them."""
+"""Rules, and views that are told, by their own examples: given rows of what they read, the findings or rows that are expected of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from forensics.case import view_files
 from forensics.case.folder import OPEN_SQL
 from forensics.report.query import _needed
 from forensics.wording import tell
-from forensics.wording.files import rule_words
+from forensics.wording.files import rule_words, view_words
 
 EXAMPLES = [(rule, number) for rule, words in rule_words().items() for number in range(len(words.examples))]
+
+VIEW_EXAMPLES = [(view, number) for view, words in view_words().items() for number in range(len(words.examples))]
 
 
 def _value(value: Any, type_: Any) -> Any:  # noqa: ANN401
@@ -61,13 +63,8 @@ def test_every_rule_has_an_example() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize(("rule", "number"), EXAMPLES)
 def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sample_case) -> None:
-    case = sample_case("split-brain-frozen-worker-3.9.1")
-    example, view = rule_words()[rule].examples[number], view_files.views()["rule_" + rule.replace("-", "_")]
-    assert set(example["given"]) <= set(view.reads), "an example gives rows of what the rule reads"
-    for statement in view_files.statements(view_files.knobs()):
-        spark.sql(statement)
-    for read in view.reads:
-        _rows(spark, read, _schema(spark, case, read), example["given"].get(read, []))
+    example = rule_words()[rule].examples[number]
+    _give(spark, sample_case("split-brain-frozen-worker-3.9.1"), view_files.views()["rule_" + rule.replace("-", "_")], example["given"])
     table = spark.sql(view_files.rule_queries()[rule]).select(*view_files.RULE_COLUMNS)
     found = [row.asDict(recursive=True) for row in table.collect()]
     expected = example["expect"]
@@ -78,6 +75,39 @@ def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sampl
             assert shown == value, (key, row)
         sentences = tell.findings([_finding(rule, row)], {rule: table.schema["facts"].dataType.fieldNames()})
         assert all(sentences[0][text] for text in tell.TEXTS)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("name", "number"), VIEW_EXAMPLES)
+def test_a_view_yields_and_tells_what_its_example_says(name: str, number: int, spark, sample_case, tmp_path) -> None:
+    example, view = view_words()[name].examples[number], view_files.views()[name]
+    _give(spark, sample_case("split-brain-frozen-worker-3.9.1"), view, example["given"])
+    query, columns = view_files.told_queries()[name]
+    rows = view_files.told_table(view, spark.sql(query).select(*columns).toArrow(), tmp_path).to_pylist()
+    assert len(rows) == len(example["expect"]), rows
+    for wanted in example["expect"]:
+        same = [row for row in rows if _is(row, wanted)]
+        assert same, f"no row is as {wanted} says; there are {rows}"
+        rows.remove(same[0])
+
+
+def _is(row: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether a row has the values that an example names; times are milliseconds since 1970."""
+    assert not wanted.keys() - row.keys(), f"no such columns: {wanted.keys() - row.keys()}"
+    return all(_is(row[key], value) if isinstance(value, dict) else _plain(row[key]) == value for key, value in wanted.items())
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    return round(value.timestamp() * 1000) if isinstance(value, datetime) else value
+
+
+def _give(spark: Any, case: Any, view: Any, given: dict[str, Any]) -> None:  # noqa: ANN401
+    """The thresholds, and the given rows under the names of what a view reads."""
+    assert set(given) <= set(view.reads), "an example gives rows of what the view reads"
+    for statement in view_files.statements(view_files.knobs()):
+        spark.sql(statement)
+    for read in view.reads:
+        _rows(spark, read, _schema(spark, case, read), given.get(read, []))
 
 
 def _place(row: dict[str, Any]) -> tuple[str, str]:
@@ -92,4 +122,4 @@ def _finding(rule: str, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_fields_of_examples_are_shaped() -> None:
-    assert all(set(example) == {"given", "expect"} for words in rule_words().values() for example in words.examples)
+    assert all(set(example) == {"given", "expect"} for words in (*rule_words().values(), *view_words().values()) for example in words.examples)

@@ -25,7 +25,8 @@ WITH split AS (
   -- Only a source task has a producer of this name.
   SELECT DISTINCT process_id, task FROM setting WHERE component = 'ProducerConfig' AND task IS NOT NULL
 ), shown AS (
-  SELECT 'KAFKA-9184' AS bug, process_a AS process_id, kafka_cluster, group_id, resource AS subject, from_lo_ms AS at_ms, ownership_a AS mark, proof
+  SELECT 'KAFKA-9184' AS bug, process_a AS process_id, kafka_cluster, group_id, resource AS subject, from_lo_ms AS at_ms,
+    ownership_a AS mark, proof
   FROM split
   WHERE resource_kind = 'task' AND cause = 'kept_running_through_lost_coordinator'
   UNION ALL
@@ -85,8 +86,9 @@ WITH split AS (
   SELECT 'KAFKA-13586' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.at_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'the herder ends'))
   FROM line f
-  WHERE f.event = 'herder_failed' AND EXISTS (SELECT 1 FROM line u WHERE u.process_id = f.process_id AND u.event = 'connector_config_updated'
-    AND f.at_ms - u.at_ms BETWEEN 0 AND bug_short_ms)
+  WHERE f.event = 'herder_failed'
+    AND EXISTS (SELECT 1 FROM line u WHERE u.process_id = f.process_id AND u.event = 'connector_config_updated'
+      AND f.at_ms - u.at_ms BETWEEN 0 AND bug_short_ms)
   UNION ALL
   SELECT 'KAFKA-7941' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.at_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'the reading thread ends'))

@@ -81,7 +81,9 @@ SELECT
     'is_connect', coalesce(c.protocol_type = 'connect', false)
   ) AS facts,
   transform(s.lines, l -> named_struct('event_id', l.event_id, 'role',
-    CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' ELSE 'a round without a change' END)) AS proof
+    CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' ELSE 'nothing changes' END)) AS proof
 FROM explained s
-LEFT JOIN cost c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.kind = s.kind AND c.chain = s.chain AND c.nth = s.nth
-LEFT JOIN moved m ON m.kafka_cluster = s.kafka_cluster AND m.group_id = s.group_id AND m.kind = s.kind AND m.chain = s.chain AND m.nth = s.nth
+LEFT JOIN cost c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.kind = s.kind AND c.chain = s.chain
+  AND c.nth = s.nth
+LEFT JOIN moved m ON m.kafka_cluster = s.kafka_cluster AND m.group_id = s.group_id AND m.kind = s.kind AND m.chain = s.chain
+  AND m.nth = s.nth

@@ -108,8 +108,9 @@ WITH client AS (
   JOIN allowed b ON b.kafka_cluster = m.kafka_cluster
   WHERE m.session_ms < b.low_ms OR m.session_ms > b.high_ms
   UNION ALL
-  SELECT CASE WHEN c.brokers >= safe_replicas THEN 'warning' ELSE 'note' END, t.kafka_cluster, t.group_id, 'replication of Connect''s topics',
-    'connect_topics' AS code, map('replicas', CAST(t.replicas AS BIGINT), 'brokers', c.brokers), CAST(NULL AS ARRAY<STRING>), t.event_ids
+  SELECT CASE WHEN c.brokers >= safe_replicas THEN 'warning' ELSE 'note' END, t.kafka_cluster, t.group_id,
+    'replication of Connect''s topics', 'connect_topics' AS code,
+    map('replicas', CAST(t.replicas AS BIGINT), 'brokers', c.brokers), CAST(NULL AS ARRAY<STRING>), t.event_ids
   FROM connect_topics t
   LEFT JOIN crowd c ON c.kafka_cluster = t.kafka_cluster
   UNION ALL
