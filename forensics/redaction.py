@@ -4,7 +4,7 @@ Kafka prints `[hidden]` for values that it knows to be passwords. Others slip th
 declares no type, what an exception says of a failed connection. A secret is known by the key before it (here), or by what it looks like
 (`parsers/secrets.toml`); it becomes `[redacted]`, and the key stays, so that it is seen that something was set.
 
-All text on its way to a table goes through `scrubbed`, a column at a time: a sieve decides over the whole column in Arrow, and only the few texts that it
+All text on its way to a table goes through `scrubbed`, many columns at a time: a sieve decides over all of them in Arrow, and only the few texts that it
 keeps are read with care.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -161,24 +161,53 @@ def scrub(text: str) -> str:
     return "".join(_without_values(text))
 
 
-def scrubbed(column: pa.Array) -> pa.Array:
-    """A column of a table without secrets; one that holds no text is given back as it is."""
+def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
+    """Columns of a table without secrets; one that holds no text, or none with a secret, is given back as it is."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = column.type
-    if pa.types.is_string(kind):
-        found = pc.match_substring_regex(column, sieve())
-        if not pc.any(found).as_py():
-            return column
-        mended = [scrub(text) for text in column.filter(found).to_pylist()]
-        return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, kind))  # noqa: FBT003
-    if pa.types.is_list(kind) or pa.types.is_map(kind):
-        inner = column.values if pa.types.is_list(kind) else column.items
-        if scrubbed(inner) is inner:
-            return column
-        return pa.array([_scrubbed_cell(cell) for cell in column.to_pylist()], kind)
-    return column
+    texts = [list(_texts(column)) for column in columns]
+    everything = [text for mine in texts for text in mine]
+    if not everything:
+        return list(columns)
+    # All at once: to make the sieve ready costs more than it takes a small file.
+    found = pc.match_substring_regex(pa.concat_arrays(everything), sieve())
+    if not pc.any(found).as_py():
+        return list(columns)
+    result, at = [], 0
+    for column, mine in zip(columns, texts, strict=True):
+        size = sum(map(len, mine))
+        result.append(_mended(column, found.slice(at, size)))
+        at += size
+    return result
+
+
+def _texts(column: pa.Array) -> Iterator[pa.Array]:
+    """Arrays of the texts in a column, keys of maps included."""
+    import pyarrow as pa
+
+    if column.null_count == len(column):
+        return
+    if pa.types.is_string(column.type):
+        yield column
+    elif pa.types.is_list(column.type):
+        yield from _texts(column.values)
+    elif pa.types.is_map(column.type):
+        yield from _texts(column.keys)
+        yield from _texts(column.items)
+
+
+def _mended(column: pa.Array, found: pa.BooleanArray) -> pa.Array:
+    """A column, of whose texts some may hold a secret."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pc.any(found).as_py():
+        return column
+    if not pa.types.is_string(column.type):
+        return pa.array([_scrubbed_cell(cell) for cell in column.to_pylist()], column.type)
+    mended = [scrub(text) for text in column.filter(found).to_pylist()]
+    return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, column.type))  # noqa: FBT003
 
 
 def _scrubbed_cell(cell: Any) -> Any:  # noqa: ANN401  (a cell of any type)

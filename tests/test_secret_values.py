@@ -115,7 +115,8 @@ def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
 )
 def test_free_text_is_kept_without_its_secrets(text: str, kept: str) -> None:
     assert scrub(text) == kept
-    assert scrubbed(pa.array([None, "x", text])).to_pylist() == [None, "x", kept]
+    (column,) = scrubbed([pa.array([None, "x", text])])
+    assert column.to_pylist() == [None, "x", kept]
     assert scrub(kept) == kept
 
 
@@ -137,13 +138,19 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert scrub(text) == text
 
 
-def test_lists_and_maps_are_scrubbed_too() -> None:
-    column = pa.array([["a", "password=geheim"], None, []], pa.list_(pa.string()))
-    assert scrubbed(column).to_pylist() == [["a", "password=[redacted]"], None, []]
-    pairs = pa.array([[("a", "http://u:geheim@h/")], None], pa.map_(pa.string(), pa.string()))
-    assert scrubbed(pairs).to_pylist() == [[("a", "http://u:[redacted]@h/")], None]
-    plain = pa.array(["nothing", None])
-    assert scrubbed(plain) is plain
+def test_all_texts_of_a_table_are_scrubbed() -> None:
+    lists = pa.array([["a", "password=geheim"], None, []], pa.list_(pa.string()))
+    maps = pa.array([[("a", "http://u:geheim@h/")], None, [("pwd=geheim", "x")]], pa.map_(pa.string(), pa.string()))
+    nested = pa.array([[("a", ["b", "password=geheim"])], [("a", [])], None], pa.map_(pa.string(), pa.list_(pa.string())))
+    plain, empty, numbers = pa.array(["nothing", None, ""]), pa.nulls(3, pa.string()), pa.array([1, 2, 3])
+    columns = scrubbed([plain, lists, empty, maps, numbers, nested])
+    assert columns[1].to_pylist() == [["a", "password=[redacted]"], None, []]
+    assert columns[3].to_pylist() == [[("a", "http://u:[redacted]@h/")], None, [("pwd=[redacted]", "x")]]
+    assert columns[5].to_pylist() == [[("a", ["b", "password=[redacted]"])], [("a", [])], None]
+    assert all(columns[i] is column for i, column in ((0, plain), (2, empty), (4, numbers)))
+    assert scrubbed([numbers])[0] is numbers
+    part = pa.array([["password=geheim"], ["b"], ["pwd=geheim"]], pa.list_(pa.string())).slice(1)
+    assert scrubbed([part, plain.slice(1)])[0].to_pylist() == [["b"], ["pwd=[redacted]"]]
 
 
 PUMPED = (

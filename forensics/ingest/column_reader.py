@@ -7,7 +7,8 @@ catalogue; only relevant records are touched one by one. Memory is bounded by th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +56,7 @@ class ColumnReader:
         self._layouts, self._reader, self._rows, self._statistics = layouts, reader, rows, statistics
         self._finder = HeadFinder(layouts, reader, zone)
         self._tails = Tails(self._understand)
-        names = sorted(rows.recogniser.interesting_loggers)
-        self._names = _DELIMITED.format("|".join(map(re.escape, names)))
+        self._names = _sieve_of_names(rows.recogniser.interesting_loggers)
         # Beginnings are enough for a sieve; whole texts would be more states than RE2 keeps, and a hundred times slower.
         self._literals = _sieve((*rows.recogniser.literals, *rows.recogniser.words))
         self._words = _sieve(rows.recogniser.words)
@@ -227,7 +227,14 @@ class ColumnReader:
         )  # fmt: skip
 
 
-def _sieve(texts: Iterable[str]) -> str:
+@lru_cache(maxsize=4)
+def _sieve_of_names(names: frozenset[str]) -> str:
+    """An expression for names that stand alone."""
+    return _DELIMITED.format("|".join(map(re.escape, sorted(names))))
+
+
+@lru_cache(maxsize=8)
+def _sieve(texts: tuple[str, ...]) -> str:
     """An expression for the beginnings of some texts."""
     return "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in texts}))
 

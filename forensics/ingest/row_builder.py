@@ -210,19 +210,20 @@ class RowBuilder:
 
     def _rows(self, table: str, columns: Mapping[str, list[Any]], count: int) -> Rows:
         schema = self._schemas.by_table[table]
-        arrays = []
+        arrays = {}
         for field in schema:
             if field.name in columns:
-                array = _array(columns[field.name], field.type)
+                arrays[field.name] = _array(columns[field.name], field.type)
             elif field.name == "path":
-                array = pa.array([self.path] * count, field.type)
+                arrays[field.name] = pa.array([self.path] * count, field.type)
             else:
-                array = _sparse(self._captures.get(field.name), count, field.type)
-            # Here, and nowhere else, text becomes part of a table: whatever it is, it goes without its secrets.
-            if field.name not in _OURS:
-                array = scrubbed(array)
-            arrays.append(pc.utf8_slice_codeunits(array, 0, MOST_TEXT) if field.name in ("message", "text") else array)
-        return Rows(table, pa.record_batch(arrays, schema=schema))
+                arrays[field.name] = _sparse(self._captures.get(field.name), count, field.type)
+        # Here, and nowhere else, text becomes part of a table: whatever it is, it goes without its secrets.
+        chosen = [name for name in arrays if name not in _OURS]
+        arrays.update(zip(chosen, scrubbed([arrays[name] for name in chosen]), strict=True))
+        for name in arrays.keys() & {"message", "text"}:
+            arrays[name] = pc.utf8_slice_codeunits(arrays[name], 0, MOST_TEXT)
+        return Rows(table, pa.record_batch([arrays[name] for name in schema.names], schema=schema))
 
 
 def _sparse(column: tuple[Sequence[int], Sequence[Any]] | None, count: int, kind: pa.DataType) -> pa.Array:

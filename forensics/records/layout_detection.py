@@ -75,10 +75,12 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
     if not told.unsaid:
         return profile
     best = profile, told.score
+    tried: set[tuple[Layout, ...]] = set()
     for text in (told.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers)):
         learned = infer(text) if text else ()
-        if not learned:
+        if not learned or learned in tried:
             continue
+        tried.add(learned)
         for first in (True, False):
             more = layouts.with_learned(learned, first=first)
             found = _profile(lines, more, untimed=not any(x.time for x in learned) and (profile.untimed or not profile.fitting))
@@ -183,7 +185,7 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
             return ["json record"]
         if message is not None and layouts.keys.get("time", found):
             return ["json text"]
-    for wrapper in layouts.wrappers if depth else ():
+    for wrapper in layouts.wrappers_at(text) if depth else ():
         rest = _rest(text, wrapper, layouts)
         if rest is None:
             continue

@@ -7,11 +7,13 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
+from itertools import groupby
 from os.path import commonprefix
 from typing import Any
 
 from forensics.errors import CatalogueError, UsageError
+from forensics.records.beginnings import first_bytes
 from forensics.records.pattern_layout import CompiledPattern, compile_pattern
 from forensics.records.timestamps import TimeFormat
 from forensics.resources import parsers_dir
@@ -19,6 +21,8 @@ from forensics.resources import parsers_dir
 #: A tail is looked for in so many last characters of a line.
 TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
+#: So many different first characters of lines are remembered.
+_MOST_FIRST = 256
 #: What a paste may leave behind a line: marks of code and of bold, the end of a paragraph.
 _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 #: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
@@ -109,17 +113,25 @@ class JsonKeys:
     def get(self, what: str, found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
         """The first value that is there, None otherwise. A key with points may also be one flat key."""
         for path in self.paths[what]:
-            if len(path) > 1 and (value := found.get(".".join(path))) is not None:
-                return value
-            value = found
-            for i, key in enumerate(path):
-                value = value.get(key) if isinstance(value, Mapping) else None
-                if isinstance(value, Mapping) and (flat := value.get(".".join(path[i + 1 :]))) is not None:
-                    value = flat
-                    break
-            if value is not None and not isinstance(value, Mapping):
+            value = found.get(path[0]) if len(path) == 1 else _value_of(path, found)
+            if value is not None and not isinstance(value, dict):
                 return value
         return None
+
+
+def _value_of(path: tuple[str, ...], found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
+    """The value of a key with points, whether it is flat, nested, or flat below a part of it."""
+    value: Any = found.get(".".join(path))
+    if value is not None:
+        return value
+    value = found
+    for i, key in enumerate(path, 1):
+        value = value.get(key)
+        if not isinstance(value, dict):
+            return value if i == len(path) else None
+        if (flat := value.get(".".join(path[i:]))) is not None:
+            return flat
+    return value
 
 
 @dataclass(frozen=True)
@@ -130,17 +142,20 @@ class Layouts:
         layouts: the user's own first.
         wrappers: those to try.
         keys: for JSON lines.
+        learned: those of the layouts that a file or the user told.
     """
 
     layouts: tuple[Layout, ...]
     wrappers: tuple[Wrapper, ...]
     keys: JsonKeys
+    learned: tuple[Layout, ...] = ()
     _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict, compare=False, repr=False)
-    _any: dict[bool, tuple[tuple[Layout, ...], re.Pattern[str]]] = field(default_factory=dict, compare=False, repr=False)
+    _any: dict[bool, tuple[tuple[tuple[Layout, ...], re.Pattern[str]], ...]] = field(default_factory=dict, compare=False, repr=False)
     _begins: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _wrapping: dict[str, tuple[Wrapper, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Layouts, (self.layouts, self.wrappers, self.keys)
+        return Layouts, (self.layouts, self.wrappers, self.keys, self.learned)
 
     def compiled(self, source: str) -> re.Pattern[str]:
         """`re.compile`, remembered."""
@@ -149,23 +164,39 @@ class Layouts:
             found = self._compiled[source] = re.compile(source)
         return found
 
+    def wrappers_at(self, line: str) -> tuple[Wrapper, ...]:
+        """Wrappers that may stand before a line, by its first character."""
+        first = line[:1]
+        found = self._wrapping.get(first)
+        if found is None:
+            byte = first.encode("utf-8", "replace")[:1]
+            found = tuple(w for w in self.wrappers if not byte or byte[0] in first_bytes(w.head))
+            if len(self._wrapping) < _MOST_FIRST:
+                self._wrapping[first] = found
+        return found
+
     def candidates(self, untimed: bool) -> tuple[Layout, ...]:
         """Layouts to try in a file that has times, or in one that has none."""
         return tuple(x for x in self.layouts if x.untimed == untimed)
 
     def find(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
         """The first layout whose head fits a line that is no JSON."""
+        for tried, pattern in self._alternations(untimed):
+            found = pattern.match(line)
+            if found is not None and found.lastindex is not None:
+                layout = tried[found.lastindex - 1]
+                match = self.compiled(layout.head).match(line)
+                return (layout, match) if match else None
+        return None
+
+    def _alternations(self, untimed: bool) -> tuple[tuple[tuple[Layout, ...], re.Pattern[str]], ...]:
+        """The candidates in order, and one expression for each run of them: described ones are compiled once, whatever a file tells."""
         known = self._any.get(untimed)
         if known is None:
             tried = self.candidates(untimed)
-            known = self._any[untimed] = tried, re.compile("|".join(f"{x.bare_head}()" for x in tried))
-        candidates, pattern = known
-        found = pattern.match(line)
-        if found is None or found.lastindex is None:
-            return None
-        layout = candidates[found.lastindex - 1]
-        match = self.compiled(layout.head).match(line)
-        return (layout, match) if match else None
+            runs = (tuple(run) for _, run in groupby(tried, key=lambda x: x in self.learned))
+            known = self._any[untimed] = tuple((run, _alternation(tuple(x.bare_head for x in run))) for run in runs)
+        return known
 
     def find_telling(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
         """As `find`; None also where the layout says little."""
@@ -192,7 +223,7 @@ class Layouts:
         if not learned:
             return self
         at = 0 if first else next((i for i, x in enumerate(self.layouts) if x.general), len(self.layouts))
-        return Layouts((*self.layouts[:at], *learned, *self.layouts[at:]), self.wrappers, self.keys)
+        return Layouts((*self.layouts[:at], *learned, *self.layouts[at:]), self.wrappers, self.keys, (*self.learned, *learned))
 
     def with_pattern(self, pattern: str) -> Layouts:
         """The same with a user's PatternLayout string tried first.
@@ -201,7 +232,13 @@ class Layouts:
             UsageError: it cannot be compiled.
         """
         own = layout_of_pattern("told", (pattern,))
-        return Layouts((own, *self.layouts), self.wrappers, self.keys)
+        return Layouts((own, *self.layouts), self.wrappers, self.keys, (own, *self.learned))
+
+
+@lru_cache(maxsize=64)
+def _alternation(heads: tuple[str, ...]) -> re.Pattern[str]:
+    """One expression for several; the number of its last group tells which of them fits."""
+    return re.compile("|".join(f"{head}()" for head in heads))
 
 
 def has_colours(lines: Sequence[str]) -> bool:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from forensics.records.beginnings import first_bytes
 from forensics.records.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts
 from forensics.records.line_reader import Line, RecordReader, decode, utc
 from forensics.records.timestamps import TimeFormat, Zone
 from forensics.records.vectorized.buffers import Buffer, Ints
 from forensics.records.vectorized.line_fields import MOST_SHAPE_BYTES, NO_TIME, Shape
 
-_PARSER: Any = importlib.import_module("re._parser")
 _MOST_SHAPES = 16
 #: So many lines cost less in Python than the compiling of an expression in RE2.
 _FEW = 500
-_ANY_BYTE = frozenset(range(256))
 _ANY_TIME = TimeFormat("ANY")
 _FIXED = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}.*+?|^$])*")
 _FIELD = re.compile(r"\(\?P<(?:ts|level)>(?:[^()]|\([^()]*\))*\)")
@@ -76,7 +73,7 @@ class HeadFinder:
         self._json = len(self._candidates) if reader.profile.json == "record" else -1
         self._fixed = _fixed_layout(self._candidates)
         self._any = "^(?:" + "|".join(_for_bytes(x.bare_head) for x in self._candidates) + ")"
-        first = frozenset().union(*(_first_bytes(x.bare_head) for x in self._candidates))
+        first = frozenset().union(*(first_bytes(x.bare_head) for x in self._candidates))
         self._may_begin = np.array([byte in first for byte in range(256)])
         self._each = ["^(?:" + _for_bytes(x.bare_head) + ")" for x in self._candidates]
         self.shapes: list[Shape] = []
@@ -250,43 +247,12 @@ def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
     """Index of the first layout whose lines all begin alike, if no layout before it can begin so; -1 when there is none."""
     begun: set[int] = set()
     for index, layout in enumerate(candidates):
-        first = _first_bytes(layout.bare_head)
+        first = first_bytes(layout.bare_head)
         plain = _FIELD.sub("", layout.head)
         if layout.time and layout.time.dated and not layout.whole and _FIXED.fullmatch(plain) and not first & begun:
             return index
         begun |= first
     return -1
-
-
-def _first_bytes(pattern: str) -> frozenset[int]:
-    """Bytes that a match may begin with."""
-    found, certain = _first_of(_PARSER.parse(pattern))
-    return found if certain else _ANY_BYTE
-
-
-def _first_of(items: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401  (nodes of re's own parser)
-    """First bytes of a sequence, and whether it cannot be empty."""
-    found: frozenset[int] = frozenset()
-    for kind, value in items:
-        match str(kind):
-            case "LITERAL" if value < 128:
-                return found | {value}, True
-            case "IN" if all((str(k) == "LITERAL" and v < 128) or (str(k) == "RANGE" and v[1] < 128) for k, v in value):
-                return found | {b for k, v in value for b in ([v] if str(k) == "LITERAL" else range(v[0], v[1] + 1))}, True
-            case "SUBPATTERN":
-                more, certain = _first_of(value[3])
-            case "BRANCH":
-                parts = [_first_of(branch) for branch in value[1]]
-                more, certain = frozenset().union(*(p for p, _ in parts)), all(c for _, c in parts)
-            case "MAX_REPEAT" | "MIN_REPEAT":
-                more, certain = _first_of(value[2])
-                certain = certain and value[0] > 0
-            case _:
-                return _ANY_BYTE, True
-        found |= more
-        if certain:
-            return found, True
-    return found, False
 
 
 def _for_bytes(pattern: str) -> str:
