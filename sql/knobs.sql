@@ -91,3 +91,9 @@ DECLARE OR REPLACE VARIABLE other_poll_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE other_heartbeat_ms BIGINT DEFAULT 1000;
 -- A scheduled.rebalance.max.delay.ms above this is compared with this, another one with 0, milliseconds.
 DECLARE OR REPLACE VARIABLE other_delay_ms BIGINT DEFAULT 60000;
+-- Positions of one group that are reset in the same stretch of this length are told together, milliseconds.
+DECLARE OR REPLACE VARIABLE resets_together_ms BIGINT DEFAULT 60000;
+-- A position that is reset within this of the loss of its group's metadata was lost with it, milliseconds.
+DECLARE OR REPLACE VARIABLE lost_together_ms BIGINT DEFAULT 60000;
+-- A position that is set within this of the group's first hold of the partition is the group's start, milliseconds.
+DECLARE OR REPLACE VARIABLE first_start_ms BIGINT DEFAULT 10000;
