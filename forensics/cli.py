@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import traceback
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from forensics.case.folder import Case
+    from forensics.case.ingestion import Summary
     from forensics.report.model import Report
 
 app = typer.Typer(
@@ -141,6 +143,25 @@ def ingest(
     jobs: JobsOption = None,
 ) -> None:
     """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
+    summary = _read_in(paths, case, (time_zone or (), layout or (), host or ()), parsers or (), _knobs(assume_skew), not no_views, master, jobs)
+    say_ingested(summary, case)
+    if no_views:
+        say(f"The case has no views; the next `forensics report --case {case}` builds them.")
+    if summary.faults:
+        raise typer.Exit(3)
+
+
+def _read_in(
+    paths: Sequence[Path],
+    case: Path,
+    overrides: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    parsers: Sequence[Path],
+    knobs: dict[str, int] | None,
+    with_views: bool,
+    master: str,
+    jobs: int | None,
+) -> Summary:
+    """Logs into a case; `overrides` are zones, layouts and hosts as the user wrote them."""
     from forensics.case import views
     from forensics.case.ingestion import ingest as read_in
     from forensics.inventory.inventory import Told
@@ -148,11 +169,11 @@ def ingest(
 
     if not master and bytes_below(paths) < LITTLE_BYTES:
         expect_little()
-    told, knobs = Told.parse(time_zone or (), layout or (), host or ()), _knobs(assume_skew)
+    told = Told.parse(*overrides)
     with progress() as step:
 
         def made(found: Case, spark: SparkSession) -> tuple[Case, dict[str, str]]:
-            if no_views:
+            if not with_views:
                 return views.without(found, knobs)
             try:
                 return views.computed(found, spark, lambda view, number, of: step(f"views: {view}", number, of), knobs)
@@ -161,19 +182,15 @@ def ingest(
                     e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same."
                 ) from e
 
-        summary = read_in(
-            paths, case, told=told, parsers=parsers or (), master=master, jobs=jobs, command_line=sys.argv, progress=step, views=made
-        )  # fmt: skip
-    say_ingested(summary, case)
-    if no_views:
-        say(f"The case has no views; the next `forensics report --case {case}` builds them.")
-    if summary.faults:
-        raise typer.Exit(3)
+        return read_in(paths, case, told=told, parsers=parsers, master=master, jobs=jobs, command_line=sys.argv, progress=step, views=made)
 
 
-@app.command(short_help="Tell what happened, from a case.")
+@app.command(short_help="Tell what happened, from a case or straight from logs.")
 def report(
-    case: CaseOption = CASE,
+    logs: Annotated[
+        list[str] | None, typer.Argument(metavar="[LOGS...]", help="Files, folders, archives, or - for standard input: read first, into a case.")
+    ] = None,
+    case: Annotated[Path | None, typer.Option("--case", metavar="DIR", help="The case folder; by default $FORENSICS_CASE or forensics-case.")] = None,
     since: Annotated[
         str,
         typer.Option(
@@ -197,23 +214,68 @@ def report(
             help="Exit with 1 when there are critical or warning findings: proved ones, any, or never; with 3 when nothing could be examined.",
         ),
     ] = FailOn.never,
+    time_zone: Annotated[
+        list[str] | None, typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="With LOGS: as for ingest, which has more options.")
+    ] = None,
     assume_skew: AssumeSkewOption = None,
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Tell what happened: split brain first, then findings, each group's generations, coordinators, clocks, and what was not seen."""
+    """Tell what happened: split brain first, then findings, each group's generations, coordinators, clocks, and what was not seen.
+
+    With LOGS, they are read first. Their case is kept in the user's cache, so that the same logs are answered at once the next time; --case DIR puts it
+    elsewhere.
+    """
     from forensics.report import model
 
     unknown = [r for r in rule or () if r not in _rules()]
     if unknown:
         raise UsageError(f"There is no rule `{unknown[0]}`.", where="--rule", fix=f"The rules: {', '.join(_rules())}.")
+    unread = False
+    if logs:
+        case, unread = _case_of(logs, case, time_zone or (), _knobs(assume_skew), master, jobs)
+    elif time_zone:
+        raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="A case's zones are told to `forensics ingest`.")
+    case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     found = model.read(_built(case, master, jobs, _knobs(assume_skew)), model.Filters(since, until, group or (), rule or ()))
     _tell(found, form, output)
+    if logs:
+        say(f"The case is in {case}: `forensics show ID --case {case}` prints the lines behind an id.")
     if found.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and found.nothing_examined():
         say("Nothing was found because nothing could be examined; the report says why. --fail-on takes that for evidence that could not be read.")
         raise typer.Exit(3)
+    if unread:
+        raise typer.Exit(3)
+
+
+def _case_of(
+    logs: Sequence[str], case: Path | None, zones: Sequence[str], knobs: dict[str, int] | None, master: str, jobs: int | None
+) -> tuple[Path, bool]:
+    """The case of some logs, made where there is none yet, and whether something could not be read.
+
+    Args:
+        logs: paths, or `-` for standard input.
+        case: where the user wants it; None: in the cache.
+        zones: as told to ingest.
+        knobs: thresholds of the user's own.
+        master: URL of a Spark master.
+        jobs: cores to use.
+    """
+    from forensics.case import shelf
+
+    paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else Path(path) for path in logs]
+    place = case or shelf.case_folder(paths, [*zones, *(f"{name}={value}" for name, value in sorted((knobs or {}).items()))])
+    if case is None and (place / "case.json").is_file():
+        from forensics.case.folder import open_case
+
+        return place, any(e.note and e.status in ("read", "unreadable") for e in open_case(place).evidence())
+    summary = _read_in(paths, place, (zones, (), ()), (), knobs, True, master, jobs)
+    say_ingested(summary, place)
+    if case is None:
+        shelf.tidy()
+    return place, bool(summary.faults)
 
 
 def _knobs(assume_skew: int | None) -> dict[str, int] | None:
