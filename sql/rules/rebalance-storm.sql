@@ -14,7 +14,7 @@ WITH round AS (
   FROM spaced
 ), storm AS (
   SELECT kafka_cluster, group_id, kind, chain, nth, mode(subject, true) AS subject, mode(how, true) AS how, count(*) AS returns,
-    min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+    min(at_ms) AS from_ms, max(at_ms) AS to_ms, min(at_ms) - storm_start_ms AS started_from_ms,
     count_if(how = 'removed') AS removed, count_if(how = 'updated') AS updated, count_if(how = 'state') AS state_changes,
     slice(array_sort(collect_list(struct(at_ms, event_id))), 1, 8) AS lines
   FROM numbered
@@ -46,7 +46,7 @@ WITH round AS (
       WHEN s.kind = 'connector' THEN 'connector_changes'
       WHEN s.kind = 'idle' THEN 'nothing_changes'
       -- A silence that ends with a new start was a death.
-      WHEN size(filter(p.start_lines, x -> unix_millis(x.ts) BETWEEN s.from_ms - storm_start_ms AND s.to_ms)) >= s.returns THEN 'restarts'
+      WHEN size(filter(p.start_lines, x -> unix_millis(x.ts) BETWEEN s.started_from_ms AND s.to_ms)) >= s.returns THEN 'restarts'
       WHEN s.how = 'poll_timeout' THEN 'polls_too_late'
       WHEN s.how = 'expired' THEN 'falls_silent'
       WHEN s.how = 'left' THEN 'leaves'
