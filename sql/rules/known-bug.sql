@@ -9,8 +9,10 @@ WITH split AS (
   WHERE verdict = 'proved'
 ), line AS (
   SELECT f.event_id, f.kafka_cluster, f.group_id, f.process_id, f.instance, f.stream_pos, f.event, f.message,
-    f.task, f.partition, f.group_instance_id, unix_millis(f.ts) AS at_ms, g.group_id AS worker_group_id
+    f.task, f.partition, f.group_instance_id, unix_millis(f.ts) AS at_ms, unix_millis(f.ts) - o.lo_ms AS reference_ms,
+    g.group_id AS worker_group_id
   FROM fact_line f
+  LEFT JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   LEFT JOIN worker_group g ON g.process_id = f.process_id AND g.instance = f.instance
 ), worker_line AS (
   SELECT * FROM client_event WHERE is_worker
@@ -25,7 +27,7 @@ WITH split AS (
   -- Only a source task has a producer of this name.
   SELECT DISTINCT process_id, task FROM setting WHERE component = 'ProducerConfig' AND task IS NOT NULL
 ), shown AS (
-  SELECT 'KAFKA-9184' AS bug, process_a AS process_id, kafka_cluster, group_id, resource AS subject, from_lo_ms AS at_ms,
+  SELECT 'KAFKA-9184' AS bug, process_a AS process_id, kafka_cluster, group_id, resource AS subject, from_lo_ms AS reference_ms,
     ownership_a AS mark, proof
   FROM split
   WHERE resource_kind = 'task' AND cause = 'kept_running_through_lost_coordinator'
@@ -52,7 +54,7 @@ WITH split AS (
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
   WHERE s.resource_kind = 'task' AND unix_millis(c.ts) - o.lo_ms BETWEEN s.from_lo_ms - bug_long_ms AND s.to_hi_ms
   UNION ALL
-  SELECT 'KAFKA-9849' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.at_ms, f.event_id,
+  SELECT 'KAFKA-9849' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(
       named_struct('event_id', f.event_id, 'role', 'cannot read the config topic in time'),
       named_struct('event_id', c.event_id, 'role', 'leaves the group')
@@ -62,45 +64,46 @@ WITH split AS (
     AND unix_millis(c.ts) - f.at_ms < bug_short_ms
   WHERE f.event = 'config_read_timeout' AND f.worker_group_id IS NOT NULL
   UNION ALL
-  SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, unix_millis(d.assigned_ts), d.event_id,
+  SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, unix_millis(d.assigned_ts) - o.lo_ms, d.event_id,
     array(
       named_struct('event_id', c.event_id, 'role', 'revokes its tasks itself'),
       named_struct('event_id', d.event_id, 'role', 'assigned again')
     )
   FROM worker_duty d
   JOIN gave_up_tasks c ON c.process_id = d.process_id AND c.instance = d.instance AND c.group_id = d.group_id AND c.ts <= d.assigned_ts
+  LEFT JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference
   WHERE NOT d.started AND unix_millis(d.until_ts) - unix_millis(d.assigned_ts) >= not_started_ms
   UNION ALL
-  SELECT 'KAFKA-10763' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.at_ms, f.event_id,
+  SELECT 'KAFKA-10763' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'skips the revocations'))
   FROM line f
   JOIN worker_setting w ON w.process_id = f.process_id AND w.protocol IN ('compatible', 'sessioned')
   WHERE f.event = 'revocation_skipped' AND f.worker_group_id IS NOT NULL
   UNION ALL
-  SELECT 'KAFKA-10340' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.task, f.at_ms, f.event_id,
+  SELECT 'KAFKA-10340' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.task, f.reference_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'the worker gives up on the task'))
   FROM line f
   JOIN source_task p ON p.process_id = f.process_id AND p.task = f.task
   WHERE f.event = 'task_stop_failed' AND f.worker_group_id IS NOT NULL
   UNION ALL
-  SELECT 'KAFKA-13586' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.at_ms, f.event_id,
+  SELECT 'KAFKA-13586' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'the herder ends'))
   FROM line f
   WHERE f.event = 'herder_failed'
     AND EXISTS (SELECT 1 FROM line u WHERE u.process_id = f.process_id AND u.event = 'connector_config_updated'
       AND f.at_ms - u.at_ms BETWEEN 0 AND bug_short_ms)
   UNION ALL
-  SELECT 'KAFKA-7941' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.at_ms, f.event_id,
+  SELECT 'KAFKA-7941' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'the reading thread ends'))
   FROM line f
   WHERE f.event = 'internal_log_failed' AND f.message LIKE 'Unexpected exception in Thread[KafkaBasedLog%'
   UNION ALL
-  SELECT 'KAFKA-12984' AS bug, f.process_id, f.kafka_cluster, f.group_id, coalesce(f.partition, f.group_id), f.at_ms, f.event_id,
+  SELECT 'KAFKA-12984' AS bug, f.process_id, f.kafka_cluster, f.group_id, coalesce(f.partition, f.group_id), f.reference_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'names the members that claim one partition'))
   FROM line f
   WHERE f.event = 'assignment_conflict' AND f.message LIKE 'Found multiple consumers%'
   UNION ALL
-  SELECT 'KAFKA-10284' AS bug, f.process_id, f.kafka_cluster, f.group_id, f.group_instance_id, f.at_ms, f.event_id,
+  SELECT 'KAFKA-10284' AS bug, f.process_id, f.kafka_cluster, f.group_id, f.group_instance_id, f.reference_ms, f.event_id,
     array(
       named_struct('event_id', l.event_id, 'role', 'loads the group'),
       named_struct('event_id', f.event_id, 'role', 'fences the member')
@@ -110,14 +113,14 @@ WITH split AS (
     AND f.at_ms - l.at_ms < group_loaded_ms
   WHERE f.event = 'member_fenced_by_broker' AND f.group_instance_id IS NOT NULL
   UNION ALL
-  SELECT 'KAFKA-13636' AS bug, f.process_id, f.kafka_cluster, f.group_id, f.group_id, f.at_ms, f.event_id,
+  SELECT 'KAFKA-13636' AS bug, f.process_id, f.kafka_cluster, f.group_id, f.group_id, f.reference_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'expires offsets'))
   FROM line f
   WHERE f.event = 'offsets_expired' AND f.group_id IS NOT NULL
     AND EXISTS (SELECT 1 FROM line g WHERE g.kafka_cluster = f.kafka_cluster AND g.group_id = f.group_id AND g.event = 'position_missing'
       AND abs(g.at_ms - f.at_ms) < bug_long_ms)
 ), affected AS (
-  SELECT m.bug, m.kafka_cluster, m.group_id, m.process_id, min(m.at_ms) AS from_ms, max(m.at_ms) AS to_ms,
+  SELECT m.bug, m.kafka_cluster, m.group_id, m.process_id, min(m.reference_ms) AS from_ms, max(m.reference_ms) AS to_ms,
     array_sort(collect_set(m.subject)) AS subjects, count(DISTINCT m.mark) AS times, max(r.printed) AS printed, max(b.fixed) AS fixed,
     flatten(array_sort(collect_list(m.proof))) AS proof
   FROM shown m
