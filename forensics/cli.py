@@ -164,12 +164,12 @@ def _read_in(
     """Logs into a case; `overrides` are zones, layouts and hosts as the user wrote them."""
     from forensics.case import views
     from forensics.case.ingestion import ingest as read_in
-    from forensics.inventory.inventory import Told
+    from forensics.inventory.source_options import SourceOptions
     from forensics.session import expect_little
 
     if not master and bytes_below(paths) < LITTLE_BYTES:
         expect_little()
-    told = Told.parse(*overrides)
+    options = SourceOptions.parse(*overrides)
     with progress() as step:
 
         def made(found: Case, spark: SparkSession) -> tuple[Case, dict[str, str]]:
@@ -182,7 +182,7 @@ def _read_in(
                     e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same."
                 ) from e
 
-        return read_in(paths, case, told=told, parsers=parsers, master=master, jobs=jobs, command_line=sys.argv, progress=step, views=made)
+        return read_in(paths, case, options=options, parsers=parsers, master=master, jobs=jobs, command_line=sys.argv, progress=step, views=made)
 
 
 @app.command(short_help="Tell what happened, from a case or straight from logs.")

@@ -11,7 +11,7 @@ from forensics.report import model
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
-    from forensics.inventory.inventory import Evidence
+    from forensics.inventory.evidence import Evidence
 
 T0 = datetime(2026, 3, 1, 10, 0, 0, tzinfo=UTC)
 HOSTILE = "\x1b[31mred\x1b[0m <script>alert(1)</script> | `x` \u202eevil [bold]no[/bold]"

@@ -11,10 +11,13 @@ from typing import Any
 
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
+from forensics.ingest.reading import read_splits
 from forensics.ingest.row_builder import EVENTS, Schemas
-from forensics.ingest.splits import RANGE_BYTES, plan, read_splits
+from forensics.ingest.splits import RANGE_BYTES, plan
 from forensics.ingest.statistics import RangeRow
-from forensics.inventory.inventory import READ, Evidence, Told, find_evidence
+from forensics.inventory.evidence import READ, Evidence
+from forensics.inventory.inventory import find_evidence
+from forensics.inventory.source_options import SourceOptions
 
 #: What tells where a record stands, not what it says.
 PLACE = ("event_id", "file_id", "process_id", "path", "line", "byte_offset", "stream_pos")
@@ -57,9 +60,9 @@ def _schemas() -> Schemas:
     return Schemas.of(recogniser().catalogue.fields.values())
 
 
-def read(paths: Sequence[Path], told: Told | None = None, range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:
+def read(paths: Sequence[Path], options: SourceOptions | None = None, range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:
     """Reads files and folders; faults are errors of the test unless it expects something `broken`."""
-    return read_evidence(find_evidence(paths, told=told), range_bytes, broken=broken)
+    return read_evidence(find_evidence(paths, options=options), range_bytes, broken=broken)
 
 
 def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from forensics.case import folder as case_folder
 from forensics.cli import app
 from forensics.errors import CaseError
-from forensics.inventory.inventory import READ, Evidence
+from forensics.inventory.evidence import Evidence, Fingerprint, Place
 
 
 def run(*args: object) -> Result:
@@ -204,7 +204,7 @@ def test_adding_to_a_case_does_not_take_damage_for_the_truth(case: Path) -> None
 
 def _evidence(file: Path, data: bytes, member: str | None = None) -> Evidence:
     digest = hashlib.sha256(data).hexdigest()
-    return Evidence(digest[:24], digest, member or file.name, str(file), member, bytes=len(data), status=READ)
+    return Evidence(member or file.name, Place(str(file), member), fingerprint=Fingerprint(digest[:24], digest, len(data)))
 
 
 def test_verify_looks_at_the_evidence_where_it_still_is(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ import pytest
 from forensics.case import folder as case_folder
 from forensics.case.folder import files_to_drop, open_case, writing
 from forensics.case.ingestion import _merged
-from forensics.inventory.inventory import READ, SUPERSEDED, Evidence, find_evidence, renamed
+from forensics.inventory.evidence import READ, SUPERSEDED, Evidence
+from forensics.inventory.inventory import find_evidence
+from forensics.inventory.names import renamed
 
 LINE = (
     "[2026-11-21 07:51:{:02d},897] INFO [Consumer clientId=c-{}, groupId=g] (Re-)joining group "
@@ -24,7 +26,7 @@ def add(case: Path, *roots: Path) -> list[Evidence]:
     with writing(case) as writer:
         found = find_evidence(roots, known=writer.known())
         rows = [
-            {"path": e.path, "process_id": f"{e.process_id}#pod", "file_id": e.file_id, "range_start": 0, "layouts": []}
+            {"path": e.path, "process_id": f"{e.origin.process_id}#pod", "file_id": e.fingerprint.file_id, "range_start": 0, "layouts": []}
             for e in found
             if e.status == READ
         ]
@@ -32,8 +34,7 @@ def add(case: Path, *roots: Path) -> list[Evidence]:
             (writer.staging / "rows").mkdir()
             writer.add(writer.staging / "rows", [], rows, ())
         writer.drop(files_to_drop(writer.case, found))
-        now = renamed(writer.known(), found)
-        writer.rename([(k.segment, k.path, k.process_id, n.path, n.process_id) for k, n in zip(writer.known(), now, strict=True)])
+        writer.rename(zip(writer.known(), renamed(writer.known(), found), strict=True))
         return case_folder.publish(writer.finish(_merged(writer, found, {}), {})).evidence()
 
 
@@ -41,7 +42,7 @@ def names(case: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]
     """Of evidence: its path, process and host; of rows: the path and process, by content."""
     opened = open_case(case)
     rows = ds.dataset([ds.dataset(p, format="parquet") for p in opened.table_paths("range_row")]).to_table().to_pylist()
-    evidence = {(e.file_id, e.path, e.process_id, e.host) for e in opened.evidence() if e.status == READ}
+    evidence = {(e.fingerprint.file_id, e.path, e.origin.process_id, e.origin.host) for e in opened.evidence() if e.status == READ}
     assert {(f, p, f"{process}#pod") for f, p, process, _ in evidence} == {(r["file_id"], r["path"], r["process_id"]) for r in rows}
     return evidence, {(r["file_id"], r["path"], r["process_id"]) for r in rows}
 
@@ -79,6 +80,6 @@ def test_a_log_that_grew_keeps_its_names(roots: list[Path], tmp_path: Path) -> N
     with (roots[1] / "connect.log").open("a") as file:
         file.write(LINE.format(59, 1))
     add(case, *roots[1:3])
-    told = {(e.path.partition("@")[0], e.process_id, e.host) for e in open_case(case).evidence() if e.status == READ}
+    told = {(e.path.partition("@")[0], e.origin.process_id, e.origin.host) for e in open_case(case).evidence() if e.status == READ}
     assert told == {("w1/connect.log", "w1/connect.log", "w1"), ("w2/connect.log", "w2/connect.log", "w2")}
     assert [e.status for e in open_case(case).evidence()].count(SUPERSEDED) == 1

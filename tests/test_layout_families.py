@@ -17,7 +17,8 @@ from layout_families import PATTERNS, TOLD, Family, Line, families, lines_of, pr
 from reading import PLACE, Reading, read, read_evidence
 
 from forensics.catalogue.patterns import simple_name
-from forensics.inventory.inventory import Told, find_evidence
+from forensics.inventory.inventory import find_evidence
+from forensics.inventory.source_options import SourceOptions
 from forensics.records.line_reader import Profile
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
@@ -94,7 +95,7 @@ def plain(tmp_path_factory) -> list[dict[str, Any]]:
 def read_as(family: Family, records: Sequence[Line], folder: Path) -> Reading:
     path = folder / ("export.csv" if "CSV" in family.name else "export.json" if "kibana hits" in family.name else "some.log")
     path.write_bytes(family.render(records))
-    return read([path], Told(layouts=(("*", family.layout),)) if family.layout else None)
+    return read([path], SourceOptions(layouts=(("*", family.layout),)) if family.layout else None)
 
 
 def captured(event: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import UsageError
 from forensics.evidence import streams
 from forensics.evidence.containers import open_content
-from forensics.inventory.inventory import changed_since, find_evidence
+from forensics.inventory.inventory import find_evidence
+from forensics.inventory.same_content import changed_since
 from forensics.records.timestamps import TimeFormat, Zone
 
 LOGGER = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator"
@@ -105,8 +106,8 @@ def test_a_name_that_is_no_utf_8_is_kept_and_opened_again(tmp_path):
     assert sorted(found) == [(r"caf\xe9.log", 1), (r"plain\xff.log", 1)]
     assert not faults
     for e in reading.evidence:
-        json.dumps(e.location).encode()
-        e.location.encode("utf-8")
+        json.dumps(e.place.location).encode()
+        e.place.location.encode("utf-8")
     assert found[r"caf\xe9.log", 1] == datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC)
 
 
@@ -186,7 +187,7 @@ def test_packed_bytes_are_read_up_to_a_cut(kind, tmp_path):
     assert len(of(found, f"some.log.{kind}")) > {"gz": 2_900, "zst": 2_900, "xz": 1_400, "bz2": 1_000}[kind]
     assert mine.status == "read"
     assert "read up to a fault" in mine.note
-    assert f"{mine.lines:,} lines ({mine.bytes:,} bytes) before it" in mine.note
+    assert f"{mine.fingerprint.lines:,} lines ({mine.fingerprint.size:,} bytes) before it" in mine.note
     assert len(of(found, "other.log")) == 400
 
 
@@ -271,7 +272,7 @@ def test_a_tar_that_was_cut_is_read_to_its_end(pack, tmp_path):
     notes = {e.path: (e.status, e.note) for e in reading.evidence}
     assert notes["bundle.tar"][0] == "unreadable"
     (mine,) = [e for e in reading.evidence if e.path == "bundle.tar/b.log"]
-    assert f"{len(last) - mine.bytes:,} bytes (about" in mine.note
+    assert f"{len(last) - mine.fingerprint.size:,} bytes (about" in mine.note
 
 
 def test_a_damaged_header_of_a_tar_hides_no_later_member(tmp_path):
@@ -304,9 +305,9 @@ def test_a_name_that_stands_twice_in_an_archive_is_two_files(kind, tmp_path):
     assert not faults
     for e in reading.evidence:
         assert e.status == "read"
-        with open_content(tmp_path / f"bundle.{kind}", e.archive_member) as content:
-            assert hashlib.sha256(content.read(1 << 20)).hexdigest() == e.sha256
-    assert {e.process_id for e in reading.evidence} == {f"bundle.{kind}/w1/connect.log"}
+        with open_content(tmp_path / f"bundle.{kind}", e.place.member) as content:
+            assert hashlib.sha256(content.read(1 << 20)).hexdigest() == e.fingerprint.sha256
+    assert {e.origin.process_id for e in reading.evidence} == {f"bundle.{kind}/w1/connect.log"}
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
@@ -317,7 +318,7 @@ def test_a_little_that_would_be_very_much_is_cut(kind, tmp_path):
     assert time.process_time() - begun < 20
     (mine,) = reading.evidence
     packed_size = (tmp_path / f"some.log.{kind}").stat().st_size
-    assert (mine.bytes or 0) <= max(streams.HARMLESS_BYTES, streams.MOST_RATIO * packed_size)
+    assert (mine.fingerprint.size or 0) <= max(streams.HARMLESS_BYTES, streams.MOST_RATIO * packed_size)
     assert "unpack it" in mine.note or mine.status == "unreadable"
 
 
@@ -352,4 +353,4 @@ def test_a_log_that_changes_between_looking_and_reading_is_told(how, pack, tmp_p
             path.unlink()
     reading = read_evidence(evidence, broken=True)
     assert len([e for e in reading.events if e["path"] == "other.log"]) == 10
-    assert [Path(e.location).name for e in changed_since(evidence)] == ["some.log"]
+    assert [Path(e.place.location).name for e in changed_since(evidence)] == ["some.log"]

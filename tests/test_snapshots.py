@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from forensics.inventory.inventory import SAMPLE_BYTES
+from forensics.records.layout_detection import SAMPLE_BYTES
 from forensics.snapshots.detection import READERS, kind_of, sample_lines
 from forensics.snapshots.observation import Broken, Observation, Strange, moment_of
 

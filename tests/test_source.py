@@ -132,9 +132,9 @@ def test_a_layout_without_times_still_gives_the_order(spark_session, tmp_path):
         "leader='connect-1-aa', leaderUrl='http://h:8083/', offset=12, connectorIds=[a], taskIds=[a-0, b-1], revokedConnectorIds=[], revokedTaskIds=[], "
         "delay=0} with rebalance delay: 0 (org.apache.kafka.connect.runtime.distributed.DistributedHerder:2580)\n"
     )
-    from forensics.inventory.inventory import Told
+    from forensics.inventory.source_options import SourceOptions
 
-    case = ingest([log], tmp_path / "case", told=Told.parse([], ["%m (%c:%L)%n"], [])).case
+    case = ingest([log], tmp_path / "case", options=SourceOptions.parse([], ["%m (%c:%L)%n"], [])).case
     found = rows(case, columns=["process_id", "byte_offset", "event", "generation", "leader_member_id", "assigned_tasks", "ts"])
     assert [r["event"] for r in found] == ["joining", "worker_assigned"]
     assert (found[1]["generation"], found[1]["leader_member_id"], found[1]["assigned_tasks"], found[1]["ts"]) == (

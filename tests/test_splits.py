@@ -11,13 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.ingest import splits
-from forensics.inventory.inventory import Evidence
+from forensics.inventory.evidence import Evidence, Fingerprint, Origin, Place, TextForm
 
 MIB = 1 << 20
 
 
 def files(sizes):
-    return [Evidence("f", "s", f"{n}.log", f"/{n}.log", None, process_id="p", plain=True, text_bytes=size) for n, size in enumerate(sizes)]
+    return [
+        Evidence(f"{n}.log", Place(f"/{n}.log"), fingerprint=Fingerprint("f", "s"), text=TextForm(plain=True, size=size), origin=Origin("p"))
+        for n, size in enumerate(sizes)
+    ]
 
 
 def planned(sizes, **told):

@@ -15,9 +15,12 @@ from written_logs import CLIENT, CONNECT
 
 from forensics.ingest.local_time_jumps import separate
 from forensics.ingest.parquet_parts import PartWriter
+from forensics.ingest.reading import read_splits
 from forensics.ingest.row_builder import EVENTS, UNRECOGNISED, Schemas
-from forensics.ingest.splits import RANGE_BYTES, plan, read_splits
-from forensics.inventory.inventory import READ, Told, find_evidence
+from forensics.ingest.splits import RANGE_BYTES, plan
+from forensics.inventory.evidence import READ
+from forensics.inventory.inventory import find_evidence
+from forensics.inventory.source_options import SourceOptions
 
 DAY = datetime(2026, 10, 25, tzinfo=UTC)
 LOG = "w/connect.log"
@@ -46,8 +49,8 @@ def read(root: Path, *parts: str, zone: str = "") -> tuple[list[dict[str, Any]],
     """Rows of events in their order, and rows of ranges, of parts that stand one behind the other in one file."""
     (root / "logs" / "w").mkdir(parents=True)
     (root / "logs" / LOG).write_text("".join(parts), encoding="utf-8")
-    told = Told.parse([zone] if zone else ())
-    evidence = [e for e in find_evidence([root / "logs"], told=told) if e.status == READ]
+    options = SourceOptions.parse([zone] if zone else ())
+    evidence = [e for e in find_evidence([root / "logs"], options=options) if e.status == READ]
     schemas = Schemas.of(recogniser().catalogue.fields.values())
     with PartWriter(root / "staged", schemas) as writer:
         for splits in plan(evidence, RANGE_BYTES):

@@ -14,7 +14,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from forensics.case import integrity
 from forensics.errors import CaseError
-from forensics.inventory.inventory import READ, SUPERSEDED, Evidence
+from forensics.inventory.evidence import NEEDED, READ, SUPERSEDED, Evidence, Place
 from forensics.schema import TABLES, Field, table_schema
 
 MANIFEST, OPEN_SQL = "case.json", "open.sql"
@@ -36,7 +36,6 @@ FORMAT = 2
 _BATCH = 50_000
 _SEGMENT = re.compile(r"segment-\d+(~\d+)?")
 _VIEW_FOLDER = re.compile(r"views/build-\d+/\w+")
-_NOT_KEPT = {"seen", "profile", "ends", "counts", "head_id"}
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,7 @@ class Case:
 
     def evidence(self) -> list[Evidence]:
         """The evidence that the case was made from, superseded versions included."""
-        names = {f.name for f in fields(Evidence)}
-        return [Evidence(**{k: v for k, v in file.items() if k in names}) for file in self.manifest["files"]]
+        return [Evidence.of_record(file) for file in self.manifest["files"]]
 
 
 def open_case(path: Path, *, check: bool = True) -> Case:
@@ -155,8 +153,7 @@ def _fault(manifest: Mapping[str, Any]) -> str:
     knobs = manifest.get("knobs", {})
     if not isinstance(knobs, dict) or not all(isinstance(v, int) and name.isidentifier() for name, v in knobs.items()):
         return "has thresholds that are no numbers"
-    told = {f.name for f in fields(Evidence) if f.default is MISSING and f.default_factory is MISSING}
-    if not all(isinstance(file, dict) and told <= file.keys() for file in manifest["files"]):
+    if not all(isinstance(file, dict) and file.keys() >= NEEDED for file in manifest["files"]):
         return "lists a file without all that is to be known of it"
     return ""
 
@@ -296,19 +293,20 @@ class CaseWriter:
             for table in ("event_row", "unrecognised_row", "range_row"):
                 self._rewrite(table, segment, paths)
 
-    def rename(self, names: Iterable[tuple[str, str, str | None, str, str | None]]) -> None:
+    def rename(self, files: Iterable[tuple[Evidence, Evidence]]) -> None:
         """Gives rows of files their names anew, where they have changed.
 
         Args:
-            names: segment, path and process of each file, and both as they are from now on.
+            files: each file as the case has it, and as it is called from now on.
         """
         changed: dict[str, dict[str, tuple[str, str | None, str | None]]] = {}
-        for segment, path, process, new_path, new_process in names:
-            if segment and (path, process) != (new_path, new_process):
-                changed.setdefault(segment, {})[path] = new_path, process, new_process
-        for segment, files in changed.items():
+        for old, new in files:
+            names = new.path, old.origin.process_id, new.origin.process_id
+            if old.segment and (old.path, old.origin.process_id) != (new.path, new.origin.process_id):
+                changed.setdefault(old.segment, {})[old.path] = names
+        for segment, renamed in changed.items():
             for table in ("event_row", "unrecognised_row", "range_row"):
-                self._rewrite(table, segment, set(), lambda batch, files=files: _renamed(batch, files))  # type: ignore[misc]
+                self._rewrite(table, segment, set(), lambda batch, renamed=renamed: _renamed(batch, renamed))  # type: ignore[misc]
 
     def _rewrite(self, table: str, segment: str, paths: set[str], change: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda batch: batch) -> None:
         """Writes a segment again without some files; it keeps its name with a mark, so that files still know theirs."""
@@ -340,7 +338,8 @@ class CaseWriter:
         """
         name = _next(self.root / "tables" / "evidence_file", "segment")
         schema = table_schema("evidence_file")
-        rows = pa.Table.from_pylist([{c: getattr(e, c) for c in schema.names} for e in evidence], schema)
+        files = [e.as_record() for e in evidence]
+        rows = pa.Table.from_pylist([{c: file[c] for c in schema.names} for file in files], schema)
         target = self.root / "tables" / "evidence_file" / name
         _write(target, schema, rows.to_batches())
         self._tables["evidence_file"] = [name]
@@ -352,7 +351,7 @@ class CaseWriter:
             self.root,
             {
                 "format": FORMAT, "root": str(self.root), **facts, "tables": self._tables, "views": {}, "contents": self._contents(),
-                "files": [{k: v for k, v in asdict(e).items() if k not in _NOT_KEPT} for e in evidence],
+                "files": files,
             },
         )  # fmt: skip
 
@@ -501,9 +500,9 @@ def files_to_drop(case: Case | None, evidence: Iterable[Evidence]) -> list[tuple
     """Segment and path of the files of a case that `evidence` marks as superseded now."""
     if case is None:
         return []
-    now = {(e.sha256, e.location, e.archive_member) for e in evidence if e.status == SUPERSEDED}
+    now = {(e.fingerprint.sha256, e.place) for e in evidence if e.status == SUPERSEDED}
     return [
         (f["segment"], f["path"])
         for f in case.manifest["files"]
-        if f["status"] == READ and (f["sha256"], f["location"], f["archive_member"]) in now and f.get("segment")
+        if f["status"] == READ and (f["sha256"], Place(f["location"], f["archive_member"])) in now and f.get("segment")
     ]

@@ -22,19 +22,11 @@ from forensics.ingest.local_time_jumps import separate
 from forensics.ingest.row_builder import EVENTS, UNRECOGNISED
 from forensics.ingest.spark_source import NAME, EvidenceSource, job_option, range_rows
 from forensics.ingest.splits import RANGE_BYTES, plan
-from forensics.inventory.inventory import (
-    CHANGED,
-    READ,
-    SKIPPED,
-    SUPERSEDED,
-    UNREADABLE,
-    Evidence,
-    Told,
-    changed_since,
-    find_evidence,
-    renamed,
-    with_hosts,
-)
+from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
+from forensics.inventory.inventory import find_evidence
+from forensics.inventory.names import renamed, with_hosts
+from forensics.inventory.same_content import changed_since
+from forensics.inventory.source_options import SourceOptions
 from forensics.session import session
 
 if TYPE_CHECKING:
@@ -92,7 +84,7 @@ def ingest(
     paths: Sequence[Path],
     case_dir: Path,
     *,
-    told: Told | None = None,
+    options: SourceOptions | None = None,
     parsers: Sequence[Path] = (),
     master: str = "",
     jobs: int | None = None,
@@ -106,7 +98,7 @@ def ingest(
     Args:
         paths: files, folders and archives.
         case_dir: the case's folder; made when it does not exist.
-        told: zones, layouts and hosts as the user told them.
+        options: zones, layouts and hosts as the user told them.
         parsers: folders of the user's own pattern files.
         master: URL of a Spark master; empty for this machine.
         jobs: cores to use on this machine; all when None.
@@ -129,7 +121,7 @@ def ingest(
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
         starting = pool.submit(session, master, jobs)
         found = find_evidence(
-            paths, told=told, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
+            paths, options=options, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
             progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
         spark = starting.result()
@@ -140,7 +132,7 @@ def ingest(
             staged = writer.staging / "rows"
             written = _read(spark, fresh, catalogue, staged, range_bytes, progress)
             progress("writing", 0, 1)
-            zoned = frozenset(e.process_id or e.path for e in fresh if e.time_zone_how == "layout")
+            zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             ranges = separate(staged, _named(written, EVENTS), _named(written, UNRECOGNISED), range_rows(written), zoned)
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
@@ -149,9 +141,7 @@ def ingest(
                 faults.setdefault(e.path, []).append(CHANGED)
             writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
         writer.drop(files_to_drop(writer.case, found))
-        writer.rename(
-            [(k.segment, k.path, k.process_id, n.path, n.process_id) for k, n in zip(writer.known(), renamed(writer.known(), found), strict=True)]
-        )
+        writer.rename(zip(writer.known(), renamed(writer.known(), found), strict=True))
         evidence = _merged(writer, found, faults)
         case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line)), None
         if views is not None:
@@ -190,16 +180,16 @@ def _named(written: Sequence[tuple[str, str, int]], table: str) -> list[str]:
 
 def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, list[str]]) -> list[Evidence]:
     """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones."""
-    new = {(e.location, e.archive_member): e for e in found if e.status != SUPERSEDED}
-    gone = {(e.sha256, e.location, e.archive_member): e for e in found if e.status == SUPERSEDED}
+    new = {e.place: e for e in found if e.status != SUPERSEDED}
+    gone = {(e.fingerprint.sha256, e.place): e for e in found if e.status == SUPERSEDED}
     merged: list[Evidence] = []
     for k in renamed(writer.known(), found):
-        key = (k.location, k.archive_member)
-        older = gone.get((k.sha256, *key))
+        key, digest = k.place, k.fingerprint.sha256
+        older = gone.get((digest, key))
         if older is not None:
-            if key not in new or new[key].sha256 != k.sha256:
-                merged.append(replace(older, path=f"{k.path}@{(k.sha256 or '')[:8]}"))
-        elif key in new and new[key].status == SKIPPED and new[key].sha256 == k.sha256:
+            if key not in new or new[key].fingerprint.sha256 != digest:
+                merged.append(replace(older, path=f"{k.path}@{(digest or '')[:8]}"))
+        elif key in new and new[key].status == SKIPPED and new[key].fingerprint.sha256 == digest:
             merged.append(k)  # the same file once more
             del new[key]
         elif key not in new:
@@ -209,7 +199,7 @@ def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, lis
             more = [fault for fault in faults.get(e.path, ()) if fault not in (e.note or "")]
             e = replace(e, segment=writer.segment, note="; ".join(filter(None, (e.note, *more))) or None)
         merged.append(e)
-    return sorted(with_hosts(merged), key=lambda e: (e.path, e.location))
+    return sorted(with_hosts(merged), key=lambda e: (e.path, e.place.location))
 
 
 def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]) -> dict[str, object]:
@@ -238,5 +228,5 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Sum
     broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.status == READ and e.note)]
     return Summary(
         case, evidence, fresh, counts, sorted(broken), read,
-        [e.path for e in evidence if e.status == READ and e.time_zone_how == "assumed" and e.first is not None],
+        [e.path for e in evidence if e.status == READ and e.times.how == "assumed" and e.times.first is not None],
     )  # fmt: skip

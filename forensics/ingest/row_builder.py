@@ -15,6 +15,7 @@ from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.recogniser import Recogniser
 from forensics.catalogue.releases import releases_of
 from forensics.errors import reason_of
+from forensics.ingest.splits import FileSplit
 from forensics.records.line_reader import Record
 from forensics.redaction import scrubbed
 from forensics.schema import Field, table_schema
@@ -26,7 +27,7 @@ MOST_TEXT = 2_000
 _OVERLAP = 500
 #: Texts that no line can choose freely: ids, and words of this program.
 _OURS = {"event_id", "file_id", "process_id", "path", "event", "category", "releases"}
-#: Category of what second witnesses say.
+#: Category of what snapshots say.
 SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected before they are given on.
 MOST_ROWS = 16_384
@@ -61,26 +62,13 @@ class RowBuilder:
     Args:
         recogniser: tells what a record is.
         schemas: of the tables.
-        file_id, head_id, path, process_id: of the file; what is no log has no process.
-        base: place of the file's first byte in its stream.
-        backwards: size of the text when the file is sorted newest first, else None.
+        split: what is read.
     """
 
-    def __init__(
-        self,
-        recogniser: Recogniser,
-        schemas: Schemas,
-        *,
-        file_id: str,
-        head_id: bytes,
-        path: str,
-        process_id: str | None,
-        base: int,
-        backwards: int | None,
-    ) -> None:
-        self.recogniser, self._schemas = recogniser, schemas
-        self.file_id, self.head_id, self.path, self.process_id = file_id, head_id, path, process_id
-        self._base, self._backwards = base, backwards
+    def __init__(self, recogniser: Recogniser, schemas: Schemas, split: FileSplit) -> None:
+        self.recogniser, self._schemas, self._split = recogniser, schemas, split
+        #: Size of the text when it is sorted newest first.
+        self._backwards = split.text.size if split.format.profile.newest_first else None
         self.events = self.unrecognised = 0
         #: Records that could not be read, and line and reason of the first.
         self.faults = 0
@@ -130,10 +118,10 @@ class RowBuilder:
         self._bytes += len(raw)
         process, lines, offsets, places, times, levels, loggers, messages = self._others if found is None else self._every
         row = len(lines)
-        process.append(f"{self.process_id}#{record.source}" if record.source else self.process_id)
+        process.append(f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id)
         lines.append(line)
         offsets.append(offset)
-        places.append(self._base + (offset if self._backwards is None else self._backwards - offset))
+        places.append(self._split.base + (offset if self._backwards is None else self._backwards - offset))
         times.append(ts)
         levels.append(record.level)
         loggers.append(logger)
@@ -145,7 +133,7 @@ class RowBuilder:
         messages.append(found.message[: MOST_TEXT + _OVERLAP])
         ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
         ids.append(event_id)
-        files.append(self.file_id)
+        files.append(self._split.file_id)
         resolutions.append(None if ts is None else resolution)
         collectors.append(collector)
         threads.append(record.thread)
@@ -177,8 +165,17 @@ class RowBuilder:
         row = len(self._every[0])
         raw = seen.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
         event_id = self._event_id(raw, seen.offset)
-        every = (self.process_id, seen.line, seen.offset, self._base + seen.offset, seen.ts, None, None, seen.message[: MOST_TEXT + _OVERLAP])
-        mine = (event_id, self.file_id, None if seen.ts is None else 1, None, None, None, None, None, seen.event, SNAPSHOT)
+        every = (
+            self._split.process_id,
+            seen.line,
+            seen.offset,
+            self._split.base + seen.offset,
+            seen.ts,
+            None,
+            None,
+            seen.message[: MOST_TEXT + _OVERLAP],
+        )
+        mine = (event_id, self._split.file_id, None if seen.ts is None else 1, None, None, None, None, None, seen.event, SNAPSHOT)
         for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
             column.append(value)
         for name, value in seen.captures.items():
@@ -188,7 +185,7 @@ class RowBuilder:
 
     def _event_id(self, raw: bytes, offset: int) -> str:
         """An id that a file keeps when it grows or moves: of its beginning, of what stands there, and of the place."""
-        return hashlib.blake2b(raw, digest_size=12, salt=self.head_id, person=offset.to_bytes(16, "little")).hexdigest()
+        return hashlib.blake2b(raw, digest_size=12, salt=self._split.head_id, person=offset.to_bytes(16, "little")).hexdigest()
 
     def _releases(self, block: EventPattern, record: Record) -> str | None:
         """Releases that can have printed a record; there are few different lines of source."""
@@ -215,7 +212,7 @@ class RowBuilder:
             if field.name in columns:
                 arrays[field.name] = _array(columns[field.name], field.type)
             elif field.name == "path":
-                arrays[field.name] = pa.array([self.path] * count, field.type)
+                arrays[field.name] = pa.array([self._split.path] * count, field.type)
             else:
                 arrays[field.name] = _sparse(self._captures.get(field.name), count, field.type)
         # Here, and nowhere else, text becomes part of a table: whatever it is, it goes without its secrets.

@@ -78,7 +78,7 @@ class EvidenceReader(DataSourceReader):
 
         from forensics.ingest.memory import keep_memory
         from forensics.ingest.parquet_parts import PartWriter
-        from forensics.ingest.splits import read_splits
+        from forensics.ingest.reading import read_splits
 
         assert isinstance(partition, Task)
         keep_memory()

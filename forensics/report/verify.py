@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from forensics.evidence.containers import Content, contents
 from forensics.evidence.streams import BLOCK, BROKEN
-from forensics.inventory.inventory import READ, Evidence
+from forensics.inventory.evidence import READ, Evidence
 from forensics.report.document import Block, Column, Document, Para, Table, Tone
 from forensics.wording.formats import count, shorten
 
@@ -44,14 +44,14 @@ def evidence(case: Case) -> list[Checked]:
     """Every file that the case has rows of, read again from its place."""
     places: dict[str, list[Evidence]] = {}
     for e in case.evidence():
-        if e.status == READ and e.sha256 is not None:
-            places.setdefault(e.location, []).append(e)
+        if e.status == READ and e.fingerprint.sha256 is not None:
+            places.setdefault(e.place.location, []).append(e)
     return sorted((c for place, files in places.items() for c in _place(Path(place), files)), key=lambda c: c.path)
 
 
 def _place(location: Path, files: list[Evidence]) -> Iterator[Checked]:
     """The files that one file on disk is or holds; an archive is read once."""
-    left = {e.archive_member: [f for f in files if f.archive_member == e.archive_member] for e in files}
+    left = {e.place.member: [f for f in files if f.place.member == e.place.member] for e in files}
     wrong: dict[str, Checked] = {}
     try:
         for member, content in contents(location, frozenset(left)):
@@ -72,19 +72,20 @@ def _place(location: Path, files: list[Evidence]) -> Iterator[Checked]:
     yield from (wrong.get(e.path, Checked(e.path, GONE, str(location))) for rest in left.values() for e in rest)
 
 
-def _file(told: Evidence, content: Content) -> Checked:
-    digest, left = hashlib.sha256(), told.bytes or 0
+def _file(known: Evidence, content: Content) -> Checked:
+    path, size, sha256 = known.path, known.fingerprint.size or 0, known.fingerprint.sha256 or ""
+    digest, left = hashlib.sha256(), size
     while left > 0 and (data := content.read(min(BLOCK, left))):
         digest.update(data)
         left -= len(data)
     if left:
-        found = (told.bytes or 0) - left
+        found = size - left
         if content.error:
-            return Checked(told.path, UNREADABLE, f"{content.error}, after {found:,} of {told.bytes:,} bytes")
-        return Checked(told.path, CHANGED, f"{found:,} bytes, not {told.bytes:,}")
-    if digest.hexdigest() != told.sha256:
-        return Checked(told.path, CHANGED, f"SHA-256 {digest.hexdigest()[:16]}…, was {(told.sha256 or '')[:16]}…")
-    return Checked(told.path, GROWN if content.read(1) else SAME)
+            return Checked(path, UNREADABLE, f"{content.error}, after {found:,} of {size:,} bytes")
+        return Checked(path, CHANGED, f"{found:,} bytes, not {size:,}")
+    if digest.hexdigest() != sha256:
+        return Checked(path, CHANGED, f"SHA-256 {digest.hexdigest()[:16]}…, was {sha256[:16]}…")
+    return Checked(path, GROWN if content.read(1) else SAME)
 
 
 def compose(case: Case, found: Iterable[Fault], checked: list[Checked]) -> Document:

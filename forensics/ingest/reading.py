@@ -1,0 +1,221 @@
+"""Splits of the evidence to rows: a record belongs to the split in which its first line begins; whoever reads it reads on until the record ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import BinaryIO
+
+import numpy as np
+
+from forensics.catalogue.recogniser import Recogniser
+from forensics.errors import reason_of
+from forensics.evidence.containers import Content, Text, contents, place_of
+from forensics.evidence.streams import Limited, Readable
+from forensics.ingest.column_reader import ColumnReader
+from forensics.ingest.row_builder import RowBuilder, Rows, Schemas
+from forensics.ingest.splits import FileSplit
+from forensics.ingest.statistics import RangeRow, Statistics
+from forensics.ingest.wrapped_reader import WrappedReader
+from forensics.records.layouts import Layouts, packaged
+from forensics.records.line_reader import MOST_RECORD_BYTES, RecordReader, decode
+from forensics.records.timestamps import Zone
+from forensics.records.vectorized.buffers import Buffer
+from forensics.records.vectorized.record_starts import HeadFinder
+from forensics.snapshots.detection import LOG, READERS
+from forensics.snapshots.observation import Broken, Line, Observation, Strange
+
+Part = Rows | RangeRow
+_LOOK_BACK = 64 << 10
+
+
+def read_splits(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    """All rows of some splits, in batches by table, and each split's statistics, which also say what could not be read."""
+    done: set[str] = set()
+    for split in splits:
+        if split.text.plain:
+            yield from _read_plain(split, recogniser, schemas)
+        elif split.place.location not in done:
+            done.add(split.place.location)
+            yield from _read_archive([p for p in splits if p.place.location == split.place.location and not p.text.plain], recogniser, schemas)
+
+
+def _read_archive(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    wanted = {p.place.member: p for p in splits}
+    try:
+        for member, content in contents(place_of(splits[0].place.location), frozenset(wanted)):
+            split = wanted.pop(member, None)
+            if split is None:
+                continue
+            task = _Task(split, recogniser, schemas)
+            try:
+                yield from task.run(Limited(Text(content, split.text.encoding), split.text.size), 0, 1, None, content)
+            except Exception as e:
+                yield from task.fault(e)
+    except Exception as e:  # whatever is wrong with one file, it is named and the others are read
+        for split in wanted.values():
+            yield from _Task(split, recogniser, schemas).fault(e)
+
+
+def _read_plain(split: FileSplit, recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+    task = _Task(split, recogniser, schemas)
+    try:
+        with place_of(split.place.location).open("rb", buffering=0) as file:
+            place, line = split.start, split.breaks + 1
+            if split.start:
+                file.seek(split.start - 1)
+                if file.read(1) != b"\n":
+                    place, line = split.start + _skip_line(file), line + 1
+            if split.end is not None and place >= split.end:
+                return
+            look = min(place, MOST_RECORD_BYTES)
+            file.seek(place - look)
+            behind = _read_exactly(file, look)
+            yield from task.run(Limited(file, split.text.size - place), place, line, behind, None)
+    except Exception as e:
+        yield from task.fault(e)
+
+
+def _read_exactly(file: BinaryIO, size: int) -> bytes:
+    parts = []
+    while size and (data := file.read(size)):
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+def _skip_line(file: BinaryIO) -> int:
+    """Bytes up to and with the next line break."""
+    skipped = 0
+    while data := file.read(_LOOK_BACK):
+        cut = data.find(b"\n") + 1
+        skipped += cut or len(data)
+        if cut:
+            break
+    return skipped
+
+
+class _Task:
+    """Reads one split."""
+
+    def __init__(self, split: FileSplit, recogniser: Recogniser, schemas: Schemas) -> None:
+        self.split = split
+        self._reader = RecordReader(_layouts(split.format.pattern), split.format.profile)
+        self._layouts = self._reader.layouts
+        self._zone = Zone(split.zone)
+        self._statistics = Statistics()
+        self._rows = RowBuilder(recogniser, schemas, split)
+
+    def run(self, stream: Readable, place: int, line: int, behind: bytes | None, content: Content | None) -> Iterator[Part]:
+        """Rows of the split.
+
+        Args:
+            stream: the text from `place` on.
+            place: first line of the split.
+            line: its number.
+            behind: bytes before `place`, as many as a record may have.
+            content: where to look for a fault afterwards.
+        """
+        end = self.split.end
+        error = ""
+        if self.split.format.kind != LOG:
+            error = yield from self._observe(stream)
+        elif self.split.format.profile.plain:
+            columns = ColumnReader(self._layouts, self._reader, self._zone, self._rows, self._statistics)
+            yield from columns.read(stream, place, end, line, self._open_before(place, behind or b""))
+        else:
+            ahead = behind or b""
+            ahead = ahead[ahead.find(b"\n") + 1 :] if len(ahead) < place else ahead
+            wrapped = WrappedReader(self._reader, self._zone, self._rows, self._statistics)
+            yield from wrapped.read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, end)
+        yield from self._finish((content.error if content else "") or error)
+
+    def _observe(self, stream: Readable) -> Generator[Part, None, str]:
+        """Rows of a second witness; gives why it could not be read to its end, empty when it could."""
+        statistics, rows = self._statistics, self._rows
+        error = ""
+        for item in READERS[self.split.format.kind](_counted(_lines(stream), statistics)):
+            match item:
+                case Observation():
+                    rows.add_observation(item)
+                    statistics.see_observation(self.split.format.kind, item.ts)
+                case Strange():
+                    statistics.see_unfit(item.line, item.text.encode())
+                case Broken():
+                    error = item.reason
+            if rows.full:
+                yield from rows.take()
+        return error
+
+    def fault(self, error: BaseException) -> Iterator[Part]:
+        """What was read of a split before a fault, and the fault."""
+        yield from self._finish(reason_of(error))
+
+    def _finish(self, error: str) -> Iterator[Part]:
+        rows, split = self._rows, self.split
+        yield from rows.take()
+        counts = self._statistics.to_row(split.start, split.stop, rows.events, rows.unrecognised)
+        told = [error, *self._statistics.faults]
+        if rows.first_fault:
+            line, reason = rows.first_fault
+            text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
+            told.append(f"{text} could not be understood, the first at line {line:,}: {reason}")
+        error = "; ".join(filter(None, told))
+        yield RangeRow({"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}, error)
+
+    def _open_before(self, place: int, behind: bytes) -> int | None:
+        """Where the record begins that is open at a place, by the bytes before it."""
+        for size in (_LOOK_BACK, MOST_RECORD_BYTES):
+            part = behind[-size:] if size < len(behind) else behind
+            if len(part) < place:
+                part = part[part.find(b"\n") + 1 :]
+            if not part:
+                continue
+            buffer = Buffer.of(part)
+            starts, ends = buffer.lines()
+            heads = HeadFinder(self._layouts, self._reader, self._zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
+            if len(heads.lines):
+                return place - len(part) + int(starts[heads.lines[-1]])
+        return None
+
+
+@dataclass
+class _Joined:
+    """Bytes, and then a stream."""
+
+    ahead: bytes
+    stream: Readable
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.ahead:
+            data, self.ahead = self.ahead, b""
+            return data
+        return self.stream.read(size)
+
+
+def _lines(stream: Readable) -> Iterator[Line]:
+    """Lines of a text; a last one without a line break too."""
+    at = number = 0
+    begun: list[bytes] = []
+    while data := stream.read(_LOOK_BACK):
+        *whole, rest = data.split(b"\n")
+        for raw in whole:
+            raw, begun = b"".join((*begun, raw)), []
+            number += 1
+            yield Line(number, at, raw + b"\n", decode(raw.rstrip(b"\r")))
+            at += len(raw) + 1
+        begun.append(rest)
+    if raw := b"".join(begun):
+        yield Line(number + 1, at, raw, decode(raw.rstrip(b"\r")))
+
+
+def _counted(lines: Iterable[Line], statistics: Statistics) -> Iterator[Line]:
+    for line in lines:
+        statistics.lines += 1
+        yield line
+
+
+@lru_cache(maxsize=64)
+def _layouts(pattern: str | None) -> Layouts:
+    return packaged().with_pattern(pattern) if pattern else packaged()

@@ -1,0 +1,201 @@
+"""What is known of one file of the evidence, and how it is kept in a case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from forensics.evidence.containers import SEPARATOR
+from forensics.records.line_reader import Profile
+from forensics.records.timestamps import Moment
+from forensics.snapshots.detection import LOG
+
+READ, SKIPPED, UNREADABLE, SUPERSEDED = "read", "skipped", "unreadable", "superseded"
+#: What is said of a file whose rows and whose hash may be of different bytes.
+CHANGED = "it changed while it was read: its rows may be of other bytes than its hash; ingest it again"
+#: Newlines are counted for each block of so many bytes.
+COUNT_BLOCK = 4 << 20
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file lies.
+
+    Attributes:
+        location: absolute path on disk.
+        member: path inside the archive that lies there, None when the file is no member of one.
+    """
+
+    location: str
+    member: str | None = None
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells a content from others.
+
+    Attributes:
+        file_id: the beginning of its SHA-256; None for what has no rows.
+        size: bytes.
+        lines: lines, a last one without a line break included.
+        head_id: made of its first 64 KiB; ids of records begin with it, so that a log that grows keeps them.
+        start_id: made of its first bytes only: candidates for being one log at two times.
+    """
+
+    file_id: str | None = None
+    sha256: str | None = None
+    size: int | None = None
+    lines: int | None = None
+    head_id: bytes = b""
+    start_id: str = ""
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """A content as text.
+
+    Attributes:
+        encoding: see `containers.Text`.
+        plain: the bytes lie on disk as they are, so that a range of them can be read.
+        size: bytes as UTF-8.
+        newlines: in each `COUNT_BLOCK` of a plain file, so that ranges know their line numbers.
+    """
+
+    encoding: str = "utf-8"
+    plain: bool = False
+    size: int = 0
+    newlines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a content is read.
+
+    Attributes:
+        kind: `log`, or the kind of snapshot: such a file has no process and no zone.
+        profile: what its lines look like.
+        pattern: the layout that the user told for it.
+    """
+
+    kind: str = LOG
+    profile: Profile = Profile()
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class Times:
+    """The zone by which a log's times are read, and its ends.
+
+    Attributes:
+        zone: its name.
+        how: `layout`, `told` or `assumed`.
+        ends: times of the first and the last record, as printed.
+        first, last: the same, microseconds UTC.
+    """
+
+    zone: str | None = None
+    how: str | None = None
+    ends: tuple[Moment | None, Moment | None] = (None, None)
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who wrote a log.
+
+    Attributes:
+        process_id: the process.
+        host: where it ran.
+        host_told: whether the user said so.
+        ordinal: place of the file among the files of its process.
+    """
+
+    process_id: str | None = None
+    host: str | None = None
+    host_told: bool = False
+    ordinal: int | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One file, or one member of an archive.
+
+    Attributes:
+        path: its name in the case; as `below`, with more in front of it where two would have one name.
+        below: path below the ingested folder.
+        status: one of `READ`, `SKIPPED`, `UNREADABLE`, `SUPERSEDED`.
+        note: why it was not read, or not to its end.
+        segment: segment of the case's tables that has its rows.
+        seen: what the disk said of the file before it was looked at; see `walk.mark_of`.
+    """
+
+    path: str
+    place: Place
+    below: str = ""
+    status: str = READ
+    note: str | None = None
+    fingerprint: Fingerprint = Fingerprint()
+    text: TextForm = TextForm()
+    format: Format = Format()
+    times: Times = Times()
+    origin: Origin = Origin()
+    segment: str = ""
+    seen: tuple[int, ...] = ()
+
+    @property
+    def root(self) -> str:
+        """The ingested folder."""
+        place = self.place
+        whole = f"{place.location}/{place.member.replace(SEPARATOR, '/')}" if place.member else place.location
+        return whole.removesuffix(self.below or self.path).rstrip("/")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a process wrote it: a log that is read."""
+        return self.status == READ and self.format.kind == LOG
+
+    @property
+    def process(self) -> str | None:
+        """The process that wrote it; a log of which that is not known is a process of its own, a snapshot is none."""
+        return (self.origin.process_id or self.path) if self.format.kind == LOG else None
+
+    def of(self, process_id: str | None, ordinal: int | None) -> Evidence:
+        """The same as a file of a process."""
+        return replace(self, origin=replace(self.origin, process_id=process_id, ordinal=ordinal))
+
+    def as_record(self) -> dict[str, Any]:
+        """What a case keeps of it, the columns of `evidence_file` among it; what only the reading needs is left out."""
+        return {
+            "file_id": self.fingerprint.file_id, "sha256": self.fingerprint.sha256, "path": self.path, "location": self.place.location,
+            "archive_member": self.place.member, "bytes": self.fingerprint.size, "lines": self.fingerprint.lines,
+            "process_id": self.origin.process_id, "host": self.origin.host, "time_zone": self.times.zone, "time_zone_how": self.times.how,
+            "ordinal": self.origin.ordinal, "status": self.status, "note": self.note, "kind": self.format.kind,
+            "start_id": self.fingerprint.start_id, "encoding": self.text.encoding, "plain": self.text.plain, "pattern": self.format.pattern,
+            "text_bytes": self.text.size, "below": self.below, "segment": self.segment, "first": self.times.first, "last": self.times.last,
+            "host_told": self.origin.host_told,
+        }  # fmt: skip
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Evidence:
+        """The evidence that `as_record` wrote; keys in `NEEDED` are there, others may be missing or new."""
+        kept = {**_NOTHING, **record}
+        return cls(
+            kept["path"],
+            Place(kept["location"], kept["archive_member"]),
+            kept["below"],
+            kept["status"],
+            kept["note"],
+            Fingerprint(kept["file_id"], kept["sha256"], kept["bytes"], kept["lines"], start_id=kept["start_id"]),
+            TextForm(kept["encoding"], kept["plain"], kept["text_bytes"]),
+            Format(kept["kind"], pattern=kept["pattern"]),
+            Times(kept["time_zone"], kept["time_zone_how"], first=kept["first"], last=kept["last"]),
+            Origin(kept["process_id"], kept["host"], kept["host_told"], kept["ordinal"]),
+            kept["segment"],
+        )
+
+
+_NOTHING = Evidence("", Place("")).as_record()
+#: Without these a record says of no file what it is.
+NEEDED = frozenset({"file_id", "sha256", "path", "location", "archive_member"})

@@ -1,0 +1,165 @@
+"""One pass over each content: its hash, its size as text, and what it looks like."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from forensics.errors import reason_of
+from forensics.evidence.containers import SEPARATOR, Content, Text, contents, encoding_of, written
+from forensics.evidence.streams import BLOCK
+from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Place, TextForm, Times
+from forensics.inventory.file_type import is_binary, is_log, looks_like
+from forensics.inventory.source_options import SourceOptions
+from forensics.inventory.walk import FileOnDisk
+from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of
+from forensics.records.layouts import Layouts, packaged
+from forensics.records.line_reader import HOLE, Profile, without_holes
+from forensics.snapshots.detection import kind_of
+
+#: The beginning of a file that its records' ids are made from.
+HEAD_BYTES = 64 * 1024
+_TAIL_BYTES = 64 * 1024
+_START_BYTES = 96
+
+
+def examine(found: FileOnDisk, options: SourceOptions, step: Callable[[int], None]) -> Iterator[Evidence]:
+    """What a file on disk is, or each member of an archive. Whatever is wrong with one, it is named and the others are looked at.
+
+    Args:
+        found: the file.
+        options: what the user said about it.
+        step: told bytes that were read.
+    """
+    location = written(str(found.location))
+    whole = Evidence(found.path, Place(location), below=found.path, status=found.status, note=found.note or None)
+    if found.status != READ:
+        yield whole
+        return
+    given = 0
+    try:
+        for member, content in contents(found.location):
+            path = f"{found.path}/{_shown(member)}" if member else found.path
+            pattern = options.layout(path, location)
+            layouts = packaged().with_pattern(pattern) if pattern else packaged()
+            evidence = Evidence(
+                path, Place(location, member), below=path, text=TextForm(plain=content.plain), format=Format(pattern=pattern), seen=found.seen
+            )
+            try:
+                yield _examined(evidence, content, layouts, step)
+            except Exception as e:
+                yield replace(evidence, status=UNREADABLE, note=reason_of(e))
+            given += 1
+    except Exception as e:
+        yield replace(whole, status=UNREADABLE, note=reason_of(e).lower())
+        return
+    if not given:
+        yield replace(whole, status=SKIPPED, note="an archive without files")
+
+
+def _shown(member: str) -> str:
+    """A member's name as a path below the archive: never absolute, never upwards."""
+    parts = [p for p in member.replace(SEPARATOR, "/").replace("\\", "/").split("/") if p not in ("", ".", "..")]
+    return "/".join(parts) or "member"
+
+
+def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Callable[[int], None]) -> Evidence:
+    """One pass over a content: hash, size, newlines, and what it looks like."""
+    fingerprint, counter, encoding = _pass_over(content, step if evidence.text.plain else lambda size: None)
+    size, lines = fingerprint.size or 0, counter.lines + (counter.last not in (b"", b"\n"))
+    plain = evidence.text.plain and encoding == "utf-8"
+    found = replace(evidence, fingerprint=replace(fingerprint, lines=lines), text=TextForm(encoding, plain, counter.size, tuple(counter.counts)))
+    if content.error and not size:
+        return replace(found, fingerprint=Fingerprint(), status=UNREADABLE, note=content.error)
+    note = _fault_note(content, size, lines) if content.error else None
+    if not size:
+        return replace(found, status=SKIPPED, note="empty")
+    if not counter.written:
+        lost = is_log(evidence.path, b"", Profile())
+        why = "nothing but zero bytes" + (": what was written to it is lost" if lost else "")
+        return replace(found, status=UNREADABLE if lost else SKIPPED, note=why)
+    sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
+    profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"") if not is_binary(sample) else Profile()
+    profile = replace(profile, holes=counter.holes)
+    # A layout that was learned from the file itself fits the output of a tool as well as a log.
+    fitting = 0 if profile.learned else profile.fitting
+    kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None
+    if kind is not None:
+        return replace(found, format=replace(found.format, kind=kind), note=note)
+    if not is_log(evidence.path, sample, profile):
+        return replace(found, status=SKIPPED, note=looks_like(evidence.path, sample))
+    ends = ends_of(sample, tail if counter.written > SAMPLE_BYTES else sample, layouts, profile)
+    return replace(found, format=replace(found.format, profile=profile), times=Times(ends=ends), note=note)
+
+
+def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerprint, _TextCounter, str]:
+    """Hashes, counts and encoding of a content that is read to its end, or to its fault."""
+    whole, head_hash, start_hash = hashlib.sha256(), hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=8)
+    counter = _TextCounter()
+    size = 0
+    text: Text | None = None
+    while data := content.read(BLOCK):
+        text = text or Text(content, encoding_of(data))
+        if size < HEAD_BYTES:
+            start_hash.update(data[: max(0, _START_BYTES - size)])
+            head_hash.update(data[: HEAD_BYTES - size])
+        whole.update(data)
+        size += len(data)
+        counter.add(text.recode(data))
+        step(len(data))
+    if text is not None:
+        counter.add(text.recode(b"", final=True))
+    digest = whole.hexdigest()
+    fingerprint = Fingerprint(digest[:24], digest, size, None, head_hash.digest(), start_hash.hexdigest())
+    return fingerprint, counter, text.encoding if text else "utf-8"
+
+
+def _fault_note(content: Content, size: int, lines: int) -> str:
+    """What was read of a content before its fault, and what was not."""
+    note = f"read up to a fault: {content.error}; {lines:,} {'line' if lines == 1 else 'lines'} ({size:,} bytes) before it"
+    lost, exact = content.lost
+    if not lost:
+        return note
+    return f"{note}, {'' if exact else 'about '}{lost:,} bytes (about {max(1, lost * lines // max(size, 1)):,} lines) are lost"
+
+
+@dataclass
+class _TextCounter:
+    """Counts newlines for each block of text; keeps its beginning and end, holes left out.
+
+    Attributes:
+        written: size without holes.
+        holes: whether there is one, or a line that begins with a zero byte.
+    """
+
+    size: int = 0
+    written: int = 0
+    lines: int = 0
+    last: bytes = b""
+    counts: list[int] = field(default_factory=list)
+    holes: bool = False
+    sample: bytearray = field(default_factory=bytearray)
+    tail: deque[bytes] = field(default_factory=deque)
+
+    def add(self, data: bytes) -> None:
+        if not data:
+            return
+        block = self.size // COUNT_BLOCK
+        self.counts.extend([0] * (block + 1 - len(self.counts)))
+        newlines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+        self.counts[block] += newlines
+        self.lines += newlines
+        self.size += len(data)
+        self.last = data[-1:]
+        self.holes = self.holes or HOLE in data or b"\n\0" in data or (self.size == len(data) and data[:1] == b"\0")
+        data = without_holes(data)
+        self.written += len(data)
+        if len(self.sample) < SAMPLE_BYTES:
+            self.sample += data[: SAMPLE_BYTES - len(self.sample)]
+        self.tail.append(data)
+        while len(self.tail) > 1 and sum(map(len, self.tail)) - len(self.tail[0]) >= _TAIL_BYTES:
+            self.tail.popleft()

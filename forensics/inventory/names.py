@@ -1,0 +1,166 @@
+"""What files are called in a case, and the processes and hosts that wrote them: any order and any increments of an ingest give the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from forensics.evidence.rotation import disjoint, host_of, read_name
+from forensics.inventory.evidence import READ, SUPERSEDED, Evidence, Origin, Place
+from forensics.inventory.source_options import SourceOptions
+from forensics.snapshots.detection import LOG
+
+_ORDINAL_STEP = 1024
+
+
+def _labels(evidence: Iterable[Evidence]) -> dict[str, str]:
+    """A short name for each ingested folder that no other one has."""
+    labels: dict[str, str] = {}
+    for root in sorted({e.root for e in evidence}):
+        label, number = Path(root).name, 1
+        while label in labels.values():
+            number += 1
+            label = f"{Path(root).name}~{number}"
+        labels[root] = label
+    return labels
+
+
+def _paths(evidence: Sequence[Evidence]) -> dict[Place, str]:
+    """The path of each file of a case, by its place: as below the ingested folder, with that folder's name before it where two would have one path."""
+    labels = _labels(evidence)
+    alike: dict[str, dict[Place, Evidence]] = {}
+    for e in evidence:
+        alike.setdefault(e.below, {}).setdefault(e.place, e)
+    paths: dict[Place, str] = {}
+    taken: set[str] = set()
+    for below, files in sorted(alike.items(), key=lambda item: (len(item[1]) > 1, item[0])):
+        for place, e in sorted(files.items(), key=lambda item: (item[1].root, item[0].location, item[0].member or "")):
+            path = below if len(files) == 1 else f"{labels[e.root]}/{below}"
+            number = 1
+            while path in taken:
+                number += 1
+                path = f"{labels[e.root]}~{number}/{below}"
+            taken.add(path)
+            paths[place] = path
+    return paths
+
+
+def with_paths(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
+    """What was found, with paths that no other file of the case has."""
+    paths = _paths([*known, *evidence])
+    return [replace(e, path=paths[e.place]) for e in evidence]
+
+
+def renamed(known: Sequence[Evidence], found: Sequence[Evidence]) -> list[Evidence]:
+    """What a case has, with the names that it would have if it had been ingested together with what is found now: any order gives the same.
+
+    Args:
+        known: evidence of the case.
+        found: what was found now; what it supersedes keeps its names, for its rows go.
+    """
+    gone = {(e.fingerprint.sha256, e.place) for e in found if e.status == SUPERSEDED}
+    paths = _paths([*known, *(e for e in found if e.status != SUPERSEDED)])
+    staying = [k for k in known if k.is_live and (k.fingerprint.sha256, k.place) not in gone]
+    before = process_names([k for k in known if k.is_live])
+    after = process_names([*staying, *(e for e in found if e.is_live)])
+    result = []
+    for k in known:
+        if k.status != SUPERSEDED and (k.fingerprint.sha256, k.place) not in gone:
+            process = k.origin.process_id
+            if id(k) in after and process == before[id(k)]:
+                process = after[id(k)]
+            k = replace(k, path=paths[k.place], origin=replace(k.origin, process_id=process))
+        result.append(k)
+    return result
+
+
+def with_processes(evidence: list[Evidence], options: SourceOptions, known: Sequence[Evidence], gone: Collection[str | None]) -> list[Evidence]:
+    """Adds process, told host and the order of rotated files.
+
+    Args:
+        evidence: what was found now.
+        options: what the user said about it.
+        known: what the case has.
+        gone: hashes of what of that is superseded.
+    """
+    live = [e for e in evidence if e.is_live]
+    known = [k for k in known if k.is_live and k.fingerprint.sha256 not in gone]
+    names = process_names([*known, *live])
+    groups: dict[str, list[Evidence]] = {}
+    for e in live:
+        groups.setdefault(e.origin.process_id or names[id(e)], []).append(e)
+    ordinals: dict[int, int] = {}
+    for process, files in groups.items():
+        ordinals.update(_ordinals(files, [k for k in known if k.origin.process_id == process]))
+    result = []
+    for e in evidence:
+        if e.status == READ:
+            host = options.host(e.path, e.place.location)
+            owner = (e.origin.process_id or names[id(e)]) if e.is_live else None
+            e = replace(e, origin=Origin(owner, host, host is not None, ordinals.get(id(e))))
+        result.append(e)
+    return result
+
+
+def with_hosts(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Adds the host of each file where the user told none: the folder that it lies in, or the ingested one where there are several.
+
+    Args:
+        evidence: all evidence of a case, for it is the same whatever was ingested first.
+    """
+    several_roots = len({e.root for e in evidence if e.is_live}) > 1
+    result = []
+    for e in evidence:
+        if e.status == READ and not e.origin.host_told:
+            host = host_of(e.below) or (Path(e.root).name if several_roots and e.format.kind == LOG else None)
+            e = replace(e, origin=replace(e.origin, host=host))
+        result.append(e)
+    return result
+
+
+def process_names(live: Sequence[Evidence]) -> dict[int, str]:
+    """Process id of each file: its path without rotation, and as much of the folders above as tells it from others."""
+    names: dict[int, str] = {}
+    labels = _labels(live)
+    streams: dict[str, dict[str, list[Evidence]]] = {}  # stream's name, then ingested folder
+    for e in live:
+        streams.setdefault(_stream_name(e, live), {}).setdefault(e.root, []).append(e)
+    for name, roots in streams.items():
+        one_process = len(roots) == 1 or ("/" in name and disjoint([(e.times.first, e.times.last) for files in roots.values() for e in files]))
+        for root, files in roots.items():
+            names.update((id(e), name if one_process else f"{labels[root]}/{name}") for e in files)
+    return names
+
+
+def _stream_name(evidence: Evidence, live: Sequence[Evidence]) -> str:
+    name = read_name(evidence.below)
+    if not name.weak:
+        return name.base
+    family = [e for e in live if e.root == evidence.root and read_name(e.below).base == name.base]
+    has_base = any(e.below == name.base or not read_name(e.below).weak for e in family)
+    return name.base if has_base and disjoint([(e.times.first, e.times.last) for e in family]) else evidence.below
+
+
+def _ordinals(files: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int, int]:
+    """Places of a process's files; those that the case has keep theirs, new ones go between."""
+    timed = all(e.times.first is not None for e in (*files, *known))
+
+    def key(e: Evidence) -> tuple[object, ...]:
+        return (e.times.first if timed else 0, *read_name(e.below).order, e.path)
+
+    placed = sorted(((key(k), k.origin.ordinal or 0) for k in known), key=lambda p: p[0])
+    ordinals: dict[int, int] = {}
+    for e in sorted(files, key=key):
+        place = key(e)
+        before = max((o for k, o in placed if k <= place), default=None)
+        after = min((o for k, o in placed if k > place), default=None)
+        if e.origin.ordinal is not None:
+            ordinal = e.origin.ordinal
+        elif before is None:
+            ordinal = 0 if after is None else after - _ORDINAL_STEP
+        else:
+            ordinal = before + _ORDINAL_STEP if after is None else (before + after) // 2
+        placed.append((place, ordinal))
+        ordinals[id(e)] = ordinal
+    return ordinals

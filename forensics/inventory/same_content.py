@@ -1,0 +1,118 @@
+"""What is there twice, what has grown, and what changed while it was read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from forensics.evidence.containers import open_content, place_of
+from forensics.evidence.streams import BLOCK, BROKEN
+from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, Evidence
+from forensics.inventory.names import process_names
+from forensics.inventory.source_options import SourceOptions
+from forensics.inventory.walk import mark_of
+
+
+def without_repeats(evidence: Sequence[Evidence], known: Sequence[Evidence], options: SourceOptions, again: bool) -> list[Evidence]:
+    """Marks what is there twice, and what is the beginning of something else: a log as it was earlier.
+
+    Args:
+        evidence: what was found now.
+        known: what the case has.
+        options: what the user says now.
+        again: whether what the case has is to be read again.
+
+    Returns:
+        What was found, by path, then what of `known` is superseded by it.
+    """
+    stale = {k.place: k for k in known if k.status == READ and CHANGED in (k.note or "")}
+    known = [k for k in known if k not in stale.values()]
+    by_hash = {k.fingerprint.sha256: k for k in known if k.status in (READ, SUPERSEDED)}
+    by_start: dict[str, list[Evidence]] = {}
+    natural = process_names([k for k in known if k.is_live])
+    for k in known:
+        if k.status == READ:
+            by_start.setdefault(k.fingerprint.start_id, []).append(k)
+    result, superseded = [], []
+    # larger first: an earlier state of a log is its beginning
+    for e in sorted((e for e in evidence if e.status == READ), key=lambda e: -(e.fingerprint.size or 0)):
+        if old := stale.get(e.place):
+            superseded.append(replace(old, status=SUPERSEDED, note="read again"))
+            e = e.of(old.origin.process_id, old.origin.ordinal)
+        twin = by_hash.get(e.fingerprint.sha256)
+        if twin is not None and twin.status == READ and twin in known and (again or _is_told_anew(e, twin, options)):
+            superseded.append(replace(twin, status=SUPERSEDED, note="read again"))
+            e = e.of(_inherited(e, twin, natural), twin.origin.ordinal)
+            by_start[e.fingerprint.start_id].remove(twin)
+        elif twin is not None:
+            result.append(_left_out(e, f"same content as {twin.path}"))
+            continue
+        alike = by_start.get(e.fingerprint.start_id, [])
+        longer = next((o for o in alike if _begins(e, o)), None)
+        if longer is not None:
+            result.append(_left_out(e, f"the beginning of {longer.path}"))
+            continue
+        for older in [o for o in alike if _begins(o, e)]:
+            superseded.append(replace(older, status=SUPERSEDED, note=f"has grown into {e.path}"))
+            e = e.of(_inherited(e, older, natural), older.origin.ordinal)
+            alike.remove(older)
+        by_hash[e.fingerprint.sha256] = e
+        by_start.setdefault(e.fingerprint.start_id, []).append(e)
+        result.append(e)
+    result.extend(e for e in evidence if e.status != READ)
+    return sorted(result, key=lambda e: (e.path, e.place.location)) + superseded
+
+
+def _left_out(evidence: Evidence, note: str) -> Evidence:
+    return replace(evidence, status=SKIPPED, fingerprint=replace(evidence.fingerprint, file_id=None), note=note)
+
+
+def _inherited(evidence: Evidence, older: Evidence, natural: Mapping[int, str]) -> str | None:
+    """The process of a log that was known as it was earlier; None where the place where it lies names it anyway."""
+    return None if evidence.place == older.place and natural.get(id(older)) == older.origin.process_id else older.origin.process_id
+
+
+def _is_told_anew(evidence: Evidence, twin: Evidence, options: SourceOptions) -> bool:
+    """Whether the user now says something about a file of the case that changes how it is read."""
+    zone = options.time_zone(evidence.path, evidence.place.location)
+    pattern = evidence.format.pattern
+    return (zone is not None and zone != twin.times.zone) or (pattern is not None and pattern != twin.format.pattern)
+
+
+def _begins(short: Evidence, long: Evidence) -> bool:
+    """Whether a content is the beginning of a longer one."""
+    size = short.fingerprint.size or 0
+    return size < (long.fingerprint.size or 0) and _prefix_hash(long, size) == short.fingerprint.sha256
+
+
+def _is_unchanged(evidence: Evidence) -> bool:
+    return _prefix_hash(evidence, evidence.fingerprint.size or 0) == evidence.fingerprint.sha256
+
+
+def _prefix_hash(evidence: Evidence, size: int) -> str | None:
+    """Hash of the first `size` bytes of a content, None when it cannot be read any more."""
+    whole = hashlib.sha256()
+    try:
+        with open_content(place_of(evidence.place.location), evidence.place.member) as content:
+            while size > 0 and (data := content.read(min(BLOCK, size))):
+                whole.update(data)
+                size -= len(data)
+    except BROKEN:
+        return None
+    return whole.hexdigest() if size == 0 else None
+
+
+def changed_since(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Those files whose content is no longer what it was when their hashes were taken. A log that only grew is not among them."""
+    by_place: dict[str, list[Evidence]] = {}
+    for e in evidence:
+        by_place.setdefault(e.place.location, []).append(e)
+    return [e for place, files in by_place.items() if _is_touched(place, files[0].seen) for e in files if not _is_unchanged(e)]
+
+
+def _is_touched(location: str, seen: tuple[int, ...]) -> bool:
+    try:
+        return mark_of(place_of(location).stat()) != seen
+    except OSError:
+        return True
