@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -177,7 +177,7 @@ def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
     result, at = [], 0
     for column, mine in zip(columns, texts, strict=True):
         size = sum(map(len, mine))
-        result.append(_mended(column, found.slice(at, size)))
+        result.append(_mended(column, mine, found.slice(at, size)))
         at += size
     return result
 
@@ -197,24 +197,25 @@ def _texts(column: pa.Array) -> Iterator[pa.Array]:
         yield from _texts(column.items)
 
 
-def _mended(column: pa.Array, found: pa.BooleanArray) -> pa.Array:
+def _mended(column: pa.Array, texts: Sequence[pa.Array], found: pa.BooleanArray) -> pa.Array:
     """A column, of whose texts some may hold a secret."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not pc.any(found).as_py():
         return column
-    if not pa.types.is_string(column.type):
-        return pa.array([_scrubbed_cell(cell) for cell in column.to_pylist()], column.type)
-    mended = [scrub(text) for text in column.filter(found).to_pylist()]
-    return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, column.type))  # noqa: FBT003
+    if pa.types.is_string(column.type):
+        mended = [scrub(text) for text in column.filter(found).to_pylist()]
+        return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, column.type))  # noqa: FBT003
+    known = {text: scrub(text) for text in pc.unique(pa.concat_arrays(texts).filter(found)).to_pylist()}
+    return pa.array([_mended_cell(cell, known) for cell in column.to_pylist()], column.type)
 
 
-def _scrubbed_cell(cell: Any) -> Any:  # noqa: ANN401  (a cell of any type)
+def _mended_cell(cell: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401  (a cell of any type)
     if isinstance(cell, str):
-        return scrub(cell)
+        return known.get(cell, cell)
     if isinstance(cell, list | tuple):
-        return type(cell)(_scrubbed_cell(item) for item in cell)
+        return type(cell)(_mended_cell(item, known) for item in cell)
     return cell
 
 
