@@ -77,7 +77,14 @@ def chosen() -> list[Line]:
     times = [start]
     for step in steps:  # one clock, ever rising by whole seconds and some milliseconds, over noon
         times.append(times[-1] + timedelta(milliseconds=1 + max(0, int(step.total_seconds() * 1000)) % 47_000 + 7_000))
-    return [Line(t, r.level, r.logger, r.source_line, r.message, r.trace, r.thread) for t, r in zip(times, found, strict=True)]
+    return [Line(t, r.level, r.logger, r.source_line, m, r.trace, r.thread) for t, r, m in zip(times, found, shortened(found), strict=True)]
+
+
+def shortened(records: Sequence[Line]) -> list[str]:
+    """Messages of records; a printed configuration is whole in one of them, the others' have some lines."""
+    whole = max(records, key=lambda r: r.message.count("\n"))
+    texts = [r.message.split("\n") for r in records]
+    return [r.message if r is whole or len(t) < 10 else "\n".join((*t[:8], t[-1])) for r, t in zip(records, texts, strict=True)]
 
 
 RECORDS = chosen()

@@ -55,8 +55,8 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} @ " + _CLOCK, "MMM d, yyyy @ HH:mm:ss"),
     (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "MMM d, yyyy H:mm:ss"),
     (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "d/M/yyyy H:mm:ss"),
-    (r"1[0-9]{12}", "epoch"),
-    (r"1[0-9]{9}\.[0-9]{3,6}", "epoch"),
+    (r"1[0-9]{12}(?![0-9A-Za-z.])", "epoch"),
+    (r"1[0-9]{9}\.[0-9]{3,6}(?![0-9A-Za-z.])", "epoch"),
     (_CLOCK, "HH:mm:ss"),
 )
 _TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_HALF})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))

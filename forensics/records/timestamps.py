@@ -126,7 +126,7 @@ class TimeFormat:
 def _java_format(text: str) -> str:
     """SimpleDateFormat letters to a regular expression with a group for each field."""
     if text == "epoch":
-        return r"(?P<epoch>[0-9]{9,10})(?:[.,]?(?P<S>[0-9]{3,9}))?"
+        return r"(?P<epoch>1[0-9]{9})(?:[.,]?(?P<S>[0-9]{3,9}))?"
     parts = []
     for quoted, letters, other in _pieces(text):
         if letters:
