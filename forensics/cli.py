@@ -266,7 +266,7 @@ def _case_of(
     from forensics.case import shelf
 
     paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else Path(path) for path in logs]
-    place = case or shelf.case_folder(paths, [*zones, *(f"{name}={value}" for name, value in sorted((knobs or {}).items()))])
+    place = case or shelf.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in sorted((knobs or {}).items()))])
     if case is None and (place / "case.json").is_file():
         from forensics.case.folder import open_case
 
