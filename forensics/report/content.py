@@ -19,24 +19,30 @@ _ROLES = {"broker": "broker", "connect_worker": "Connect worker", "client": "cli
 
 def compose(report: Report) -> Document:
     """The whole report. With `--rule` it is the findings of those rules alone, and what was not seen."""
-    names, clock, out = Names(report), Clock(_times(report)), Document()
-    out.add(Heading(1, "Kafka group forensics"), Para(_case_line(report)))
-    if window := _window_line(report):
+    names, out = Names(report), Document()
+    times = clock(report)
+    out.add(Heading(1, "Kafka group forensics"), Para(case_line(report)))
+    if window := window_line(report):
         out.add(Para(window, tone="dim"))
     only = bool(report.filters.get("rules"))
     if not only:
-        title, tone, blocks = verdict.section(report, names, clock)
+        title, tone, blocks = verdict.section(report, names, times)
         out.section(title, blocks, tone)
-    out.section(findings.title(report), findings.section(report, clock, everything=only))
+    out.section(findings.title(report), findings.section(report, times, everything=only))
     if not only:
         shown, others = groups.choose(report)
         for group in shown:
-            out.section(groups.title(group), groups.section(group, names, clock))
-        out.section(f"{len(others)} more groups", groups.overview(others, clock))
-        out.section("Coordinator lost", unseen.episodes(report, names, clock))
+            out.section(groups.title(group), groups.section(group, names, times))
+        out.section(f"{len(others)} more groups", groups.overview(others, times))
+        out.section("Coordinator lost", unseen.episodes(report, names, times))
         out.section("Clocks", unseen.clocks(report, names))
-    out.section("What was not seen", unseen.section(report, names, clock))
+    out.section("What was not seen", unseen.section(report, names, times))
     return out
+
+
+def clock(report: Report) -> Clock:
+    """How the report's times are printed."""
+    return Clock(_times(report))
 
 
 def _times(report: Report) -> list[datetime]:
@@ -45,7 +51,8 @@ def _times(report: Report) -> list[datetime]:
     return [v for row in rows for v in row.values() if isinstance(v, datetime)]
 
 
-def _case_line(report: Report) -> str:
+def case_line(report: Report) -> str:
+    """What was read: files, processes, releases, the time."""
     processes, files = report.case["processes"], report.case["source_files"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
     versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
@@ -61,7 +68,8 @@ def _case_line(report: Report) -> str:
     return text + "."
 
 
-def _window_line(report: Report) -> str:
+def window_line(report: Report) -> str:
+    """What the reader asked for; empty when that is everything."""
     since, until = report.filters.get("since"), report.filters.get("until")
     parts = [f"group {', '.join(report.filters['groups'])}"] if report.filters.get("groups") else []
     parts += [f"rule {', '.join(report.filters['rules'])}"] if report.filters.get("rules") else []

@@ -38,11 +38,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text. `tones` colours single rows by their index."""
+    """Rows of text. `tones` colours single rows, `anchors` gives them an address, by their index."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     tones: dict[int, Tone] = field(default_factory=dict)
+    anchors: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def section(report: Report, clock: Clock, *, everything: bool) -> list[Block]:
     told = [] if everything else [f for f in report.findings if f["rule"] in TOLD_HERE and report.split_brain]
     blocks: list[Block] = []
     if told:
-        rows = tuple((f["severity"], _when(f, clock), f["group_id"] or "", shorten(f["headline"], 200), f["finding_id"]) for f in told[:_IN_TABLE])
+        rows = tuple((f["severity"], when(f, clock), f["group_id"] or "", shorten(f["headline"], 200), f["finding_id"]) for f in told[:_IN_TABLE])
         columns = (Column("", fixed=True), Column("when"), Column("group"), Column("what"), Column("id", fixed=True))
         blocks += [Para("Told above:", tone="dim"), Table(columns, rows)]
         if len(told) > _IN_TABLE:
@@ -69,12 +69,12 @@ def _rule(found: list[Row], clock: Clock, *, everything: bool) -> Iterator[Block
     for f in in_full:
         yield Heading(3, f"{f['severity']}: {f['headline']}", _TONES.get(f["severity"], ""))
         group = f"group {f['group_id']}" if f["group_id"] else ""
-        yield Para(" · ".join(x for x in (f["rule"], f["verdict"], group, _when(f, clock), f["finding_id"]) if x), tone="dim")
+        yield Para(" · ".join(x for x in (f["rule"], f["verdict"], group, when(f, clock), f["finding_id"]) if x), tone="dim")
         for label, key in (("", "explanation"), ("What to do", "advice")):
             if f[key] and (key, f[key]) not in told:
                 told.add((key, f[key]))
                 yield Para(f[key], label=label)
-        yield from _repeats(f, clock, everything=everything)
+        yield from repeats(f, clock, everything=everything)
         if f["witness"]:
             shown = f["witness"] if everything else f["witness"][:_WITNESSES]
             yield Lines(tuple(line(w, clock) for w in shown))
@@ -83,13 +83,13 @@ def _rule(found: list[Row], clock: Clock, *, everything: bool) -> Iterator[Block
     rest = found[len(in_full) :]
     if rest:
         yield Para(f"{len(rest)} more of {rest[0]['rule']}:", tone="dim")
-        rows = tuple((_when(f, clock), f["group_id"] or "", shorten(f["headline"], 160)) for f in rest[:_IN_TABLE])
+        rows = tuple((when(f, clock), f["group_id"] or "", shorten(f["headline"], 160)) for f in rest[:_IN_TABLE])
         yield Table((Column("when"), Column("group"), Column("what")), rows)
         if len(rest) > _IN_TABLE:
             yield Para(f"… and {len(rest) - _IN_TABLE} more: `forensics report --rule {rest[0]['rule']}` tells all.", tone="dim")
 
 
-def _repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
+def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     """The occurrences of what repeats: the longest, the first and the last, in the order of time."""
     all_of = f.get("repeats") or []
     if not all_of:
@@ -102,7 +102,7 @@ def _repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     shown = [o for o in all_of if o["occurrence_id"] in chosen]
     timed = any(o["lasted_ms"] for o in shown)
     columns = (Column("when"), *((Column("lasted", right=True, fixed=True),) if timed else ()), Column("what"), Column("id", fixed=True))
-    rows = [(_when(o, clock), *((span(o["lasted_ms"], ""),) if timed else ()), shorten(o["headline"], 160), o["occurrence_id"]) for o in shown]
+    rows = [(when(o, clock), *((span(o["lasted_ms"], ""),) if timed else ()), shorten(o["headline"], 160), o["occurrence_id"]) for o in shown]
     yield Table(columns, tuple(rows))
     if len(all_of) > len(shown):
         which = "the longest, the first and the last of them" if timed else "the first and the last of them"
@@ -110,7 +110,8 @@ def _repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
         yield Para(f"{len(shown)} of {len(all_of):,} times: {which}. `{where}` tells more; `forensics show ID` gives the lines of each.", tone="dim")
 
 
-def _when(f: Row, clock: Clock) -> str:
+def when(f: Row, clock: Clock) -> str:
+    """A finding's time: a moment, or from when to when."""
     if f["from_ts"] is None:
         return ""
     return clock.at(f["from_ts"]) + (f" to {clock.at(f['to_ts'])}" if f["to_ts"] and f["to_ts"] != f["from_ts"] else "")

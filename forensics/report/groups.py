@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
+from forensics.report import anchors
 from forensics.report.model import GENERATION_BEGAN
 from forensics.wording.formats import Clock, count, fold, span
 
@@ -23,7 +24,8 @@ _HEAD, _TAIL = 25, 15
 _GROUPS_IN_FULL, _GROUPS_IN_OVERVIEW = 8, 60
 _LONG_WAIT_MS = 1000
 _WORST_PARTS, _WORST_MS = 6, 500
-_PARTS = {
+#: Parts of a rebalance's time, in their order, in words.
+PARTS = {
     "detection": "noticing a lost member",
     "waiting": "waiting to join",
     "sync": "waiting for the leader's assignment",
@@ -100,8 +102,15 @@ def title(group: Row) -> str:
     return text
 
 
-def section(group: Row, names: Names, clock: Clock) -> list[Block]:
-    """Blocks of one group."""
+def section(group: Row, names: Names, clock: Clock, *, changes: bool = False) -> list[Block]:
+    """Blocks of one group.
+
+    Args:
+        group: a group of the report.
+        names: what processes and members are called.
+        clock: how times are printed.
+        changes: tell of each generation what changed (`w2 +orders-0`), not all that everybody has.
+    """
     generations: list[Row] = group["generations"]
     if not generations:
         return [Para(f"{count(len(group['members']), 'member')} seen, no generation.", tone="dim")]
@@ -114,7 +123,7 @@ def section(group: Row, names: Names, clock: Clock) -> list[Block]:
         if isinstance(part, str):
             blocks.append(Para(part, tone="dim"))
         else:
-            blocks += _table(part, shares, names, clock)
+            blocks += _table(part, shares, names, clock, changes=changes)
     blocks += _worst(group, names)
     blocks += _paused(group, names)
     blocks += _read_twice(group, names)
@@ -163,14 +172,14 @@ def _parts(runs: list[_Run]) -> Iterator[list[_Run] | str]:
     yield runs[-_TAIL:]
 
 
-def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Names, clock: Clock) -> Iterator[Block]:
+def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Names, clock: Clock, *, changes: bool) -> Iterator[Block]:
     """One table for each incarnation, so that a restart of the count is seen."""
     columns = (
         Column("gen.", right=True, fixed=True),
         Column("began", fixed=True),
         Column("took", right=True, fixed=True),
         Column("why"),
-        Column("who got what (* leads)"),
+        Column("what changed (* leads)" if changes else "who got what (* leads)"),
     )
     before: dict[str, list[str]] = {}
     for incarnation, same in groupby(runs, key=lambda r: r.first["incarnation"]):
@@ -181,9 +190,10 @@ def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Na
         cells = []
         for run in rows:
             now = _assignment(shares.get((run.last["incarnation"], run.last["generation"]), []), names)
-            cells.append((_number(run), _began(run, clock), _took(run), _why(run, names), _who(run, now, before, names)))
+            who = _changed(run, now, before, names) if changes and before and now else _who(run, now, before, names)
+            cells.append((_number(run), _began(run, clock), _took(run), _why(run, names), who))
             before = now or before
-        yield Table(columns, tuple(cells))
+        yield Table(columns, tuple(cells), anchors={n: anchors.generation(run.last) for n, run in enumerate(rows)})
 
 
 def _number(run: _Run) -> str:
@@ -245,6 +255,22 @@ def _who(run: _Run, now: dict[str, list[str]], before: dict[str, list[str]], nam
     return "\n".join(parts)
 
 
+def _changed(run: _Run, now: dict[str, list[str]], before: dict[str, list[str]], names: Names) -> str:
+    """Who gained and lost what since the generation before: `w2* +orders-[0,1]`, `w3 gone −orders-2`."""
+    leader = names.member(run.last["leader_member_id"]) if run.last["leader_member_id"] else ""
+    parts = []
+    for who in sorted({*now, *before}):
+        more, less = set(now.get(who, ())) - set(before.get(who, ())), set(before.get(who, ())) - set(now.get(who, ()))
+        words = [who + ("*" if who == leader else "")]
+        words += ["new"] * (who not in before) + ["gone"] * (who not in now)
+        words += [f"+{fold(sorted(more))}"] * bool(more) + [f"−{fold(sorted(less))}"] * bool(less)
+        parts += [" ".join(words)] if len(words) > 1 else []
+    missing = (run.last["member_count"] or 0) - len(now)
+    if missing > 0:
+        parts.append(f"{count(missing, 'member')} without a log here")
+    return "\n".join(parts) or "as before" + (f" ({leader}*)" if leader else "")
+
+
 def _paused(group: Row, names: Names) -> Iterator[Block]:
     """How long each member stopped working, over all generations shown."""
     total: dict[str, list[float]] = defaultdict(list)
@@ -274,7 +300,7 @@ def _worst(group: Row, names: Names) -> Iterator[Block]:
         setting = part["setting"] or ""
         if setting and part["value_ms"] is not None:
             setting += f" = {part['value_ms']}"
-        what = _PARTS.get(part["part"], part["part"]) + (", inferred" if part["inferred"] else "")
+        what = PARTS.get(part["part"], part["part"]) + (", inferred" if part["inferred"] else "")
         rows.append((str(part["generation"]), what, span(part["ms"]), who, "\n".join(x for x in (setting, part["what_if"]) if x)))
     more = f" ({len(parts) - len(rows):,} more in `rebalance_blame`)" if len(parts) > len(rows) else ""
     yield Para(f"What the rebalances went by with, the longest first{more}:", tone="dim")

@@ -27,8 +27,15 @@ _HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
 _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
 
-def section(report: Report, names: Names, clock: Clock) -> tuple[str, Tone, list[Block]]:
-    """Title, tone and blocks of the verdict on split brain."""
+def section(report: Report, names: Names, clock: Clock, *, with_proofs: bool = True) -> tuple[str, Tone, list[Block]]:
+    """Title, tone and blocks of the verdict on split brain.
+
+    Args:
+        report: what was found.
+        names: what processes are called.
+        clock: how times are printed.
+        with_proofs: tell each proof, and what to do; False where the findings beside it do.
+    """
     splits = report.split_brain
     by_verdict = {v: [s for s in splits if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
     if not splits and not report.examined["examined"]:
@@ -38,9 +45,10 @@ def section(report: Report, names: Names, clock: Clock) -> tuple[str, Tone, list
     for verdict in ("proved", "undecided"):
         in_full, rest = _chosen(list(_incidents(by_verdict[verdict])))
         for incident in in_full:
-            blocks += _incident(incident, names, clock)
+            blocks += _incident(incident, names, clock, with_proof=with_proofs or verdict != "proved")
         blocks += _more(rest, verdict, names, clock)
-    for advice in dict.fromkeys(f["advice"] for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]):
+    advised = [f for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]] if with_proofs else []
+    for advice in dict.fromkeys(f["advice"] for f in advised):
         blocks.append(Para(advice, label="What to do"))
     if report.examined["examined"]:
         blocks.append(Para(rests_on(report, clock), tone="" if any(by_verdict[v] for v in ("proved", "undecided")) else tone))
@@ -171,7 +179,7 @@ def _length(row: Row) -> tuple[float, float]:
     return row["certain_ms"] or 0, row["possible_ms"] or 0
 
 
-def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
+def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) -> Iterator[Block]:
     strongest = max(rows, key=_length)
     a, b = names.process(strongest["process_a"]), names.process(strongest["process_b"])
     both = f"{a} twice" if a == b else f"{a} and {b} both"
@@ -212,7 +220,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
     yield Table(columns, cells)
     if len(rows) > len(shown):
         yield Para(f"… and {len(rows) - len(shown)} more: `forensics sql split_brain`.", tone="dim")
-    if strongest["explanation"]:
+    if with_proof and strongest["explanation"]:
         yield Para(strongest["explanation"], label=f"Why ({strongest['resource']})")
     if strongest["cause"]:
         yield Para(strongest["cause"].replace("_", " ") + ".", label="Cause")
@@ -220,7 +228,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock) -> Iterator[Block]:
         yield Para(f"both were there, unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
     if strongest["missing"]:
         yield Para(strongest["missing"], label="What would decide")
-    if strongest["witness"]:
+    if with_proof and strongest["witness"]:
         yield Lines(tuple(line(w, clock) for w in strongest["witness"]))
 
 

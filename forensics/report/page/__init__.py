@@ -1,0 +1,19 @@
+"""A report as one HTML file for a browser: a timeline to look into, findings with their proofs, and every line behind them. It needs no network.
+
+The modules, in reading order:
+
+    reference   moments on the reference clock
+    look        colour, pattern and name of each process
+    scene       what is drawn: rows, bars, overlaps, generations, tracks
+    lanes, overlaps, rounds, tracks, build      rows of the report to the scene
+    sight, journal      what else the case shows, above all log lines, merged on the reference clock
+    drawing     SVG that stands in the page
+    still, spacetime, charts    the timeline for print, proofs in space and time, small drawings
+    brief, cards    the answer in six lines, findings with their proofs
+    figures     the live timeline, as Bokeh draws it
+    payload, pack   the scene and the lines as the columns that the page's script reads
+    policy      what the page may do
+    render      all of it to HTML
+
+`templates` has the page's parts, `assets` its style sheet and its script.
+"""

@@ -1,0 +1,71 @@
+// Boxes and words on their way into Bokeh's columns. What is too narrow to be seen is drawn together with its neighbours, and counted.
+
+const NARROW = 3; // pixels
+const MOST_BOXES = 6000;
+
+class Layer {
+  constructor() {
+    this.box = { left: [], right: [], top: [], bottom: [], fill: [], alpha: [], line: [], pattern: [], ink: [] };
+    this.hits = [];
+  }
+
+  add(left, right, top, bottom, look, hit) {
+    const b = this.box;
+    b.left.push(left);
+    b.right.push(right);
+    b.top.push(top);
+    b.bottom.push(bottom);
+    b.fill.push(look.fill || "rgba(0,0,0,0)");
+    b.alpha.push(look.alpha ?? 1);
+    b.line.push(look.line || "rgba(0,0,0,0)");
+    b.pattern.push(look.pattern || "blank");
+    b.ink.push(look.ink || "#000000");
+    if (hit) this.hits.push({ left, right, top, bottom, ...hit });
+  }
+
+  get size() {
+    return this.box.left.length;
+  }
+}
+
+class Words {
+  constructor() {
+    this.columns = { x: [], y: [], text: [], ink: [] };
+  }
+
+  add(x, y, text, ink) {
+    this.columns.x.push(x);
+    this.columns.y.push(y);
+    this.columns.text.push(text);
+    this.columns.ink.push(ink);
+  }
+}
+
+// Items of one lane, in order of time: each alone where it can be seen, else as one run. `each(i)` and `run(first, last, count)` draw.
+function thin(items, begin, end, pxPerMs, narrow, each, run) {
+  let open = null;
+  const flush = () => {
+    if (!open) return;
+    if (open.count === 1) each(open.first);
+    else run(open.first, open.last, open.count, open.from, open.to);
+    open = null;
+  };
+  for (const i of items) {
+    const [from, to] = [begin(i), end(i)];
+    const small = (to - from) * pxPerMs < narrow;
+    if (open && (!small || (from - open.to) * pxPerMs >= narrow)) flush();
+    if (!small) each(i);
+    else if (open) {
+      open.last = i;
+      open.count++;
+      open.to = Math.max(open.to, to);
+    } else open = { first: i, last: i, count: 1, from, to };
+  }
+  flush();
+}
+
+// Black or white, whichever is read better on this colour.
+function inkOn(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";
+}

@@ -1,0 +1,127 @@
+// Log lines of all processes, merged on the reference clock: those that were asked for, marked, with what was printed around them.
+
+const CONTEXT = 6;
+const MOST_SHOWN = 400;
+
+class Lines {
+  constructor(scene) {
+    this.scene = scene;
+    this.panel = document.getElementById("lines");
+    this.list = document.getElementById("lines-list");
+    this.context = CONTEXT;
+    this.asked = null;
+    this.from = null;
+    document.getElementById("lines-close").addEventListener("click", () => this.close());
+    document.getElementById("lines-more").addEventListener("click", () => {
+      this.context *= 4;
+      this.fill();
+    });
+    this.panel.addEventListener("keydown", (e) => {
+      if (e.key === "Escape") this.close();
+    });
+  }
+
+  // `said`: what the lines are of; `numbers`: lines; `span`: where it lies in time, for when the page carries no line of it.
+  open(said, numbers, span = null) {
+    this.from = document.activeElement;
+    this.context = CONTEXT;
+    this.asked = { said, numbers, span };
+    this.fill();
+    this.panel.hidden = false;
+    document.body.classList.add("reading");
+    document.getElementById("lines-title").focus({ preventScroll: true });
+    const marked = this.list.querySelector(".witness");
+    if (marked) this.list.scrollTop = Math.max(0, marked.offsetTop - this.list.offsetTop - 60);
+  }
+
+  close() {
+    this.panel.hidden = true;
+    document.body.classList.remove("reading");
+    if (this.from && this.from.isConnected) this.from.focus({ preventScroll: true });
+  }
+
+  fill() {
+    const { said, numbers, span } = this.asked;
+    const scene = this.scene;
+    const [title, ...more] = said;
+    document.getElementById("lines-title").textContent = title;
+    const note = document.getElementById("lines-note");
+    const around = numbers.length ? numbers : this.near(span);
+    const shown = this.chosen(around);
+    const witnesses = new Set(numbers);
+    if (!numbers.length) more.push("The page does not carry its own lines: `forensics show` prints them. These were printed around it.");
+    note.textContent = more.join(" · ");
+    const rows = [];
+    let before = null;
+    for (const n of shown) {
+      if (before !== null && n > before + 1) rows.push(this.hole(before, n));
+      rows.push(this.row(n, witnesses.has(n)));
+      before = n;
+    }
+    this.list.replaceChildren(...rows);
+    document.getElementById("lines-more").hidden = shown.length >= Math.min(MOST_SHOWN, scene.line_ids.length);
+  }
+
+  near(span) {
+    if (!span) return [];
+    const { line_at: at } = this.scene;
+    let low = 0;
+    let high = at.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (at[middle] < span[0]) low = middle + 1;
+      else high = middle;
+    }
+    return low < at.length ? [low] : [];
+  }
+
+  // The lines asked for always; around each as many as there is room for.
+  chosen(numbers) {
+    const shown = new Set(numbers);
+    const last = this.scene.line_ids.length - 1;
+    for (let away = 1; away <= this.context; away++) {
+      for (const n of numbers) for (const m of [n - away, n + away]) if (m >= 0 && m <= last && shown.size < MOST_SHOWN) shown.add(m);
+    }
+    return [...shown].sort((a, b) => a - b);
+  }
+
+  row(n, witness) {
+    const scene = this.scene;
+    const look = scene.process(scene.line_process[n]);
+    const item = document.createElement("li");
+    if (witness) item.className = "witness";
+    const bound = Math.round(scene.line_bound[n] / scene.per_ms);
+    const time = scene.line_timed[n] ? scene.time(scene.line_at[n]) + (bound ? ` ±${bound} ms` : "") : "no time";
+    const who = element("span", "who", look.name);
+    who.prepend(swatch(look));
+    item.append(
+      element("span", "time", time),
+      who,
+      element("span", "text", scene.line_texts[n]),
+      element("span", "where", `${scene.places[scene.line_place[n]]}:${scene.line_number[n]}`),
+      element("a", "id", scene.line_ids[n]),
+    );
+    item.lastChild.href = `#e-${scene.line_ids[n]}`;
+    item.lastChild.title = "forensics show prints this line from the evidence";
+    return item;
+  }
+
+  hole(before, after) {
+    const { line_at: at } = this.scene;
+    const left = after - before - 1;
+    return element("li", "hole", `${spanWords(at[after] - at[before])}, ${number(left)} more ${left === 1 ? "line" : "lines"} of the catalogue`);
+  }
+}
+
+function element(name, kind, text) {
+  const made = document.createElement(name);
+  made.className = kind;
+  made.textContent = text;
+  return made;
+}
+
+// A process's colour and pattern, as the page's own drawings have them.
+function swatch(look) {
+  const original = document.querySelector(`#looks [data-process="${look.number}"] svg`);
+  return original ? original.cloneNode(true) : document.createTextNode("");
+}

@@ -1,0 +1,112 @@
+// What can be drawn, and which of it the reader wants to see.
+
+const STATES = ["rebalance", "life", "gap", "paused", "lost"];
+
+class Scene {
+  constructor(data) {
+    Object.assign(this, data);
+    for (const name of Object.keys(data)) {
+      if (/^(bar_(start|stop|work)|round_(start|settled|end)|state_(begin|end)$|line_at)/.test(name)) this[name] = data[name].map((t) => this.absolute(t));
+    }
+    for (const o of this.overlaps) for (const layer of ["possible", "there", "work"]) if (o[layer]) o[layer] = o[layer].map((t) => this.absolute(t));
+    this.oneDay = new Date(this.first).toISOString().slice(0, 10) === new Date(this.last).toISOString().slice(0, 10);
+    this.barsOfRow = ranges(this.bar_row, this.rows.length);
+    this.overlapsOfRow = this.rows.map(() => []);
+    this.overlaps.forEach((o, i) => this.overlapsOfRow[o.row].push(i));
+    this.roundsOfGroup = ranges(this.round_group, this.groups.length);
+    this.filter = { groups: new Set(), processes: new Set(), resource: "" };
+  }
+
+  absolute(t) {
+    return this.first + t / this.per_ms;
+  }
+
+  lines(what, i) {
+    const at = this[`${what}_lines_at`];
+    return Array.from(this[`${what}_lines`].subarray(at[i], at[i + 1]));
+  }
+
+  process(n) {
+    return this.processes[n] || { name: "?", id: "?", role: "", colour: "#999999", pattern: "blank" };
+  }
+
+  wantsGroup(n) {
+    return !this.filter.groups.size || n < 0 || this.filter.groups.has(n);
+  }
+
+  wantsProcess(n) {
+    return !this.filter.processes.size || this.filter.processes.has(n);
+  }
+
+  // Rows with at least one bar or overlap that the filters leave.
+  wantedRows() {
+    const text = this.filter.resource.toLowerCase();
+    const all = this.rows.map((_, i) => i);
+    return all.filter((i) => {
+      const [group, , resource] = this.rows[i];
+      if (!this.wantsGroup(group) || (text && !resource.toLowerCase().includes(text))) return false;
+      if (!this.filter.processes.size) return true;
+      const [from, to] = this.barsOfRow[i];
+      for (let b = from; b < to; b++) if (this.wantsProcess(this.bar_process[b])) return true;
+      return this.overlapsOfRow[i].some((o) => this.overlaps[o].processes.some((p) => this.wantsProcess(p)));
+    });
+  }
+
+  time(ms) {
+    return clockTime(ms, this.oneDay);
+  }
+
+  // What a thing is, in lines of text: for the label at the pointer, the status line and the title of the lines.
+  describe(what, i) {
+    if (what === "bar") {
+      const [group, kind, resource] = this.rows[this.bar_row[i]];
+      const said = [`${kind} ${resource} in ${this.process(this.bar_process[i]).name}`, `group ${this.groups[group]}`];
+      const begin = this.bar_open[i] & 1 ? "owned when its log began" : `from ${momentWords(this.bar_start_lo[i], this.bar_start_hi[i], this.oneDay)}`;
+      const end = this.bar_open[i] & 2 ? "no line says that it ended" : `to ${momentWords(this.bar_stop_lo[i], this.bar_stop_hi[i], this.oneDay)}`;
+      said.push(`${begin}, ${end}`);
+      if (this.bar_generation[i] >= 0) said.push(`assigned by generation ${this.bar_generation[i]}`);
+      return said;
+    }
+    if (what === "overlap") {
+      const o = this.overlaps[i];
+      const [group, kind, resource] = this.rows[o.row];
+      const owners = o.processes.map((p) => this.process(p).name).join(" and ");
+      return [`${o.proved ? "Two owners" : "Perhaps two owners"} of ${kind} ${resource}: ${owners}`, `group ${this.groups[group]}`, o.label];
+    }
+    if (what === "round") {
+      const took = this.round_settled[i] >= this.first ? `, settled after ${spanWords(this.round_settled[i] - (this.round_start_lo[i] + this.round_start_hi[i]) / 2)}` : "";
+      const began = momentWords(this.round_start_lo[i], this.round_start_hi[i], this.oneDay);
+      return [`generation ${this.round_number[i]} of ${this.groups[this.round_group[i]]}`, this.whys[this.round_why[i]], `rebalance began ${began}${took}`];
+    }
+    if (what === "state") {
+      const [label] = this.tracks[this.state_track[i]];
+      const open = this.state_open[i] ? ", no end in the log" : "";
+      return [label, this.notes[this.state_note[i]], `${this.time(this.state_begin[i])} to ${this.time(this.state_end[i])}${open}`];
+    }
+    return [];
+  }
+
+  // Where a thing lies in time.
+  extent(what, i) {
+    if (what === "bar") return [this.bar_start_lo[i], this.bar_stop_hi[i]];
+    if (what === "overlap") return this.overlaps[i].possible;
+    if (what === "round") return [this.round_start_lo[i], this.round_end[i]];
+    return [this.state_begin[i], this.state_end[i]];
+  }
+
+  linesOf(what, i) {
+    return what === "overlap" ? this.overlaps[i].lines : this.lines(what, i);
+  }
+}
+
+// Rows are in order: where each one's items begin and end.
+function ranges(of, count) {
+  const found = Array.from({ length: count }, () => [0, 0]);
+  for (let i = 0; i < of.length; ) {
+    let end = i;
+    while (end < of.length && of[end] === of[i]) end++;
+    found[of[i]] = [i, end];
+    i = end;
+  }
+  return found;
+}

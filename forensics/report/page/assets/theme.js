@@ -1,0 +1,27 @@
+// Colours of what Bokeh draws, from the page's own: light, dark, or whatever the reader's contrast asks for.
+
+const Theme = {
+  value(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  },
+
+  dress(plots) {
+    const [text, line, back] = [this.value("text"), this.value("line"), this.value("back")];
+    for (const plot of Object.values(plots)) {
+      plot.background_fill_color = back;
+      plot.border_fill_color = back;
+      for (const axis of [...plot.below, ...plot.left]) {
+        if (!axis.major_label_text_color) continue;
+        axis.major_label_text_color = text;
+        axis.axis_line_color = axis.dimension === 1 ? null : line;
+        axis.major_tick_line_color = axis.dimension === 1 ? null : line;
+        axis.minor_tick_line_color = null;
+      }
+      for (const grid of plot.center) if ("grid_line_color" in grid) grid.grid_line_color = line;
+    }
+  },
+
+  watch(again) {
+    for (const query of ["(prefers-color-scheme: dark)", "(prefers-contrast: more)"]) matchMedia(query).addEventListener("change", again);
+  },
+};

@@ -1,0 +1,408 @@
+// The three figures: which rows are on the page, what stands in them, and what is under the pointer.
+
+const LANE = { one: 15, many: 12, pad: 4, head: 19, track: 20 };
+const ROWS_HEIGHT = 640; // a page of rows is about so high
+const FADE_STEPS = 4;
+const ANOMALY = "#D55E00";
+const GUTTER = { wide: 150, narrow: 92 };
+
+class Timeline {
+  constructor(scene, doc) {
+    this.scene = scene;
+    this.doc = doc;
+    this.plots = Object.fromEntries(["lanes", "tracks", "overview"].map((name) => [name, doc.get_model_by_name(name)]));
+    this.range = doc.get_model_by_name("time");
+    this.page = 0;
+    this.hits = { lanes: [], tracks: [], overview: [] };
+    this.chosen = null;
+    this.waiting = false;
+    this.seen = () => {};
+    for (const end of ["start", "end"]) this.range.properties[end].change.connect(() => this.soon());
+    new ResizeObserver(() => this.soon()).observe(document.getElementById("figure-lanes"));
+  }
+
+  get width() {
+    const gutter = this.narrow ? GUTTER.narrow : GUTTER.wide;
+    return Math.max(100, document.getElementById("figure-lanes").clientWidth - gutter - 14);
+  }
+
+  get narrow() {
+    return document.getElementById("figure-lanes").clientWidth < 560;
+  }
+
+  get pxPerMs() {
+    return this.width / (this.range.end - this.range.start);
+  }
+
+  soon() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
+  }
+
+  show(from, to) {
+    const { first, last } = this.scene;
+    const least = Math.min(last - first, 20);
+    const length = Math.min(Math.max(to - from, least), last - first);
+    const start = Math.min(Math.max((from + to) / 2 - length / 2, first), last - length);
+    this.range.setv({ start, end: start + length });
+  }
+
+  showAll() {
+    this.show(this.scene.first, this.scene.last);
+  }
+
+  get shown() {
+    return [this.range.start, this.range.end];
+  }
+
+  get zoomed() {
+    return this.range.end - this.range.start < (this.scene.last - this.scene.first) * 0.999;
+  }
+
+  // Rows by page: as many as are about a screen high.
+  pages() {
+    const pages = [[]];
+    let height = 0;
+    let group = null;
+    for (const row of this.scene.wantedRows()) {
+      const more = this.rowHeight(row) + (this.scene.rows[row][0] === group ? 0 : LANE.head);
+      if (height + more > ROWS_HEIGHT && pages.at(-1).length) {
+        pages.push([]);
+        height = LANE.head;
+      }
+      group = this.scene.rows[row][0];
+      pages.at(-1).push(row);
+      height += more;
+    }
+    return pages;
+  }
+
+  turnTo(row) {
+    const page = this.pages().findIndex((rows) => rows.includes(row));
+    if (page >= 0) this.page = page;
+  }
+
+  laneHeight(row) {
+    return this.scene.rows[row][3] > 1 ? LANE.many : LANE.one;
+  }
+
+  rowHeight(row) {
+    return Math.max(1, this.scene.rows[row][3]) * this.laneHeight(row) + 2 * LANE.pad;
+  }
+
+  draw() {
+    const pages = this.pages();
+    this.page = Math.min(this.page, pages.length - 1);
+    this.gutters();
+    let narrow = NARROW;
+    let drawn = this.lanes(pages[this.page], narrow);
+    while (drawn.size > MOST_BOXES && narrow < 100) drawn = this.lanes(pages[this.page], (narrow *= 2));
+    const below = this.tracks();
+    this.overview();
+    this.seen({ pages, page: this.page, merged: drawn.merged + below.merged });
+  }
+
+  gutters() {
+    const gutter = this.narrow ? GUTTER.narrow : GUTTER.wide;
+    for (const plot of Object.values(this.plots)) if (plot.min_border_left !== gutter) plot.min_border_left = gutter;
+    const ticks = this.narrow ? 4 : 9;
+    for (const plot of Object.values(this.plots)) for (const axis of plot.below) if (axis.ticker.desired_num_ticks !== ticks) axis.ticker.desired_num_ticks = ticks;
+  }
+
+  fit(text) {
+    const most = this.narrow ? 12 : 21;
+    return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  }
+
+  lanes(rows, narrow) {
+    const scene = this.scene;
+    const layers = { bands: new Layer(), fades: new Layer(), bars: new Layer(), layers: new Layer(), marks: new Layer() };
+    const words = new Words();
+    const ticks = new Map();
+    let y = 0;
+    let merged = 0;
+    for (let at = 0; at < rows.length; ) {
+      const group = scene.rows[rows[at]][0];
+      const members = rows.slice(at).filter((r, i, rest) => rest.slice(0, i + 1).every((q) => scene.rows[q][0] === group));
+      const head = y;
+      ticks.set(head + LANE.head / 2, this.fit(scene.groups[group]));
+      y += LANE.head;
+      for (const row of members) {
+        ticks.set(y + this.rowHeight(row) / 2, this.fit(`${scene.rows[row][2]}`));
+        merged += this.row(row, y, layers, words, narrow);
+        y += this.rowHeight(row);
+      }
+      merged += this.rounds(group, head, y, layers, words, narrow);
+      y += LANE.pad;
+      at += members.length;
+    }
+    this.put("lanes", layers, words, ticks, Math.max(y, 40));
+    return { size: Object.values(layers).reduce((n, l) => n + l.size, 0), merged };
+  }
+
+  row(row, y, layers, words, narrow) {
+    const scene = this.scene;
+    const [start, end] = this.shown;
+    const high = this.laneHeight(row);
+    const px = this.pxPerMs;
+    const lanes = new Map();
+    const [from, to] = scene.barsOfRow[row];
+    for (let i = from; i < to; i++) {
+      if (scene.bar_stop_hi[i] < start || scene.bar_start_lo[i] > end || !scene.wantsProcess(scene.bar_process[i])) continue;
+      if (!lanes.has(scene.bar_lane[i])) lanes.set(scene.bar_lane[i], []);
+      lanes.get(scene.bar_lane[i]).push(i);
+    }
+    layers.bands.add(start, end, y, y + 0.6, { fill: Theme.value("line") });
+    let merged = 0;
+    for (const [lane, items] of lanes) {
+      const top = y + LANE.pad + lane * high;
+      thin(
+        items,
+        (i) => scene.bar_start_lo[i],
+        (i) => scene.bar_stop_hi[i],
+        px,
+        narrow,
+        (i) => this.bar(i, top, top + high - 1.5, layers, words),
+        (first, last, count, from, to) => {
+          const same = items.slice(items.indexOf(first), items.indexOf(last) + 1).every((i) => scene.bar_process[i] === scene.bar_process[first]);
+          const fill = same ? scene.process(scene.bar_process[first]).colour : Theme.value("dim");
+          layers.bars.add(from, Math.max(to, from + 2 / px), top, top + high - 1.5, { fill, alpha: 0.8, line: fill }, { what: "run", from, to, count, of: "ownerships" });
+          merged += count;
+        },
+      );
+    }
+    for (const i of scene.overlapsOfRow[row]) this.overlap(i, y, layers, words);
+    return merged;
+  }
+
+  bar(i, top, bottom, layers, words) {
+    const scene = this.scene;
+    const look = scene.process(scene.bar_process[i]);
+    const px = this.pxPerMs;
+    const [lo, hi, from, to] = [scene.bar_start_lo[i], scene.bar_stop_hi[i], scene.bar_start_hi[i], scene.bar_stop_lo[i]];
+    const hit = { what: "bar", index: i };
+    const drawn = { fill: look.colour, line: look.colour, pattern: look.pattern, ink: "#000000" };
+    const sure = Math.max(from, Math.min(to, hi));
+    const worked = Math.min(Math.max(scene.bar_work_to[i], from), sure);
+    if (sure > from) {
+      layers.bars.add(from, worked, top, bottom, drawn, hit);
+      // After its work the thread went on for a while: a thinner bar.
+      if ((sure - worked) * px > 2) layers.bars.add(worked, sure, top + (bottom - top) * 0.3, bottom - (bottom - top) * 0.3, { ...drawn, pattern: "blank", alpha: 0.75 }, hit);
+    }
+    this.fade(from, lo, top, bottom, look.colour, layers, hit);
+    this.fade(sure, hi, top, bottom, look.colour, layers, hit);
+    const visible = Math.min(worked, this.range.end) - Math.max(from, this.range.start);
+    if (visible * px > 7 * look.name.length + 10 && bottom - top > 9) {
+      const x = Math.max(from, this.range.start) + 5 / px;
+      const wide = (7 * look.name.length + 4) / px;
+      layers.layers.add(x - 2 / px, x + wide - 4 / px, top + 1, bottom - 1, { fill: look.colour });
+      words.add(x, (top + bottom) / 2, look.name, inkOn(look.colour));
+    }
+  }
+
+  // The end of what is certain, and the end of what is possible: the bar fades from the one to the other.
+  fade(certain, possible, top, bottom, colour, layers, hit) {
+    const length = possible - certain;
+    if (Math.abs(length) * this.pxPerMs < 0.5) return;
+    const steps = Math.abs(length) * this.pxPerMs < 8 ? 1 : FADE_STEPS;
+    for (let n = 0; n < steps; n++) {
+      const ends = [certain + (length * n) / steps, certain + (length * (n + 1)) / steps].sort((a, b) => a - b);
+      layers.fades.add(ends[0], ends[1], top, bottom, { fill: colour, alpha: 0.55 * (1 - (n + 0.5) / (steps + 0.5)) }, hit);
+    }
+  }
+
+  overlap(i, y, layers, words) {
+    const scene = this.scene;
+    const o = scene.overlaps[i];
+    const px = this.pxPerMs;
+    if (o.possible[1] < this.range.start || o.possible[0] > this.range.end) return;
+    const high = this.laneHeight(o.row);
+    const top = y + LANE.pad + o.lane * high;
+    const bottom = top + high - 1.5;
+    const hit = { what: "overlap", index: i };
+    const wide = (span, least) => {
+      const more = Math.max(0, least / px - (span[1] - span[0])) / 2;
+      return [span[0] - more, span[1] + more];
+    };
+    const colour = o.proved ? ANOMALY : Theme.value("text");
+    const [left, right] = wide(o.possible, 4);
+    layers.bands.add(left, right, y + LANE.pad - 2, bottom + 1, { fill: colour, alpha: 0.12 });
+    layers.layers.add(left, right, top + 1, bottom - 1, { line: colour, pattern: "right_diagonal_line", ink: colour }, hit);
+    if (o.there) layers.layers.add(...wide(o.there, 3), top + 1, bottom - 1, { fill: ANOMALY, alpha: 0.45, line: ANOMALY }, hit);
+    if (o.work) layers.layers.add(...wide(o.work, 3), top - 1, bottom + 1, { fill: ANOMALY, line: ANOMALY }, hit);
+    const from = Math.max(left, this.range.start);
+    const text = o.proved ? o.label.split(", ")[0] : "undecided";
+    const after = right + 5 / px;
+    if ((this.range.end - after) * px > 7 * text.length) words.add(after, (top + bottom) / 2, text, Theme.value("bad"));
+    else if ((right - from) * px > 7 * text.length + 8) {
+      layers.marks.add(from + 3 / px, from + (6.4 * text.length + 9) / px, top, bottom, { fill: Theme.value("back"), alpha: 0.9 }, hit);
+      words.add(from + 6 / px, (top + bottom) / 2, text, Theme.value("bad"));
+    }
+  }
+
+  // Generations: a head with number and trigger, and every other one a band through the rows of the group.
+  rounds(group, top, bottom, layers, words, narrow) {
+    const scene = this.scene;
+    const px = this.pxPerMs;
+    const [from, to] = scene.roundsOfGroup[group];
+    const items = [];
+    for (let i = from; i < to; i++) if (scene.round_end[i] >= this.range.start && scene.round_start_lo[i] <= this.range.end) items.push(i);
+    const [line, soft, busy] = [Theme.value("line"), Theme.value("soft"), Theme.value("busy")];
+    const high = LANE.head - 4;
+    let merged = 0;
+    thin(
+      items,
+      (i) => scene.round_start_lo[i],
+      (i) => scene.round_end[i],
+      px,
+      narrow,
+      (i) => {
+        const begin = (scene.round_start_lo[i] + scene.round_start_hi[i]) / 2;
+        const end = scene.round_end[i];
+        const hit = { what: "round", index: i };
+        if (scene.round_number[i] % 2) layers.bands.add(begin, end, top, bottom, { fill: soft, alpha: 0.9 });
+        layers.bars.add(begin, end, top + 2, top + high, { fill: soft, line }, hit);
+        const settled = scene.round_settled[i] >= begin ? scene.round_settled[i] : begin;
+        if ((settled - begin) * px > 0.7) {
+          layers.bars.add(begin, settled, top + 2, top + high, { fill: busy, pattern: "vertical_line", ink: Theme.value("text"), line }, hit);
+          layers.bands.add(begin, settled, top + high, bottom, { fill: busy, alpha: 0.35 });
+        }
+        const x = Math.max(settled, this.range.start) + 4 / px;
+        const room = (Math.min(end, this.range.end) - x) * px;
+        const whole = `${scene.round_number[i]} · ${scene.whys[scene.round_why[i]]}`;
+        const text = [whole, String(scene.round_number[i])].find((t) => t.length * 6.4 < room - 4);
+        if (text) words.add(x, top + high / 2 + 1, text, Theme.value("text"));
+      },
+      (first, last, count, from, to) => {
+        const hit = { what: "run", from, to, count, of: "generations" };
+        layers.bars.add(from, Math.max(to, from + 2 / px), top + 2, top + high, { fill: busy, line, pattern: "vertical_line", ink: Theme.value("text") }, hit);
+        merged += count;
+        const text = `${number(count)} generations`;
+        if ((Math.min(to, this.range.end) - Math.max(from, this.range.start)) * px > 7 * text.length) {
+          const x = Math.max(from, this.range.start) + 4 / px;
+          layers.marks.add(x - 2 / px, x + (6.4 * text.length + 4) / px, top + 3, top + high - 1, { fill: Theme.value("back"), alpha: 0.85 }, hit);
+          words.add(x, top + high / 2 + 1, text, Theme.value("text"));
+        }
+      },
+    );
+    return merged;
+  }
+
+  tracks() {
+    const scene = this.scene;
+    const px = this.pxPerMs;
+    const layers = { bands: new Layer(), fades: new Layer(), bars: new Layer(), layers: new Layer(), marks: new Layer() };
+    const words = new Words();
+    const ticks = new Map();
+    const place = new Map();
+    let y = 0;
+    scene.tracks.forEach(([label, group, process], n) => {
+      if (group >= 0 ? !scene.wantsGroup(group) : !scene.wantsProcess(process)) return;
+      place.set(n, y);
+      ticks.set(y + LANE.track / 2, this.fit(label));
+      layers.bands.add(this.range.start, this.range.end, y, y + 0.6, { fill: Theme.value("line") });
+      y += LANE.track;
+    });
+    const lanes = new Map();
+    for (let i = 0; i < scene.state_track.length; i++) {
+      if (!place.has(scene.state_track[i]) || scene.state_end[i] < this.range.start || scene.state_begin[i] > this.range.end) continue;
+      const key = scene.state_track[i] * STATES.length + scene.state_kind[i];
+      if (!lanes.has(key)) lanes.set(key, []);
+      lanes.get(key).push(i);
+    }
+    let merged = 0;
+    for (const [key, items] of lanes) {
+      items.sort((a, b) => scene.state_begin[a] - scene.state_begin[b]);
+      const kind = STATES[key % STATES.length];
+      const track = Math.floor(key / STATES.length);
+      const [above, below] = { rebalance: [0.2, 0.8], life: [0.62, 0.85], gap: [0.55, 0.92], paused: [0.12, 0.34], lost: [0.36, 0.58] }[kind];
+      const [top, bottom] = [place.get(track) + above * LANE.track, place.get(track) + below * LANE.track];
+      const look = this.stateLook(kind, scene.tracks[track][2]);
+      thin(
+        items,
+        (i) => scene.state_begin[i],
+        (i) => scene.state_end[i],
+        px,
+        NARROW,
+        (i) => layers.bars.add(scene.state_begin[i], Math.max(scene.state_end[i], scene.state_begin[i] + 2 / px), top, bottom, look, { what: "state", index: i }),
+        (first, last, count, from, to) => {
+          merged += count;
+          layers.bars.add(from, Math.max(to, from + 2 / px), top, bottom, look, { what: "run", from, to, count, of: { rebalance: "rebalances", life: "lives", gap: "gaps", paused: "pauses", lost: "times" }[kind] });
+        },
+      );
+    }
+    this.put("tracks", layers, words, ticks, Math.max(y, 20));
+    return { merged };
+  }
+
+  stateLook(kind, process) {
+    const text = Theme.value("text");
+    if (kind === "rebalance") return { fill: Theme.value("busy"), pattern: "vertical_line", ink: text };
+    if (kind === "life") return { fill: this.scene.process(process).colour, pattern: this.scene.process(process).pattern, ink: "#000000" };
+    if (kind === "gap") return { fill: Theme.value("back"), line: text, pattern: "diagonal_cross", ink: text };
+    if (kind === "paused") return { fill: Theme.value("dim"), pattern: "blank" };
+    return { fill: Theme.value("back"), line: Theme.value("bad"), pattern: "left_diagonal_line", ink: Theme.value("bad") };
+  }
+
+  // The whole time at a glance: where groups rebalanced, and where something had two owners.
+  overview() {
+    const scene = this.scene;
+    const layer = new Layer();
+    const whole = this.doc.get_model_by_name("whole");
+    if (whole.start !== scene.first || whole.end !== scene.last) whole.setv({ start: scene.first, end: scene.last });
+    const px = this.width / (scene.last - scene.first);
+    const items = Array.from(scene.round_group, (_, i) => i).filter((i) => scene.wantsGroup(scene.round_group[i]) && scene.round_settled[i] >= scene.first);
+    items.sort((a, b) => scene.round_start_lo[a] - scene.round_start_lo[b]);
+    const add = (from, to) => layer.add(from, Math.max(to, from + 1.5 / px), 0.6, 0.95, { fill: Theme.value("busy") });
+    thin(items, (i) => scene.round_start_lo[i], (i) => scene.round_settled[i], px, NARROW, (i) => add(scene.round_start_lo[i], scene.round_settled[i]), (f, l, c, from, to) => add(from, to));
+    for (const o of scene.overlaps) {
+      if (!scene.wantsGroup(scene.rows[o.row][0])) continue;
+      const more = Math.max(0, 3 / px - (o.possible[1] - o.possible[0])) / 2;
+      layer.add(o.possible[0] - more, o.possible[1] + more, 0.08, 0.5, o.proved ? { fill: ANOMALY } : { line: Theme.value("text"), pattern: "right_diagonal_line" });
+    }
+    this.doc.get_model_by_name("overview-bars").data = layer.box;
+  }
+
+  put(name, layers, words, ticks, height) {
+    for (const [layer, drawn] of Object.entries(layers)) if (layer !== "marks") this.doc.get_model_by_name(`${name}-${layer}`).data = drawn.box;
+    this.hits[name] = Object.values(layers).flatMap((layer) => layer.hits);
+    this.mark(name, layers.marks);
+    this.doc.get_model_by_name(`${name}-texts`).data = words.columns;
+    const plot = this.plots[name];
+    const axis = plot.left[0];
+    axis.major_label_overrides = ticks;
+    axis.ticker.ticks = [...ticks.keys()];
+    const range = this.doc.get_model_by_name(`${name}-y`);
+    if (range.start !== height) range.setv({ start: height, end: 0 });
+    const whole = Math.round(height + 34);
+    if (plot.height !== whole) plot.height = whole;
+  }
+
+  mark(name, marks) {
+    const chosen = this.chosen && this.hits[name].filter((h) => h.what === this.chosen.what && h.index === this.chosen.index);
+    if (chosen && chosen.length) {
+      const edge = (f, key) => f(...chosen.map((h) => h[key]));
+      marks.add(edge(Math.min, "left") - 2 / this.pxPerMs, edge(Math.max, "right") + 2 / this.pxPerMs, edge(Math.min, "top") - 2, edge(Math.max, "bottom") + 2, { line: Theme.value("text") });
+    }
+    this.doc.get_model_by_name(`${name}-marks`).data = marks.box;
+  }
+
+  // What is drawn at a place, the topmost first; a few pixels beside it count too.
+  at(name, x, y) {
+    const near = 3 / this.pxPerMs;
+    const found = this.hits[name].filter((h) => x >= h.left - near && x <= h.right + near && y >= h.top - 1 && y <= h.bottom + 1);
+    const exact = found.filter((h) => x >= h.left && x <= h.right);
+    return (exact.length ? exact : found).at(-1) || null;
+  }
+
+  // All that can be chosen, in the order of reading: for the keyboard.
+  inOrder() {
+    const found = new Map();
+    for (const h of this.hits.lanes) if (h.what !== "run" && h.right >= this.range.start && h.left <= this.range.end && !found.has(`${h.what}${h.index}`)) found.set(`${h.what}${h.index}`, h);
+    return [...found.values()].sort((a, b) => Math.round(a.top) - Math.round(b.top) || a.left - b.left);
+  }
+}

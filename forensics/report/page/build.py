@@ -1,0 +1,76 @@
+"""A report's rows to the scene that is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.page import lanes, overlaps, rounds, tracks
+from forensics.report.page.reference import Reference, ms
+from forensics.report.page.scene import Scene
+from forensics.report.words import count
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.names import Names
+    from forensics.report.page.look import Looks
+    from forensics.report.page.sight import Sight
+
+#: With more ownerships than this a page draws those of overlaps, then the longest.
+MOST_OWNERSHIPS = 120_000
+MOST_GENERATIONS = 20_000
+
+
+def build(report: Report, sight: Sight, names: Names, looks: Looks, reference: Reference) -> Scene:
+    """The scene of a report.
+
+    Args:
+        report: what was found.
+        sight: what else the case shows.
+        names: what members are called.
+        looks: numbers of the processes.
+        reference: the clocks.
+    """
+    first, last = _extent(report, reference)
+    known = groups(report)
+    owned, left_out = _kept(report)
+    laid = lanes.lay_out(report, looks, known, first, last, owned)
+    by_id = {b.ownership_id: b for b in laid.bars}
+    doubled = overlaps.find(report, looks, by_id, laid.place, last)
+    turns = rounds.find(report, names, reference, known, last)
+    if len(turns) > MOST_GENERATIONS:
+        left_out.append(f"{len(turns) - MOST_GENERATIONS:,} of {count(len(turns), 'generation')}, the latest")
+        turns = turns[:MOST_GENERATIONS]
+    ids = tuple(group_id for _, group_id in known)
+    below, states = tracks.find(report, sight, looks, reference, ids, turns, first, last)
+    return Scene(first, last, ids, laid.rows, laid.bars, doubled, turns, below, states, tuple(left_out))
+
+
+def _extent(report: Report, reference: Reference) -> tuple[float, float]:
+    """The time that is shown: the reader's window, else that of all processes."""
+    moments = [m for p in report.case["processes"] for k in ("first_ts", "last_ts") if (m := reference.moment(p["process_id"], p[k]))]
+    first, last = min((m.lo for m in moments), default=0.0), max((m.hi for m in moments), default=1.0)
+    since, until = ms(report.filters.get("since")), ms(report.filters.get("until"))
+    first = max(first, since) if since is not None else first
+    last = min(last, until) if until is not None else last
+    return first, max(last, first + 1.0)
+
+
+def groups(report: Report) -> list[tuple[str, str]]:
+    """Kafka cluster and id of each group, those of the report first."""
+    rows = [*report.groups, *report.ownership, *report.split_brain]
+    return list(dict.fromkeys((r["kafka_cluster"] or "", r["group_id"] or "") for r in rows))
+
+
+def _kept(report: Report) -> tuple[list[Row], list[str]]:
+    """The ownerships that are drawn, and what is not, in sentences."""
+    if len(report.ownership) <= MOST_OWNERSHIPS:
+        return report.ownership, []
+    doubled = {s[k] for s in report.split_brain if s["verdict"] != "refuted" for k in ("ownership_a", "ownership_b")}
+    ranked = sorted(report.ownership, key=lambda o: (o["ownership_id"] not in doubled, -_length(o), o["ownership_id"]))
+    kept = ranked[: max(MOST_OWNERSHIPS, len(doubled))]
+    return kept, [f"{len(ranked) - len(kept):,} of {count(len(ranked), 'ownership')}, the shortest; no overlap is left out"]
+
+
+def _length(o: Row) -> float:
+    begin, end = ms(o["start_lo"] or o["start_hi"]), ms(o["stop_hi"] or o["stop_lo"])
+    return end - begin if begin is not None and end is not None else float("inf")

@@ -1,0 +1,103 @@
+"""Drawings as SVG that stand in the page itself: they print, need no script, and take their colours from the page's style sheet."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from forensics.report.page.look import PATTERNS, Look
+from forensics.report.words import printable
+
+#: The strokes of each pattern in a tile of 8 by 8.
+_STROKES = {
+    "blank": "",
+    "right_diagonal_line": "M-2 2 L2 -2 M0 8 L8 0 M6 10 L10 6",
+    "left_diagonal_line": "M-2 6 L2 10 M0 0 L8 8 M6 -2 L10 2",
+    "vertical_line": "M4 0 V8",
+    "horizontal_line": "M0 4 H8",
+    "cross": "M4 0 V8 M0 4 H8",
+    "diagonal_cross": "M0 8 L8 0 M0 0 L8 8",
+    "dot": "M4 3.2 A0.8 0.8 0 1 1 3.99 3.2 Z",
+}
+
+
+class Drawing:
+    """An SVG in the making, of a size in its own units; it is drawn as wide as the page lets it.
+
+    Args:
+        width, height: its size.
+        title: what it shows, for those who do not see it.
+        kind: its class in the style sheet.
+    """
+
+    def __init__(self, width: float, height: float, title: str, kind: str) -> None:
+        self.width, self.height = width, height
+        self._title, self._kind = title, kind
+        self._parts: list[Markup] = []
+
+    def box(self, x: float, y: float, width: float, height: float, kind: str, *, fill: str = "", title: str = "") -> None:
+        """A rectangle of a class; `fill` is a paint that belongs to what it shows."""
+        said = Markup("<title>{}</title>").format(printable(title)) if title else Markup("")
+        paint = Markup(' fill="{}"').format(fill) if fill else Markup("")
+        self._parts.append(
+            Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"{}>{}</rect>').format(
+                kind, x, y, max(width, 0.5), height, paint, said
+            )
+        )
+
+    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
+        """Words; `anchor` is start, middle or end."""
+        self._parts.append(
+            Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(kind, x, y, anchor, printable(words))
+        )
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, *, arrow: bool = False) -> None:
+        """A straight line, with a head at its end where it is an arrow."""
+        head = Markup(' marker-end="url(#arrow)"') if arrow else Markup("")
+        self._parts.append(
+            Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"{}/>').format(kind, x1, y1, x2, y2, head)
+        )
+
+    def dot(self, x: float, y: float, radius: float, kind: str) -> None:
+        """A filled circle."""
+        self._parts.append(Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(kind, x, y, radius))
+
+    def markup(self) -> Markup:
+        """The whole drawing."""
+        head = Markup('<svg class="drawing {}" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}">')
+        whole = head.format(self._kind, printable(self._title), self.width, self.height, self.width, self.height)
+        return whole + Markup("").join(self._parts) + Markup("</svg>")
+
+
+def paint(look: Look | None) -> str:
+    """The paint of a process: its colour under its pattern."""
+    return f"url(#look-{look.number})" if look else "#999999"
+
+
+def swatch(look: Look) -> Markup:
+    """A process's paint in a small box."""
+    box = Markup('<svg class="swatch" aria-hidden="true" width="18" height="12"><rect width="18" height="12" fill="{}"/></svg>')
+    return box.format(paint(look))
+
+
+def definitions(looks: tuple[Look, ...]) -> Markup:
+    """What all drawings of a page refer to: paints of processes, patterns of states and parts, the head of an arrow."""
+    tile = Markup('<pattern id="{}" width="8" height="8" patternUnits="userSpaceOnUse">{}<path class="{}" d="{}"/></pattern>')
+    tiles = [
+        tile.format(
+            f"look-{look.number}",
+            Markup('<rect width="8" height="8" fill="{}"/>').format(look.colour),
+            "dots" if look.pattern == "dot" else "strokes",
+            _STROKES[look.pattern],
+        )
+        for look in looks
+    ]
+    tiles += [tile.format(f"pattern-{name}", "", "dots" if name == "dot" else "strokes-own", _STROKES[name]) for name in PATTERNS]
+    arrow = Markup(
+        '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="head" d="M0 0 L8 4 L0 8 Z"/></marker>'
+    )
+    return Markup('<svg class="definitions" aria-hidden="true" width="0" height="0"><defs>{}{}</defs></svg>').format(Markup("").join(tiles), arrow)
+
+
+def words_width(text: str, size: float = 11) -> float:
+    """About how wide words are drawn."""
+    return len(text) * size * 0.56

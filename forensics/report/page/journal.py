@@ -1,0 +1,75 @@
+"""The lines that a page carries, of all processes, in the order of the reference clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forensics.report.words import printable, shorten
+
+if TYPE_CHECKING:
+    from forensics.report.model import Row
+    from forensics.report.page.look import Looks
+    from forensics.report.page.reference import Reference
+
+#: A line is carried up to so many characters; `forensics show` prints the whole.
+_LONGEST = 600
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line on the reference clock.
+
+    Attributes:
+        event_id: its id.
+        at: milliseconds on the reference clock, the middle of the bounds; None: the line has no time.
+        bound: the truth is at most so many milliseconds from there.
+        process: number of its writer's look.
+        where: `path:line`.
+        event: what kind of event it is, in words.
+        text: its message, harmless to print.
+    """
+
+    event_id: str
+    at: float | None
+    bound: float
+    process: int
+    where: str
+    event: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Lines in order; `place` gives an event id its line's number."""
+
+    lines: tuple[Line, ...]
+    place: Mapping[str, int]
+
+    def numbers(self, event_ids: Iterable[str]) -> list[int]:
+        """Numbers of those lines that are carried, in the order of time."""
+        return sorted({self.place[i] for i in event_ids if i in self.place})
+
+
+def write(rows: Iterable[Row], looks: Looks, reference: Reference) -> Journal:
+    """The journal of events with `text`.
+
+    A process's own lines stay in the order of its log: clocks are read to the millisecond, and many lines share one.
+    """
+    placed = []
+    for row in rows:
+        moment = reference.moment(row["process_id"], row["ts"])
+        line = Line(
+            event_id=row["event_id"],
+            at=moment.middle if moment else None,
+            bound=(moment.hi - moment.lo) / 2 if moment else 0.0,
+            process=looks.number(row["process_id"]),
+            where=printable(f"{row['path']}:{row['line']}"),
+            event=(row.get("event") or "").replace("_", " "),
+            text=printable(shorten(row["text"] or "", _LONGEST)),
+        )
+        placed.append(((line.at if line.at is not None else float("inf"), line.process, row.get("stream_pos") or row["line"] or 0), line))
+    placed.sort(key=lambda p: (p[0], p[1].event_id))
+    lines = tuple(line for _, line in placed)
+    return Journal(lines, {line.event_id: n for n, line in enumerate(lines)})

@@ -1,0 +1,135 @@
+"""Ownerships to rows and lanes: a row for each resource, in it a lane for each owner, and one more for its overlaps."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forensics.report.page.reference import ms
+from forensics.report.page.scene import Bar
+from forensics.report.page.scene import Row as Drawn
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.page.look import Looks
+
+#: With more owners than this, a row's lanes are shared by those that were not there at one time.
+_OWN_LANES = 4
+_KINDS = ("task", "connector", "partition")
+_GRAVITY = {("proved", "work"): 0, ("proved", "thread"): 1, ("proved", "held"): 2}
+_NUMBERS = re.compile(r"(\d+)")
+
+Key = tuple[str, str, str, str]
+
+
+@dataclass
+class _Resource:
+    """A row in the making."""
+
+    key: Key
+    owned: list[Row] = field(default_factory=list)
+    gravity: int = 9
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Rows with their bars; `place` gives a resource its row and the lane of its overlaps."""
+
+    rows: tuple[Drawn, ...]
+    bars: tuple[Bar, ...]
+    place: Mapping[Key, tuple[int, int]]
+
+
+def key_of(row: Row) -> Key:
+    """What is owned: Kafka cluster, group, kind, name."""
+    return (row["kafka_cluster"] or "", row["group_id"] or "", row["resource_kind"] or "", row["resource"] or "")
+
+
+def lay_out(report: Report, looks: Looks, groups: Sequence[tuple[str, str]], first: float, last: float, owned: Iterable[Row]) -> Lanes:
+    """The rows and bars of ownerships, group by group; those with two owners at once come first in their group.
+
+    Args:
+        report: for its overlaps.
+        looks: numbers of the owners.
+        groups: Kafka cluster and id of each group, in their order on the page.
+        first: what was owned when its log began is drawn from here on.
+        last: what nothing ends is drawn up to here.
+        owned: the ownerships to draw.
+    """
+    found: dict[Key, _Resource] = {}
+    for o in owned:
+        key = key_of(o)
+        found.setdefault(key, _Resource(key)).owned.append(o)
+    for s in report.split_brain:
+        if s["verdict"] != "refuted":
+            resource = found.setdefault(key_of(s), _Resource(key_of(s)))
+            resource.gravity = min(resource.gravity, _GRAVITY.get((s["verdict"], s["kind"]), 3))
+    numbers = {group: n for n, group in enumerate(groups)}
+    order = sorted(found.values(), key=lambda r: (numbers[r.key[:2]], r.gravity, _place(r.key[2]), _natural(r.key[3])))
+    rows, bars, place = [], [], {}
+    for number, resource in enumerate(order):
+        mine = [_bar(number, o, looks, first, last) for o in resource.owned]
+        mine.sort(key=lambda b: (b.start_lo, b.stop_hi, b.ownership_id))
+        lanes = _lanes(mine)
+        bars += [Bar(**{**vars(b), "lane": lane}) for b, lane in zip(mine, lanes, strict=True)]
+        used = max(lanes, default=-1) + 1
+        doubled = resource.gravity < 9
+        rows.append(Drawn(numbers[resource.key[:2]], resource.key[2], resource.key[3], used + doubled, doubled))
+        place[resource.key] = (number, used)
+    return Lanes(tuple(rows), tuple(bars), place)
+
+
+def _bar(row: int, o: Row, looks: Looks, first: float, last: float) -> Bar:
+    start_lo, start_hi, stop_lo, stop_hi, work_to = (ms(o[k]) for k in ("start_lo", "start_hi", "stop_lo", "stop_hi", "work_stop_hi"))
+    begin = start_lo if start_lo is not None else min(first, start_hi if start_hi is not None else first)
+    known = [x for x in (start_hi, stop_lo) if x is not None]
+    end = stop_hi if stop_hi is not None else max(last, *known) if known else last
+    surely_from = start_hi if start_hi is not None else (stop_lo if stop_lo is not None else end)
+    surely_to = stop_lo if stop_lo is not None else surely_from
+    return Bar(
+        row=row,
+        lane=0,
+        process=looks.number(o["process_id"]),
+        start_lo=begin,
+        start_hi=max(begin, surely_from),
+        stop_lo=min(end, surely_to),
+        stop_hi=end,
+        work_to=min(end, work_to) if work_to is not None else end,
+        open_start=start_lo is None,
+        open_end=stop_hi is None,
+        ownership_id=o["ownership_id"],
+        generation=o["generation"],
+        witness=tuple(o.get("witness") or ()),
+    )
+
+
+def _lanes(bars: Sequence[Bar]) -> list[int]:
+    """A lane for each bar, in the order of the bars: one for each owner, and more where one owner was there twice at once."""
+    owners = list(dict.fromkeys(b.process for b in bars))
+    by_owner = len(owners) <= _OWN_LANES
+    free: dict[int, list[float]] = defaultdict(list)
+    local: list[tuple[int, int]] = []
+    for b in bars:
+        owner = b.process if by_owner else -1
+        begin, end = (b.start_lo + b.start_hi) / 2, (b.stop_lo + b.stop_hi) / 2
+        lanes = free[owner]
+        lane = next((n for n, until in enumerate(lanes) if until <= begin), len(lanes))
+        lanes[lane : lane + 1] = [max(begin, end)]
+        local.append((owner, lane))
+    base, total = {}, 0
+    for owner in owners if by_owner else [-1]:
+        base[owner] = total
+        total += len(free[owner])
+    return [base[owner] + lane for owner, lane in local]
+
+
+def _place(kind: str) -> int:
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """`orders-2` before `orders-10`."""
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _NUMBERS.split(name) if part]

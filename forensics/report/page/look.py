@@ -1,0 +1,70 @@
+"""How a process looks wherever it is drawn: a colour, a pattern for those who see none, a short name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forensics.report.words import printable, shorten
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report
+    from forensics.report.names import Names
+
+#: Okabe and Ito's colours, told apart by all kinds of colour vision. Their vermilion is kept for overlaps, their black for text.
+COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#0072B2")
+ANOMALY = "#D55E00"
+#: Of those that every medium here can draw; neighbours in this list are easily told apart.
+PATTERNS = (
+    "blank",
+    "right_diagonal_line",
+    "dot",
+    "left_diagonal_line",
+    "vertical_line",
+    "cross",
+    "horizontal_line",
+    "diagonal_cross",
+)
+_LONGEST_NAME = 24
+
+
+@dataclass(frozen=True)
+class Look:
+    """A process's look; `number` is its place in `Looks`, `name` is harmless to print."""
+
+    number: int
+    process_id: str
+    name: str
+    role: str
+    colour: str
+    pattern: str
+
+
+class Looks:
+    """The looks of all processes of a report: owners first, so that they get the plainest patterns."""
+
+    def __init__(self, report: Report, names: Names) -> None:
+        roles = {p["process_id"]: p["role"] or "" for p in report.case["processes"]}
+        owners = {o["process_id"] for o in report.ownership}
+        known = sorted(roles, key=lambda p: (p not in owners, roles[p] == "broker", names.process(p), p))
+        self.all = tuple(_look(n, p, names.process(p), roles[p]) for n, p in enumerate([*known, *sorted(_unlisted(owners, roles))]))
+        self._of = {look.process_id: look for look in self.all}
+
+    def of(self, process_id: str | None) -> Look | None:
+        """The look of a process; None for one that is not known."""
+        return self._of.get(process_id) if process_id else None
+
+    def number(self, process_id: str | None) -> int:
+        """A process's number; -1 for one that is not known."""
+        look = self.of(process_id)
+        return look.number if look else -1
+
+
+def _unlisted(owners: Iterable[str | None], roles: dict[str, str]) -> set[str]:
+    return {o for o in owners if o and o not in roles}
+
+
+def _look(number: int, process_id: str, name: str, role: str) -> Look:
+    pattern = PATTERNS[(number + number // len(COLOURS)) % len(PATTERNS)]
+    return Look(number, process_id, shorten(printable(name), _LONGEST_NAME), role, COLOURS[number % len(COLOURS)], pattern)

@@ -1,0 +1,105 @@
+"""Pairs of owners to overlaps with their layers: both at work for certain, both there for certain, possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from forensics.report import anchors
+from forensics.report.page.lanes import key_of
+from forensics.report.page.reference import ms
+from forensics.report.page.scene import Bar, Overlap, Span
+from forensics.report.words import span
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.page.lanes import Key
+    from forensics.report.page.look import Looks
+
+
+def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[Key, tuple[int, int]], last: float) -> tuple[Overlap, ...]:
+    """All overlaps that are not refuted, the certain ones first.
+
+    Args:
+        report: its `split_brain`, and its findings, where the page tells of them.
+        looks: numbers of the owners.
+        bars: the ownerships by id; those that the reader did not ask for are missing.
+        place: row and lane of each resource.
+        last: what nothing ends is drawn up to here.
+    """
+    told = _findings(report)
+    drawn = []
+    for s in report.split_brain:
+        if s["verdict"] == "refuted":
+            continue
+        ids = tuple(w["event_id"] for w in s.get("witness") or ())
+        possible, certain = _possible(s, last), _certain(s)
+        a, b = bars.get(s["ownership_a"]), bars.get(s["ownership_b"])
+        work = certain if s["kind"] == "work" else None
+        there = _both(a, b) if work or s["verdict"] == "proved" else None
+        if s["kind"] != "work":
+            there = there or certain
+        row, lane = place[key_of(s)]
+        drawn.append(
+            Overlap(
+                row=row,
+                lane=lane,
+                verdict=s["verdict"],
+                kind=s["kind"],
+                possible=_around(possible, there, work),
+                there=there,
+                work=work,
+                label=label(s),
+                anchor=told.get(ids, anchors.overlap(s)) if ids else anchors.overlap(s),
+                owners=(s["ownership_a"], s["ownership_b"]),
+                processes=(looks.number(s["process_a"]), looks.number(s["process_b"])),
+                witness=ids,
+            )
+        )
+    return tuple(sorted(drawn, key=lambda o: (o.verdict != "proved", o.work is None, o.row, o.possible)))
+
+
+def label(s: Row) -> str:
+    """What is certain of an overlap, and what is possible, in words."""
+    at_most = f"possible {span(s['possible_ms'])}" if s["possible_ms"] is not None else "no upper bound"
+    if s["verdict"] != "proved":
+        return f"undecided: {at_most}"
+    if s["kind"] == "work":
+        return f"both at work {span(s['certain_ms'])}, both there {span(s.get('there_certain_ms'))}, {at_most}"
+    return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}, {at_most}"
+
+
+def _findings(report: Report) -> dict[tuple[str, ...], str]:
+    """The card that tells of a proof, by the proof's lines."""
+    return {tuple(w["event_id"] for w in f["witness"]): anchors.finding(f["finding_id"]) for f in reversed(report.findings) if f["witness"]}
+
+
+def _possible(s: Row, last: float) -> Span:
+    begin = ms(s["from_lo"]) if s["from_lo"] else ms(s["from_hi"])
+    end = ms(s["to_hi"]) if s["to_hi"] else last
+    begin = begin if begin is not None else last
+    end = end if end is not None else begin
+    return (begin, max(begin, end))
+
+
+def _certain(s: Row) -> Span | None:
+    """The time that is certain; a short one in the middle where the bounds of two clocks are wider than what the lines prove."""
+    if s["verdict"] != "proved" or not s["certain_ms"]:
+        return None
+    begin, end = ms(s["from_hi"]), ms(s["to_lo"])
+    if begin is None or end is None:
+        return None
+    return (begin, end) if begin < end else ((begin + end) / 2, (begin + end) / 2)
+
+
+def _both(a: Bar | None, b: Bar | None) -> Span | None:
+    if a is None or b is None:
+        return None
+    begin, end = max(a.start_hi, b.start_hi), min(a.stop_lo, b.stop_lo)
+    return (begin, end) if begin < end else None
+
+
+def _around(possible: Span, *layers: Span | None) -> Span:
+    """A layer is never drawn outside of what is possible."""
+    known = [layer for layer in layers if layer is not None]
+    return (min([possible[0], *(x[0] for x in known)]), max([possible[1], *(x[1] for x in known)]))

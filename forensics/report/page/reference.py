@@ -1,0 +1,58 @@
+"""Moments of a process's own clock on the reference clock of its island, as milliseconds with bounds: what is drawn and merged is in this time alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from forensics.report.model import Row
+
+
+class Moment(NamedTuple):
+    """Between `lo` and `hi`, milliseconds since 1970."""
+
+    lo: float
+    hi: float
+
+    @property
+    def middle(self) -> float:
+        """The best guess."""
+        return (self.lo + self.hi) / 2
+
+
+def ms(ts: datetime | None) -> float | None:
+    """Milliseconds since 1970."""
+    return None if ts is None else round(ts.timestamp() * 1000, 3)
+
+
+class Reference:
+    """What the views `clock_offset` and `process` say of the clocks.
+
+    Args:
+        clocks: rows of `clock_offset`.
+        processes: rows of `process`.
+    """
+
+    def __init__(self, clocks: Iterable[Row], processes: Iterable[Row]) -> None:
+        own = {p["process_id"]: p["reference_process_id"] for p in processes}
+        self._ahead = {
+            c["process_id"]: (float(c["lo_ms"]), float(c["hi_ms"]))
+            for c in clocks
+            if c["lo_ms"] is not None and c["hi_ms"] is not None and c["reference_process_id"] == own.get(c["process_id"])
+        }
+        islands: dict[str, list[str]] = defaultdict(list)
+        for process, reference in own.items():
+            islands[reference or process].append(process)
+        #: Processes by the one whose clock is their island's reference; times of two islands may not be compared.
+        self.islands = dict(islands)
+
+    def moment(self, process_id: str | None, ts: datetime | None) -> Moment | None:
+        """The moment that a process printed as `ts`; without bounds of its clock the time as printed."""
+        at = ms(ts)
+        if at is None:
+            return None
+        lo, hi = self._ahead.get(process_id or "", (0.0, 0.0))
+        return Moment(at - hi, at - lo)

@@ -1,0 +1,116 @@
+"""A report to one HTML file that needs nothing else: no network, no font, no script but its own."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from forensics.report import anchors, content, groups, unseen, verdict
+from forensics.report.names import Names
+from forensics.report.page import brief, build, cards, charts, drawing, figures, journal, pack, payload, policy, still
+from forensics.report.page import sight as sights
+from forensics.report.page.look import Looks
+from forensics.report.page.reference import Reference
+from forensics.report.words import printable
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report
+    from forensics.report.page.sight import Sight
+
+#: Findings beyond these are told by their headlines.
+_MOST_CARDS = 120
+TITLE = "Kafka group forensics"
+#: The page's own script, in the order in which its parts need each other.
+_SCRIPTS = ("unpack", "words", "address", "theme", "scene", "boxes", "timeline", "lines", "pointer", "controls", "main")
+
+
+def render(report: Report, sight: Sight | None = None) -> str:
+    """The page.
+
+    Args:
+        report: what was found.
+        sight: what else the case shows, as `sight.read` gives it; by default the lines of proofs alone.
+    """
+    sight = sight or sights.of_report(report)
+    names, clock = Names(report), content.clock(report)
+    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
+    scene = build.build(report, sight, names, looks, reference)
+    lines = journal.write(sight.lines, looks, reference)
+    numbers = build.groups(report)
+    bars = {b.ownership_id: b for b in scene.bars}
+    found = cards.make(report, clock, lines, looks, sight.edges, scene.overlaps, bars, numbers)
+    picture, not_drawn = still.draw(scene, looks)
+    in_full, others = groups.choose(report)
+    data = pack.pack(*payload.payload(scene, lines, looks, cards.for_script(found, lines)))
+    scripts, style = (figures.library(), script()), _asset("page.css")
+    return _environment().get_template("page.html.j2").render(
+        title=TITLE,
+        policy=policy.content_security_policy(scripts),
+        style=Markup(style),
+        library=Markup(scripts[0]),
+        script=Markup(scripts[1]),
+        figures=Markup(json.dumps(figures.document()).replace("<", "\\u003c")),
+        data=data,
+        case_line=content.case_line(report),
+        window=content.window_line(report),
+        brief=brief.write(report, names, clock),
+        scene=scene,
+        looks=looks.all,
+        swatch=drawing.swatch,
+        definitions=drawing.definitions(looks.all),
+        still=picture,
+        not_drawn=not_drawn,
+        carried=(len(lines.lines), sight.total),
+        islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
+        split_brain=verdict.section(report, names, clock, with_proofs=False),
+        cards=found,
+        most_cards=_MOST_CARDS,
+        groups=[
+            {
+                "anchor": anchors.group(g["group_id"]),
+                "number": numbers.index((g["kafka_cluster"] or "", g["group_id"] or "")),
+                "title": groups.title(g),
+                "blocks": groups.section(g, names, clock, changes=True),
+                "blame": charts.blame(g),
+            }
+            for g in in_full
+        ],
+        parts=groups.PARTS,
+        other_groups=groups.overview(others, clock),
+        episodes=unseen.episodes(report, names, clock),
+        clocks=charts.clocks(report, names, looks),
+        clock_words=unseen.clocks(report, names),
+        coverage=charts.coverage(report, scene, looks, reference),
+        unseen=unseen.section(report, names, clock),
+        case=report.case,
+    )
+
+
+@cache
+def script() -> str:
+    """The page's own script, as it stands between its tags."""
+    return "(() => {\n\"use strict\";\n" + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();\n"
+
+
+def _asset(name: str) -> str:
+    return (files("forensics.report.page") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("forensics.report.page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["lines"] = lambda text: [printable(part) for part in text.split("\n")]
+    environment.filters["safe_text"] = printable
+    environment.filters["kind"] = _kind
+    return environment
+
+
+def _kind(block: Any) -> str:  # noqa: ANN401  (a block of any kind)
+    return type(block).__name__

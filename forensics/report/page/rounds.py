@@ -1,0 +1,72 @@
+"""Generations to rounds: when each rebalance began on the reference clock, when it had settled, why, and when the next one began."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from forensics.report.model import GENERATION_BEGAN
+from forensics.report import anchors
+from forensics.report.page.reference import Moment, Reference
+from forensics.report.page.scene import Round
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.names import Names
+
+_SETTLED = ("assigned_ts", "last_synced_ts", "stabilized_ts")
+#: What the coordinator prints; the rest of a generation's moments are its members'.
+_BY_COORDINATOR = ("prepared_ts", "stabilized_ts", "assigned_ts")
+
+
+def find(report: Report, names: Names, reference: Reference, groups: Sequence[tuple[str, str]], last: float) -> tuple[Round, ...]:
+    """The rounds of all groups, in the order of the groups and of time; a generation of which no line has a time is none.
+
+    Args:
+        report: its groups.
+        names: what members are called.
+        reference: the clocks.
+        groups: Kafka cluster and id of each group, in their order on the page.
+        last: the last generation is drawn up to here.
+    """
+    numbers = {group: n for n, group in enumerate(groups)}
+    drawn: list[Round] = []
+    for group in report.groups:
+        number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
+        members = {m["member_id"]: m["process_id"] for m in group["members"]}
+        found: list[tuple[Moment, Row]] = []
+        for g in group["generations"]:
+            if began := _moment(g, GENERATION_BEGAN, reference, members):
+                found.append((began, g))
+        found.sort(key=lambda f: (f[0].middle, f[1]["incarnation"] or 0, f[1]["generation"] or 0))
+        for (began, g), (after, _) in pairwise([*found, (Moment(last, last), {})]):
+            settled = _moment(g, _SETTLED, reference, members)
+            drawn.append(
+                Round(
+                    group=number,
+                    start_lo=began.lo,
+                    start_hi=began.hi,
+                    settled=max(began.middle, settled.middle) if settled else None,
+                    end=max(began.hi, after.middle),
+                    number=g["generation"],
+                    why=why(g, names),
+                    anchor=anchors.generation(g),
+                    witness=tuple(g.get("witness") or ()),
+                )
+            )
+    return tuple(drawn)
+
+
+def why(g: Row, names: Names) -> str:
+    """A generation's trigger in words: `member left (w2)`."""
+    text = (g["trigger"] or "unknown").replace("_", " ")
+    return text + (f" ({names.member(g['trigger_member_id'])})" if g["trigger_member_id"] else "")
+
+
+def _moment(g: Row, columns: Sequence[str], reference: Reference, members: dict[str, str | None]) -> Moment | None:
+    column = next((c for c in columns if g.get(c)), None)
+    if column is None:
+        return None
+    writer = g["coordinator"] if column in _BY_COORDINATOR else members.get(g["leader_member_id"])
+    return reference.moment(writer, g[column])

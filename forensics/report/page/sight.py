@@ -1,0 +1,142 @@
+"""What a page shows of a case beyond the report's rows: lives and pauses of processes, the messages behind proofs, and log lines to look into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forensics.report.model import pylist
+
+if TYPE_CHECKING:
+    from forensics.report.model import CaseLike, Report, Row
+
+#: A page carries so many lines; with more in the case, those of proofs and what stands near them.
+MOST_LINES = 12_000
+#: Lines of all processes so long before and after a line of a proof are its context.
+_NEAR = timedelta(seconds=2)
+#: So many generations and ownerships bring their own lines into a page that cannot carry all.
+_MOST_WITNESSES = 4_000
+_COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "event", "message")
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Rows beyond the report's.
+
+    Attributes:
+        lives: of `process_life`.
+        pauses: of `member_pause`.
+        edges: of `clock_edge`, whose two lines stand in a proof.
+        lines: events with `text`, each once, in no order.
+        total: events of the case; more than `lines` when not all are carried.
+    """
+
+    lives: list[Row] = field(default_factory=list)
+    pauses: list[Row] = field(default_factory=list)
+    edges: list[Row] = field(default_factory=list)
+    lines: list[Row] = field(default_factory=list)
+    total: int = 0
+
+
+def of_report(report: Report) -> Sight:
+    """What the report alone shows: the lines of its proofs."""
+    lines = {w["event_id"]: w for row in (*report.findings, *report.split_brain) for w in row.get("witness") or () if w.get("path")}
+    return Sight(lines=list(lines.values()), total=len(lines))
+
+
+def read(case: CaseLike, report: Report, most: int = MOST_LINES) -> Sight:
+    """Reads them from a case.
+
+    Args:
+        case: its views are built.
+        report: what will be shown.
+        most: so many lines at the most.
+    """
+    proofs = {w["event_id"]: w for row in (*report.findings, *report.split_brain) for w in row.get("witness") or ()}
+    groups = report.filters.get("groups")
+    pauses = [p for p in _view(case, "member_pause") if not groups or p["group_id"] in groups]
+    lines, total = _lines(case, report, proofs, most)
+    return Sight(_view(case, "process_life"), pauses, list(_edges(case, set(proofs))), lines, total)
+
+
+def _view(case: CaseLike, name: str) -> list[Row]:
+    import pyarrow.dataset as ds
+
+    path = case.view_path(name)
+    return pylist(ds.dataset(str(path), format="parquet").to_table()) if path is not None else []
+
+
+def _edges(case: CaseLike, ids: set[str]) -> Iterator[Row]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    path = case.view_path("clock_edge")
+    if path is None or not ids:
+        return
+    wanted = pa.array(sorted(ids))
+    both = pc.field("from_event_id").isin(wanted) & pc.field("to_event_id").isin(wanted)
+    yield from pylist(ds.dataset(str(path), format="parquet").to_table(filter=both))
+
+
+def _lines(case: CaseLike, report: Report, proofs: dict[str, Row], most: int) -> tuple[list[Row], int]:
+    """All lines, or those of proofs, those near them, then those of generations and ownerships."""
+    import pyarrow.dataset as ds
+
+    paths = [Path(p) for p in case.table_paths("event_row")]
+    if not paths:
+        return [], 0
+    events = ds.dataset([ds.dataset(str(p), format="parquet") for p in paths])
+    total = events.count_rows()
+    if total <= most:
+        return _unique(pylist(events.to_table(columns=list(_COLUMNS))), most), total
+    others = [i for group in report.groups for g in group["generations"] for i in g.get("witness") or ()]
+    others += [i for o in report.ownership for i in o.get("witness") or ()]
+    wanted = dict.fromkeys([*proofs, *others[:_MOST_WITNESSES]])
+    windows = _windows(w["ts"] for w in proofs.values() if w.get("ts"))
+    return _unique(_chosen(events, wanted, windows, set(proofs), most), most), total
+
+
+def _chosen(events: Any, wanted: dict[str, None], windows: Sequence[tuple[datetime, datetime]], proofs: set[str], most: int) -> list[Row]:  # noqa: ANN401
+    """Rows of these ids, and rows in these windows while there is room, in one pass that holds one batch at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = pa.array(list(wanted))
+    first: list[Row] = []
+    near: list[Row] = []
+    for batch in events.to_batches(columns=list(_COLUMNS)):
+        table = pa.Table.from_batches([batch])
+        named = pc.is_in(table["event_id"], ids)
+        first += pylist(table.filter(named))
+        for begin, end in windows if len(near) < most else ():
+            scalars = (pa.scalar(x, table["ts"].type) for x in (begin, end))
+            inside = pc.and_(pc.greater_equal(table["ts"], next(scalars)), pc.less_equal(table["ts"], next(scalars)))
+            near += pylist(table.filter(pc.and_not(pc.fill_null(inside, False), named))) if len(near) < most else []  # noqa: FBT003
+    first.sort(key=lambda row: row["event_id"] not in proofs)
+    return [*first, *near]
+
+
+def _windows(times: Iterable[datetime]) -> list[tuple[datetime, datetime]]:
+    """The time around each of these, those that touch as one."""
+    merged: list[tuple[datetime, datetime]] = []
+    for ts in sorted(times):
+        if merged and ts - _NEAR <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], ts + _NEAR)
+        else:
+            merged.append((ts - _NEAR, ts + _NEAR))
+    return merged
+
+
+def _unique(rows: Iterable[Row], most: int) -> list[Row]:
+    """Each event once, `message` as `text`."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        if len(found) >= most:
+            break
+        row["text"] = row.pop("message")
+        found.setdefault(row["event_id"], row)
+    return list(found.values())

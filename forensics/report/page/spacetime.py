@@ -1,0 +1,154 @@
+"""A proof as a picture: a line for each process, its lines of the proof as points, messages as arrows, the two owners' spans, and their overlap."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log10
+from typing import TYPE_CHECKING
+
+from forensics.report.page.drawing import Drawing, paint, words_width
+from forensics.report.words import span
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from forensics.report.model import Row
+    from forensics.report.page.journal import Line
+    from forensics.report.page.look import Looks
+    from forensics.report.page.scene import Bar, Overlap
+
+_WIDTH, _GUTTER, _RIGHT = 960.0, 150.0, 20.0
+_HEAD, _PROCESS, _FOOT = 44.0, 58.0, 30.0
+_LEAST_STEP = 12.0
+_LABEL = 84.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """A line of the proof; `number` is its place in the list beside the picture."""
+
+    number: int
+    line: Line
+
+
+def draw(points: Sequence[Point], edges: Iterable[Row], looks: Looks, overlap: Overlap | None, bars: Mapping[str, Bar]) -> Markup | None:
+    """The picture; None where there is nothing to see: fewer than three points with a time, or all in one process and no overlap.
+
+    Args:
+        points: the proof's lines in order of time.
+        edges: rows of `clock_edge` between lines of the proof.
+        looks: how processes look.
+        overlap: what is proved of two owners, if that is what is proved.
+        bars: ownerships by id.
+    """
+    timed = [p for p in points if p.line.at is not None]
+    processes = _order(timed, overlap, looks)
+    if len(timed) < 3 or (len(processes) < 2 and overlap is None):
+        return None
+    scale = _Scale(sorted({p.line.at for p in timed if p.line.at is not None}))
+    height = _HEAD + _PROCESS * len(processes) + _FOOT
+    rows = {process: _HEAD + _PROCESS * (n + 0.5) for n, process in enumerate(processes)}
+    names = ", ".join(looks.all[p].name if p >= 0 else "?" for p in processes)
+    drawing = Drawing(_WIDTH, height, f"The proof in space and time: {len(timed)} lines of {names}", "spacetime")
+    if overlap is not None:
+        _overlap(drawing, overlap, scale, height)
+    for process, y in rows.items():
+        drawing.line(_GUTTER, y, _WIDTH - _RIGHT, y, "world")
+        drawing.text(_GUTTER - 10, y + 4, looks.all[process].name if process >= 0 else "?", "who", "end")
+    if overlap is not None:
+        for letter, owner, side in zip("AB", overlap.owners, (-1, 1), strict=True):
+            if owner in bars:
+                _span(drawing, letter, bars[owner], scale, rows, looks, side if len(set(overlap.processes)) == 1 else 0)
+    _times(drawing, timed, scale, height)
+    place = {p.line.event_id: (scale.x(p.line.at or 0), rows[p.line.process]) for p in timed}
+    for edge in edges:
+        begin, end = place.get(edge["from_event_id"]), place.get(edge["to_event_id"])
+        if begin and end and begin[1] != end[1]:
+            way = 8 if end[1] > begin[1] else -8
+            drawing.line(begin[0], begin[1] + way, end[0], end[1] - way, "message", arrow=True)
+    for p in timed:
+        x, y = place[p.line.event_id]
+        drawing.dot(x, y, 8, "point")
+        drawing.text(x, y + 3.5, str(p.number), "number", "middle")
+    return drawing.markup()
+
+
+def _order(points: Iterable[Point], overlap: Overlap | None, looks: Looks) -> list[int]:
+    """The first owner on top, the second at the bottom, others between them: messages go through the broker."""
+    found = {p.line.process for p in points} | set(overlap.processes if overlap else ())
+    ends = list(dict.fromkeys(overlap.processes)) if overlap else []
+    others = sorted(found - set(ends))
+    if not ends:
+        workers = [p for p in others if p < 0 or looks.all[p].role != "broker"]
+        return [*workers[:1], *(p for p in others if p not in workers), *workers[1:]]
+    return [ends[0], *others, *ends[1:]]
+
+
+class _Scale:
+    """Times to places. Waits are drawn by their logarithm, so that milliseconds and minutes are seen in one picture."""
+
+    def __init__(self, times: Sequence[float]) -> None:
+        self._times = list(times)
+        steps = [log10(1 + b - a) for a, b in pairwise(times)]
+        room = _WIDTH - _GUTTER - _RIGHT - 50
+        least = min(_LEAST_STEP, room / max(len(steps), 1))
+        unit = (room - least * len(steps)) / (sum(steps) or 1)
+        self._places = [_GUTTER + 25]
+        for step in steps:
+            self._places.append(self._places[-1] + least + unit * step)
+
+    def x(self, at: float) -> float:
+        """Where a moment is; what lies outside of the proof's lines is at the edge."""
+        if at <= self._times[0]:
+            return self._places[0] - (12 if at < self._times[0] else 0)
+        if at >= self._times[-1]:
+            return self._places[-1] + (12 if at > self._times[-1] else 0)
+        n = bisect_right(self._times, at) - 1
+        share = (at - self._times[n]) / (self._times[n + 1] - self._times[n])
+        return self._places[n] + share * (self._places[n + 1] - self._places[n])
+
+
+def _overlap(drawing: Drawing, overlap: Overlap, scale: _Scale, height: float) -> None:
+    layers = (("possible", overlap.possible), ("there", overlap.there), ("work", overlap.work))
+    for kind, layer in layers:
+        if layer is not None:
+            left, right = scale.x(layer[0]), scale.x(layer[1])
+            drawing.box(left, _HEAD - 14, max(right - left, 3), height - _HEAD - _FOOT + 14, f"overlap-{kind}")
+    left, right = (scale.x(x) for x in overlap.possible)
+    middle = min(max((left + right) / 2, _GUTTER + words_width(overlap.label) / 2), _WIDTH - _RIGHT - words_width(overlap.label) / 2)
+    drawing.text(middle, _HEAD - 22, overlap.label, "overlap-label", "middle")
+
+
+def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[int, float], looks: Looks, side: int) -> None:
+    """An owner's time as a bar on its process's line: full where it is certain, pale where it is possible."""
+    if bar.process not in rows:
+        return
+    y = rows[bar.process] - 6 + side * 15
+    look = looks.all[bar.process] if bar.process >= 0 else None
+    outer, inner = (scale.x(bar.start_lo), scale.x(bar.stop_hi)), (scale.x(bar.start_hi), scale.x(bar.stop_lo))
+    said = f"{letter}: {span(max(0.0, bar.stop_lo - bar.start_hi))} for certain"
+    drawing.box(outer[0], y, outer[1] - outer[0], 12, "span-possible", fill=paint(look), title=said)
+    if inner[1] > inner[0]:
+        drawing.box(inner[0], y, inner[1] - inner[0], 12, "span-certain", fill=paint(look), title=said)
+    drawing.text(max(outer[0] - 6, _GUTTER + 2), y - 4, letter, "letter", "middle")
+
+
+def _times(drawing: Drawing, points: Sequence[Point], scale: _Scale, height: float) -> None:
+    """The time of as many points as there is room for."""
+    free = 0.0
+    for p in points:
+        if p.line.at is None:
+            continue
+        x = scale.x(p.line.at)
+        drawing.line(x, _HEAD - 4, x, height - _FOOT, "moment")
+        if x - _LABEL / 2 >= free:
+            drawing.text(x, height - _FOOT + 16, _clock(p.line.at), "tick", "middle")
+            free = x + _LABEL / 2
+
+
+def _clock(at: float) -> str:
+    seconds, ms = divmod(round(at), 1000)
+    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{ms:03d}"

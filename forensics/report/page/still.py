@@ -1,0 +1,148 @@
+"""The timeline as a drawing, for print and for readers without scripts: the same rows, lanes and layers as in the live one, over the whole time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from forensics.report.page.drawing import Drawing, paint, words_width
+from forensics.report.words import count, shorten
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from forensics.report.page.look import Looks
+    from forensics.report.page.scene import Bar, Overlap, Round, Scene
+
+_WIDTH, _GUTTER, _RIGHT = 1000.0, 150.0, 10.0
+_LANE, _PAD, _HEAD, _TRACK, _AXIS = 11.0, 3.0, 17.0, 16.0, 22.0
+_MOST_ROWS, _MOST_TRACKS, _MOST_BARS = 36, 16, 1500
+_NAME = 22
+#: Where on a track each state stands: top and bottom, as parts of its height.
+_PLACES = {"rebalance": (0.2, 0.8), "life": (0.62, 0.85), "gap": (0.55, 0.92), "paused": (0.12, 0.34), "lost": (0.36, 0.58)}
+
+
+def draw(scene: Scene, looks: Looks) -> tuple[Markup, str]:
+    """The drawing, and what it leaves out in words: empty when nothing is."""
+    rows = list(range(len(scene.rows)))
+    doubled = {o.row for o in scene.overlaps}
+    if len(rows) > _MOST_ROWS:
+        rows = sorted(sorted(rows, key=lambda r: r not in doubled)[: max(_MOST_ROWS, 0)])
+    left_out = [f"{count(len(scene.rows) - len(rows), 'more resource')}"] if len(rows) < len(scene.rows) else []
+    return _Still(scene, looks, rows, left_out).markup()
+
+
+class _Still:
+    """A drawing in the making."""
+
+    def __init__(self, scene: Scene, looks: Looks, rows: Sequence[int], left_out: list[str]) -> None:
+        self.scene, self.looks, self.rows, self.left_out = scene, looks, rows, left_out
+        self.tracks = list(range(len(scene.tracks)))[:_MOST_TRACKS]
+        if len(self.tracks) < len(scene.tracks):
+            left_out.append(f"{count(len(scene.tracks) - len(self.tracks), 'more track')}")
+        groups = {scene.rows[r].group for r in rows}
+        height = sum(self._height(r) for r in rows) + len(groups) * (_HEAD + _PAD) + len(self.tracks) * _TRACK + _AXIS + 8
+        self.drawing = Drawing(_WIDTH, height, "Timeline: who owned what, when; overlaps, generations, and the states of processes", "still")
+
+    def markup(self) -> tuple[Markup, str]:
+        """The drawing and what it leaves out."""
+        self._axis()
+        y = _AXIS
+        bars: dict[int, list[Bar]] = {}
+        for bar in self.scene.bars:
+            bars.setdefault(bar.row, []).append(bar)
+        drawn = 0
+        for at, row in enumerate(self.rows):
+            group = self.scene.rows[row].group
+            if at == 0 or self.scene.rows[self.rows[at - 1]].group != group:
+                y = self._head(group, y + _PAD)
+            mine = bars.get(row, [])
+            drawn += len(mine)
+            self._row(row, y, mine if drawn <= _MOST_BARS else [])
+            y += self._height(row)
+        if drawn > _MOST_BARS:
+            self.left_out.append("the lanes of the lower rows")
+        self._tracks(y + 6)
+        said = f"Not in this drawing: {', '.join(self.left_out)}." if self.left_out else ""
+        return self.drawing.markup(), said
+
+    def _x(self, at: float) -> float:
+        share = (min(max(at, self.scene.first), self.scene.last) - self.scene.first) / (self.scene.last - self.scene.first)
+        return _GUTTER + share * (_WIDTH - _GUTTER - _RIGHT)
+
+    def _height(self, row: int) -> float:
+        return max(1, self.scene.rows[row].lanes) * _LANE + 2 * _PAD
+
+    def _axis(self) -> None:
+        first, last = self.scene.first, self.scene.last
+        steps = 7
+        long = last - first > 86_400_000
+        for n in range(steps):
+            at = first + (last - first) * n / (steps - 1)
+            x = self._x(at)
+            moment = datetime.fromtimestamp(at / 1000, UTC)
+            anchor = "start" if n == 0 else "end" if n == steps - 1 else "middle"
+            self.drawing.text(x, 12, moment.strftime("%m-%d %H:%M" if long else "%H:%M:%S"), "tick", anchor)
+            self.drawing.line(x, 16, x, self.drawing.height, "moment")
+
+    def _head(self, group: int, y: float) -> float:
+        self.drawing.text(_GUTTER - 8, y + 12, shorten(self.scene.groups[group], _NAME), "group", "end")
+        free = 0.0
+        for r in (r for r in self.scene.rounds if r.group == group):
+            free = self._round(r, y, free)
+        return y + _HEAD
+
+    def _round(self, r: Round, y: float, free: float) -> float:
+        """A generation in the head of its group; those that would stand on top of each other are drawn as one."""
+        left, right = self._x((r.start_lo + r.start_hi) / 2), self._x(r.end)
+        if right <= free:
+            return free
+        self.drawing.box(left, y + 1, max(right - left, 1), _HEAD - 4, "round", title=f"generation {r.number}: {r.why}")
+        if r.settled is not None and self._x(r.settled) - left > 0.5:
+            self.drawing.box(left, y + 1, self._x(r.settled) - left, _HEAD - 4, "busy")
+        words = next((w for w in (f"{r.number} · {r.why}", str(r.number)) if words_width(w) < right - left - 6), "")
+        if words:
+            self.drawing.text(max(left, self._x(r.settled or 0)) + 3, y + 12, words, "round-words")
+        return max(right, left + 2)
+
+    def _row(self, row: int, y: float, bars: Sequence[Bar]) -> None:
+        self.drawing.text(_GUTTER - 8, y + self._height(row) / 2 + 4, shorten(self.scene.rows[row].resource, _NAME), "resource", "end")
+        self.drawing.line(_GUTTER, y, _WIDTH - _RIGHT, y, "rule")
+        for bar in bars:
+            top = y + _PAD + bar.lane * _LANE
+            look = self.looks.all[bar.process] if bar.process >= 0 else None
+            outer, inner = (self._x(bar.start_lo), self._x(bar.stop_hi)), (self._x(bar.start_hi), self._x(bar.stop_lo))
+            self.drawing.box(outer[0], top, outer[1] - outer[0], _LANE - 1.5, "span-possible", fill=paint(look))
+            if inner[1] > inner[0]:
+                self.drawing.box(inner[0], top, inner[1] - inner[0], _LANE - 1.5, "span-certain", fill=paint(look))
+            if look and inner[1] - inner[0] > words_width(look.name, 9) + 8:
+                self.drawing.box(inner[0] + 2, top + 0.5, words_width(look.name, 9) + 3, _LANE - 2.5, "behind")
+                self.drawing.text(inner[0] + 4, top + 8, look.name, "owner")
+        for overlap in (o for o in self.scene.overlaps if o.row == row):
+            self._overlap(overlap, y + _PAD + overlap.lane * _LANE)
+
+    def _overlap(self, o: Overlap, top: float) -> None:
+        layers = (("possible" if o.verdict == "proved" else "undecided", o.possible), ("there", o.there), ("work", o.work))
+        for kind, layer in layers:
+            if layer is not None:
+                self.drawing.box(self._x(layer[0]), top, max(self._x(layer[1]) - self._x(layer[0]), 2.5), _LANE - 1.5, f"overlap-{kind}", title=o.label)
+        words = o.label.split(", ")[0]
+        right = self._x(o.possible[1]) + 4
+        if right + words_width(words, 10) < _WIDTH - _RIGHT:
+            self.drawing.text(right, top + 8.5, words, "overlap-label")
+        else:
+            self.drawing.text(self._x(o.possible[0]) - 4, top + 8.5, words, "overlap-label", "end")
+
+    def _tracks(self, y: float) -> None:
+        for n in self.tracks:
+            track = self.scene.tracks[n]
+            self.drawing.text(_GUTTER - 8, y + n * _TRACK + 12, shorten(track.label, _NAME), "resource", "end")
+            self.drawing.line(_GUTTER, y + n * _TRACK, _WIDTH - _RIGHT, y + n * _TRACK, "rule")
+        for state in self.scene.states:
+            if state.track not in self.tracks:
+                continue
+            top, bottom = (y + (state.track + part) * _TRACK for part in _PLACES[state.kind])
+            process = self.scene.tracks[state.track].process
+            fill = paint(self.looks.all[process]) if state.kind == "life" and process is not None else ""
+            self.drawing.box(self._x(state.begin), top, max(self._x(state.end) - self._x(state.begin), 1), bottom - top, f"state-{state.kind}", fill=fill)

@@ -1,0 +1,63 @@
+"""What is drawn below the lanes: rebalances of each group; lives, gaps, pauses and lost coordinators of each process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from forensics.report.page.reference import Reference, ms
+from forensics.report.page.scene import Round, State, Track
+from forensics.report.words import span
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.page.look import Looks
+    from forensics.report.page.sight import Sight
+
+
+
+def find(
+    report: Report, sight: Sight, looks: Looks, reference: Reference, groups: Sequence[str], rounds: Iterable[Round], first: float, last: float
+) -> tuple[tuple[Track, ...], tuple[State, ...]]:
+    """Tracks and what stands on them: first the groups that have rebalances, then the processes in the order of their looks."""
+    rounds = list(rounds)
+    busy = sorted({r.group for r in rounds})
+    tracks = [Track(f"rebalances of {groups[n]}" if len(busy) > 1 else "rebalances", n, None) for n in busy]
+    place = {n: at for at, n in enumerate(busy)}
+    states = [State(place[r.group], "rebalance", r.start_lo, r.settled, False, f"generation {r.number}: {r.why}", r.witness) for r in rounds if r.settled]
+    of_process = {}
+    for look in looks.all:
+        of_process[look.process_id] = len(tracks)
+        tracks.append(Track(look.name, None, look.number))
+    for state in _of_processes(report, sight, reference, of_process, last):
+        if state.end >= first and state.begin <= last:
+            states.append(state)
+    return tuple(tracks), tuple(states)
+
+
+def _of_processes(report: Report, sight: Sight, reference: Reference, place: dict[str, int], last: float) -> Iterator[State]:
+    lives = sight.lives or [{"process_id": p["process_id"], "instance": 1, **{k: p[k] for k in ("first_ts", "last_ts")}} for p in report.case["processes"]]
+    for life in lives:
+        began, ended = (reference.moment(life["process_id"], life[k]) for k in ("first_ts", "last_ts"))
+        if began and ended and life["process_id"] in place:
+            yield State(place[life["process_id"]], "life", began.middle, ended.middle, False, f"life {life['instance']} of the process", ())
+    for c in report.coverage:
+        if c["kind"] == "gap" and c["process_id"] in place:
+            yield from _stretch(c, "gap", ("from_ts", "to_ts"), reference, place, last, c["note"] or "no record")
+    for p in sight.pauses:
+        yield from _stretch(p, "paused", ("from_ts", "to_ts"), reference, place, last, f"a member of {p['group_id']} had nothing to work on")
+    for e in report.coordinator_episodes:
+        cause = f", {e['cause'].replace('_', ' ')}" if e["cause"] else ""
+        note = f"coordinator of {e['group_id']} lost{cause}"
+        yield from _stretch(e, "lost", ("lost_ts", "found_ts"), reference, place, last, note)
+
+
+def _stretch(row: Row, kind: str, ends: tuple[str, str], reference: Reference, place: dict[str, int], last: float, note: str) -> Iterator[State]:
+    began = reference.moment(row["process_id"], row[ends[0]])
+    ended = reference.moment(row["process_id"], row[ends[1]])
+    if began is None or row["process_id"] not in place:
+        return
+    end = ended.middle if ended else max(last, began.middle)
+    own = (ms(row[ends[1]]) or 0) - (ms(row[ends[0]]) or 0) if ended else None
+    note += f": {span(own)}" if own is not None else ": no end in the log"
+    yield State(place[row["process_id"]], kind, began.middle, end, ended is None, note, tuple(row.get("witness") or ()))
