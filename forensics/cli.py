@@ -237,8 +237,9 @@ def report(
     elif time_zone:
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="A case's zones are told to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
-    found = model.read(_built(case, master, jobs, _knobs(assume_skew)), model.Filters(since, until, group or (), rule or ()))
-    _tell(found, form, output)
+    opened = _built(case, master, jobs, _knobs(assume_skew))
+    found = model.read(opened, model.Filters(since, until, group or (), rule or ()))
+    _tell(opened, found, form, output)
     if logs:
         say(f"The case is in {case}: `forensics show ID --case {case}` prints the lines behind an id.")
     if found.failed(fail_on):
@@ -318,7 +319,7 @@ def _spark(case: Case, master: str, jobs: int | None) -> SparkSession:
     return session(master, jobs)
 
 
-def _tell(found: Report, form: ReportFormat, output: Path | None) -> None:
+def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None) -> None:
     """Renders a report and writes it whole, to a file or to standard output."""
     from forensics.report import content
 
@@ -333,17 +334,17 @@ def _tell(found: Report, form: ReportFormat, output: Path | None) -> None:
 
             written = text.as_text(content.compose(found))
         case ReportFormat.json:
-            from forensics.report import json
+            from forensics.report import json_form
 
-            written = json.render(found)
+            written = json_form.render(found)
         case ReportFormat.markdown:
             from forensics.report import markdown
 
             written = markdown.render(content.compose(found))
         case ReportFormat.html:
-            from forensics.report import html
+            from forensics.report.page import render, sight
 
-            written = html.render(content.compose(found), "Kafka group forensics")
+            written = render.render(found, sight.read(case, found))
     if output is None:
         sys.stdout.write(written)
         return

@@ -114,6 +114,8 @@ def split(resource: str, verdict: str = "proved", **more: Any) -> dict[str, Any]
         "explanation": f"w2 worked on {resource} until 10:01:01; w1 had created it at 10:00:40.",
         "missing": "" if verdict == "proved" else "w2's log at DEBUG",
         "records_at_risk": None,
+        "ownership_a": f"o-{resource}-w2",
+        "ownership_b": f"o-{resource}-w1",
         "witness": ["e1", "e2"],
     } | more
 

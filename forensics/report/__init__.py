@@ -2,14 +2,15 @@
 
 The modules, in reading order:
 
-    words       times, spans, names of things, untrusted text made harmless
     window      the stretch of time that the reader asks for
     model       the rows of a case, filtered; also the JSON report's shape
     names       what processes and members are called
     document    blocks: what is said, without how it looks
     verdict, findings, groups, unseen     the report's parts, rows to blocks
     content     the parts in their order
-    text, markdown, html, json            blocks (or rows) to characters
+    anchors     addresses inside a page
+    text, markdown, json_form             blocks (or rows) to characters
+    page        the report for a browser
     explain     what a pasted line is
     show        the raw lines behind an id
     verify      whether a case and its evidence are what they were

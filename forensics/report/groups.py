@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from forensics.report.document import Block, Column, Para, Table
 from forensics.report import anchors
+from forensics.report.document import Block, Column, Para, Table
 from forensics.report.model import GENERATION_BEGAN
 from forensics.wording.formats import Clock, count, fold, span
 
@@ -102,8 +102,14 @@ def title(group: Row) -> str:
     return text
 
 
-def section(group: Row, names: Names, clock: Clock, *, changes: bool = False) -> list[Block]:
-    """Blocks of one group.
+def section(group: Row, names: Names, clock: Clock) -> list[Block]:
+    """Blocks of one group."""
+    blocks = life(group, names, clock, changes=False)
+    return blocks + times(group, names) if group["generations"] else blocks
+
+
+def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block]:
+    """A group's generations.
 
     Args:
         group: a group of the report.
@@ -124,10 +130,12 @@ def section(group: Row, names: Names, clock: Clock, *, changes: bool = False) ->
             blocks.append(Para(part, tone="dim"))
         else:
             blocks += _table(part, shares, names, clock, changes=changes)
-    blocks += _worst(group, names)
-    blocks += _paused(group, names)
-    blocks += _read_twice(group, names)
     return blocks
+
+
+def times(group: Row, names: Names) -> list[Block]:
+    """Where rebalance time went, how long members paused, what was read twice."""
+    return [*_worst(group, names), *_paused(group, names), *_read_twice(group, names)]
 
 
 def _summary(group: Row, names: Names) -> str:
@@ -290,7 +298,7 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
 
 
 def _worst(group: Row, names: Names) -> Iterator[Block]:
-    """What the longest parts of the rebalances went by with, and what another setting would have given."""
+    """Where most of the rebalance time went, and what another setting would have given."""
     parts = sorted((b for b in group["rebalance_blame"] if (b["ms"] or 0) >= _WORST_MS), key=lambda b: -b["ms"])
     if not parts:
         return
@@ -303,10 +311,10 @@ def _worst(group: Row, names: Names) -> Iterator[Block]:
         what = PARTS.get(part["part"], part["part"]) + (", inferred" if part["inferred"] else "")
         rows.append((str(part["generation"]), what, span(part["ms"]), who, "\n".join(x for x in (setting, part["what_if"]) if x)))
     more = f" ({len(parts) - len(rows):,} more in `rebalance_blame`)" if len(parts) > len(rows) else ""
-    yield Para(f"What the rebalances went by with, the longest first{more}:", tone="dim")
+    yield Para(f"Where rebalance time went, the longest first{more}:", tone="dim")
     columns = (
         Column("gen.", right=True, fixed=True),
-        Column("with"),
+        Column("part"),
         Column("took", right=True, fixed=True),
         Column("who"),
         Column("setting, and what another value would have given"),

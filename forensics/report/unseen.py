@@ -138,8 +138,8 @@ def _reading(report: Report) -> list[Block]:
         share = 100 * unknown / records
         blocks.append(
             Para(
-                f"{count(records, 'record')} read, {count(events, 'event')} recognised; {unknown:,} ({share:.1f} %) come from loggers that matter "
-                "but say nothing the catalogue knows: `forensics sql unrecognised`.",
+                f"{count(records, 'record')} read, {count(events, 'event')} recognised; {count(unknown, 'line')} of group-related loggers ({share:.1f} %) "
+                f"{'was' if unknown == 1 else 'were'} not recognised: `forensics sql unrecognised`.",
                 tone="warn" if share > 5 else "dim",
             )
         )
@@ -153,6 +153,6 @@ def _reading(report: Report) -> list[Block]:
         blocks.append(Para(f"{count(skipped.total(), 'file')} skipped: {why}.", tone="dim"))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed")
     for zone, n in zones.items():
-        text = f"{count(n, 'file')} without a time zone read as {zone}: `--time-zone` says otherwise. A wrong zone moves all its times alike."
+        text = f"{count(n, 'file')} without a time zone read as {zone}: if that is wrong, ingest again with `--time-zone`."
         blocks.append(Para(text, tone="dim"))
     return blocks

@@ -8,6 +8,7 @@ The modules, in reading order:
     lanes, overlaps, rounds, tracks, build      rows of the report to the scene
     sight, journal      what else the case shows, above all log lines, merged on the reference clock
     drawing     SVG that stands in the page
+    spans       an owner's time as a bar
     still, spacetime, charts    the timeline for print, proofs in space and time, small drawings
     brief, cards    the answer in six lines, findings with their proofs
     figures     the live timeline, as Bokeh draws it

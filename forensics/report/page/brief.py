@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors, verdict
 from forensics.report.document import Tone
 from forensics.report.examined import rests_on
-from forensics.report.words import Clock, count, shorten
+from forensics.wording.formats import Clock, count, shorten
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -38,13 +38,15 @@ def write(report: Report, names: Names, clock: Clock) -> list[Said]:
     lines = [Said(title, tone="warn" if tone == "good" and graver else tone, anchor="split-brain")]
     told = [f for f in graver if f["rule"] not in verdict.TOLD_HERE or not report.split_brain]
     for f in told[:_MOST_FINDINGS]:
-        lines.append(Said(f"{f['severity']}: {f['headline']}", tone="bad" if f["severity"] == "critical" else "warn", anchor=anchors.finding(f["finding_id"])))
+        lines.append(
+            Said(f"{f['severity']}: {f['headline']}", tone="bad" if f["severity"] == "critical" else "warn", anchor=anchors.finding(f["finding_id"]))
+        )
     if len(told) > _MOST_FINDINGS:
         lines.append(Said(_others(told[_MOST_FINDINGS:]), anchor="findings"))
     if advised := next((f for f in graver if f["advice"]), None):
         lines.append(Said(shorten(advised["advice"], _LONGEST), "What to do first", anchor=anchors.finding(advised["finding_id"])))
     if report.examined["examined"]:
-        lines.append(Said(rests_on(report, clock), "What this rests on", tone="dim", anchor="unseen"))
+        lines.append(Said(rests_on(report, clock), tone="dim", anchor="unseen"))
     return lines[:_MOST]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from forensics.report.page import lanes, overlaps, rounds, tracks
 from forensics.report.page.reference import Reference, ms
 from forensics.report.page.scene import Scene
-from forensics.report.words import count
+from forensics.wording.formats import count
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

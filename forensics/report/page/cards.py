@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -13,7 +13,7 @@ from forensics.report.findings import repeats, when
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
 from forensics.report.page.reference import ms
-from forensics.report.words import shorten
+from forensics.wording.formats import shorten
 
 if TYPE_CHECKING:
     from forensics.report.document import Block
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from forensics.report.page.journal import Journal, Line
     from forensics.report.page.look import Looks
     from forensics.report.page.scene import Bar, Overlap
-    from forensics.report.words import Clock
+    from forensics.wording.formats import Clock
 
 _FOLDED = 3
+#: Of what one rule found, so many are shown; one more takes no more room than the word of it.
+_IN_FULL = 2
 _MOST_LINES = 60
 _MOST_TITLE = 300
 
@@ -56,6 +58,7 @@ class Card:
         groups: number of its group, for the filters.
         processes: numbers of the processes that its lines are of.
         drawn: whether the timeline has a place to show it.
+        advised: the card before that gives the same advice; empty when there is none.
     """
 
     anchor: str
@@ -69,6 +72,7 @@ class Card:
     groups: tuple[int, ...]
     processes: tuple[int, ...]
     drawn: bool
+    advised: str = ""
 
 
 def make(
@@ -94,7 +98,11 @@ def make(
         groups: Kafka cluster and id of the scene's groups, by number.
     """
     of = {o.anchor: o for o in reversed(list(overlaps)) if o.verdict == "proved"}
-    return [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, groups) for f in report.findings]
+    made = [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, groups) for f in report.findings]
+    advised: dict[str, str] = {}
+    for card in made:
+        advised.setdefault(card.row["advice"] or "", card.anchor)
+    return [replace(c, advised=first) if (first := advised[c.row["advice"] or ""]) != c.anchor else c for c in made]
 
 
 def _card(
@@ -109,10 +117,11 @@ def _card(
 ) -> Card:
     roles = {w["event_id"]: w.get("role") or "" for w in f["witness"]}
     times = {w["event_id"]: clock.at(w.get("ts"), "no time") for w in f["witness"]}
-    numbers = journal.numbers(roles)[:_MOST_LINES]
+    numbers, number_of_lines = journal.numbers(roles)[:_MOST_LINES], len(roles)
+    mine = [e for e in edges if e["from_event_id"] in roles and e["to_event_id"] in roles]
+    if overlap is not None:
+        roles = _of_owners(overlap, bars, mine) | {i: role for i, role in roles.items() if role}
     proof = tuple(_proof(n, journal.lines[i], roles, times, looks) for n, i in enumerate(numbers, 1))
-    ids = set(roles)
-    mine = [e for e in edges if e["from_event_id"] in ids and e["to_event_id"] in ids]
     points = [spacetime.Point(p.number, p.line) for p in proof]
     group = (f["kafka_cluster"] or "", f["group_id"] or "")
     processes = {p.line.process for p in proof if p.line.process >= 0} | set(overlap.processes if overlap else ())
@@ -121,8 +130,8 @@ def _card(
         row=f,
         when=when(f, clock),
         proof=proof,
-        telling=_telling(proof),
-        left_out=len(roles) - len(proof),
+        telling=_telling(proof, overlap, bars),
+        left_out=number_of_lines - len(proof),
         picture=spacetime.draw(points, mine, looks, overlap, bars),
         repeats=tuple(repeats(f, clock, everything=False)),
         groups=(groups.index(group),) if f["group_id"] and group in groups else (),
@@ -131,21 +140,39 @@ def _card(
     )
 
 
+def _of_owners(overlap: Overlap, bars: Mapping[str, Bar], edges: Iterable[Row]) -> dict[str, str]:
+    """What the lines of a proof of two owners are there for, where no rule says it."""
+    roles = {e[end]: "bounds the clocks" for e in edges for end in ("from_event_id", "to_event_id")}
+    for word, owner in zip(("first owner", "second owner"), overlap.owners, strict=True):
+        roles |= dict.fromkeys(bars[owner].witness if owner in bars else (), word)
+    return roles
+
+
 def _proof(number: int, line: Line, roles: Mapping[str, str], times: Mapping[str, str], looks: Looks) -> Proof:
     look = looks.all[line.process] if line.process >= 0 else None
-    role = roles[line.event_id] or line.event
+    role = ": ".join(x for x in (roles.get(line.event_id), line.event) if x)
     return Proof(number, role, times[line.event_id], line, look.name if look else "?", swatch(look) if look else Markup(""))
 
 
-def _telling(proof: tuple[Proof, ...]) -> tuple[Proof, ...]:
-    """Three lines that tell the most: the first of each process, as far as there is room, and the last line."""
+def _telling(proof: tuple[Proof, ...], overlap: Overlap | None, bars: Mapping[str, Bar]) -> tuple[Proof, ...]:
+    """Three lines that tell the most: that the second owner began, between two signs of the first; else the first of each process, and the last line."""
     if len(proof) <= _FOLDED:
         return proof
-    firsts = list({p.line.process: p for p in reversed(proof)}.values())
-    firsts.sort(key=lambda p: p.number)
-    chosen = dict.fromkeys([*(p.number for p in firsts[: _FOLDED - 1]), proof[-1].number, *(p.number for p in proof)])
-    kept = sorted(list(chosen)[:_FOLDED])
-    return tuple(p for p in proof if p.number in kept)
+    if overlap is not None and all(owner in bars for owner in overlap.owners):
+        first, second = ([p.number for p in proof if p.line.event_id in bars[owner].witness] for owner in overlap.owners)
+        wanted = [*second[:1], *first[:1], *first[-1:]]
+    else:
+        wanted = list({p.line.process: p.number for p in reversed(proof)}.values())[:-_FOLDED:-1]
+    chosen = list(dict.fromkeys([*wanted, proof[-1].number, *(p.number for p in proof)]))[:_FOLDED]
+    return tuple(p for p in proof if p.number in chosen)
+
+
+def folded(cards: Sequence[Card]) -> list[tuple[list[Card], list[Card]]]:
+    """The cards of one severity and rule together: some to show, the others to fold away. Rules stand in the order of their first finding."""
+    of: dict[tuple[str, str], list[Card]] = {}
+    for card in cards:
+        of.setdefault((card.row["severity"], card.row["rule"]), []).append(card)
+    return [(same, []) if len(same) <= _IN_FULL + 1 else (same[:_IN_FULL], same[_IN_FULL:]) for same in of.values()]
 
 
 def for_script(cards: Iterable[Card], journal: Journal) -> dict[str, dict[str, Any]]:

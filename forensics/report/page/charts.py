@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.groups import PARTS
 from forensics.report.page.drawing import Drawing, paint, words_width
-from forensics.report.words import bounded, count, shorten, span
+from forensics.wording.formats import bounded, count, shorten, span
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -70,7 +70,9 @@ def clocks(report: Report, names: Names, looks: Looks) -> Markup | None:
         y = n * _ROW + 3
         left, right = _GUTTER + 10 + (c["lo_ms"] - low) * scale, _GUTTER + 10 + (c["hi_ms"] - low) * scale
         drawing.text(_GUTTER - 8, y + 12, shorten(names.process(c["process_id"]), 24), "resource", "end")
-        drawing.box(left, y + 2, max(right - left, 3), _ROW - 9, "interval", fill=paint(looks.of(c["process_id"])), title=f"{c['lo_ms']} to {c['hi_ms']} ms")
+        drawing.box(
+            left, y + 2, max(right - left, 3), _ROW - 9, "interval", fill=paint(looks.of(c["process_id"])), title=f"{c['lo_ms']} to {c['hi_ms']} ms"
+        )
         drawing.text(max(right, left + 3) + 8, y + 12, bounded(c["lo_ms"], c["hi_ms"]), "tick")
     return drawing.markup()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from forensics.report.page.look import PATTERNS, Look
-from forensics.report.words import printable
+from forensics.wording.formats import printable
 
 #: The strokes of each pattern in a tile of 8 by 8.
 _STROKES = {
@@ -46,16 +46,12 @@ class Drawing:
 
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
         """Words; `anchor` is start, middle or end."""
-        self._parts.append(
-            Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(kind, x, y, anchor, printable(words))
-        )
+        self._parts.append(Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(kind, x, y, anchor, printable(words)))
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, *, arrow: bool = False) -> None:
         """A straight line, with a head at its end where it is an arrow."""
         head = Markup(' marker-end="url(#arrow)"') if arrow else Markup("")
-        self._parts.append(
-            Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"{}/>').format(kind, x1, y1, x2, y2, head)
-        )
+        self._parts.append(Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"{}/>').format(kind, x1, y1, x2, y2, head))
 
     def dot(self, x: float, y: float, radius: float, kind: str) -> None:
         """A filled circle."""
@@ -92,10 +88,17 @@ def definitions(looks: tuple[Look, ...]) -> Markup:
         for look in looks
     ]
     tiles += [tile.format(f"pattern-{name}", "", "dots" if name == "dot" else "strokes-own", _STROKES[name]) for name in PATTERNS]
+    tiles.append(tile.format("pattern-anomaly", "", "strokes-anomaly", _STROKES["right_diagonal_line"]))
     arrow = Markup(
         '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="head" d="M0 0 L8 4 L0 8 Z"/></marker>'
     )
-    return Markup('<svg class="definitions" aria-hidden="true" width="0" height="0"><defs>{}{}</defs></svg>').format(Markup("").join(tiles), arrow)
+    fade = Markup(
+        '<linearGradient id="fade-{0}" x1="{1}" x2="{2}"><stop offset="0" stop-color="#fff" stop-opacity=".75"/><stop offset="1" stop-color="#fff" stop-opacity=".08"/>'
+        '</linearGradient><mask id="mask-{0}" maskContentUnits="objectBoundingBox"><rect width="1" height="1" fill="url(#fade-{0})"/></mask>'
+    )
+    fades = fade.format("in", 1, 0) + fade.format("out", 0, 1)
+    whole = Markup('<svg class="definitions" aria-hidden="true" width="0" height="0"><defs>{}{}{}</defs></svg>')
+    return whole.format(Markup("").join(tiles), arrow, fades)
 
 
 def words_width(text: str, size: float = 11) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forensics.report.words import printable, shorten
+from forensics.wording.formats import printable, shorten
 
 if TYPE_CHECKING:
     from forensics.report.model import Report

@@ -9,7 +9,7 @@ from forensics.report import anchors
 from forensics.report.page.lanes import key_of
 from forensics.report.page.reference import ms
 from forensics.report.page.scene import Bar, Overlap, Span
-from forensics.report.words import span
+from forensics.wording.formats import span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -49,7 +49,8 @@ def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[K
                 possible=_around(possible, there, work),
                 there=there,
                 work=work,
-                label=label(s),
+                label=_label(s),
+                short=_short(s),
                 anchor=told.get(ids, anchors.overlap(s)) if ids else anchors.overlap(s),
                 owners=(s["ownership_a"], s["ownership_b"]),
                 processes=(looks.number(s["process_a"]), looks.number(s["process_b"])),
@@ -59,14 +60,24 @@ def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[K
     return tuple(sorted(drawn, key=lambda o: (o.verdict != "proved", o.work is None, o.row, o.possible)))
 
 
-def label(s: Row) -> str:
+def _label(s: Row) -> str:
     """What is certain of an overlap, and what is possible, in words."""
     at_most = f"possible {span(s['possible_ms'])}" if s["possible_ms"] is not None else "no upper bound"
     if s["verdict"] != "proved":
         return f"undecided: {at_most}"
     if s["kind"] == "work":
-        return f"both at work {span(s['certain_ms'])}, both there {span(s.get('there_certain_ms'))}, {at_most}"
+        # Both showed work of their own while both were there; that may have been at no common moment.
+        work = f"both at work {span(s['certain_ms'])}" if s["certain_ms"] else "both worked"
+        return f"{work}, both there {span(s.get('there_certain_ms'))}, {at_most}"
     return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}, {at_most}"
+
+
+def _short(s: Row) -> str:
+    if s["verdict"] != "proved":
+        return "undecided"
+    if s["kind"] == "work":
+        return f"both at work {span(s['certain_ms'])}" if s["certain_ms"] else f"both there {span(s.get('there_certain_ms'))}"
+    return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}"
 
 
 def _findings(report: Report) -> dict[tuple[str, ...], str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forensics.report.words import printable, shorten
+from forensics.wording.formats import printable, shorten
 
 if TYPE_CHECKING:
     from forensics.report.page.journal import Journal
@@ -37,11 +37,9 @@ def payload(scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[
         "last": scene.last,
         "per_ms": _PER_MS,
         "groups": [printable(shorten(g, _LONGEST_NAME)) for g in scene.groups],
-        "processes": [
-            {"name": x.name, "id": printable(x.process_id), "role": x.role, "colour": x.colour, "pattern": x.pattern} for x in looks.all
-        ],
+        "processes": [{"name": x.name, "id": printable(x.process_id), "role": x.role, "colour": x.colour, "pattern": x.pattern} for x in looks.all],
         "rows": [[r.group, r.kind, printable(shorten(r.resource, _LONGEST_NAME)), r.lanes, int(r.overlaps)] for r in scene.rows],
-        "bar_ids": _shortest(scene.bars and [b.ownership_id for b in scene.bars]),
+        "bar_ids": _shortest([b.ownership_id for b in scene.bars]),
         "overlaps": [
             {
                 "row": o.row,
@@ -52,6 +50,7 @@ def payload(scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[
                 "there": _relative(scene, o.there),
                 "work": _relative(scene, o.work),
                 "label": o.label,
+                "short": o.short,
                 "anchor": o.anchor,
                 "processes": o.processes,
                 "lines": journal.numbers(o.witness),
@@ -60,7 +59,10 @@ def payload(scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[
         ],
         "round_anchors": [r.anchor for r in scene.rounds],
         "whys": whys.all,
-        "tracks": [[printable(shorten(t.label, _LONGEST_NAME)), -1 if t.group is None else t.group, -1 if t.process is None else t.process] for t in scene.tracks],
+        "tracks": [
+            [printable(shorten(t.label, _LONGEST_NAME)), -1 if t.group is None else t.group, -1 if t.process is None else t.process]
+            for t in scene.tracks
+        ],
         "notes": notes.all,
         "line_ids": [x.event_id for x in journal.lines],
         "line_texts": [x.text for x in journal.lines],

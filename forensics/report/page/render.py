@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,15 @@ from forensics.report.page import brief, build, cards, charts, drawing, figures,
 from forensics.report.page import sight as sights
 from forensics.report.page.look import Looks
 from forensics.report.page.reference import Reference
-from forensics.report.words import printable
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
     from forensics.report.page.sight import Sight
 
-#: Findings beyond these are told by their headlines.
-_MOST_CARDS = 120
+#: Of what one rule found, findings beyond these are told by their headlines.
+_MOST_CARDS = 40
+_CODE = re.compile(r"`([^`\n]+)`")
 TITLE = "Kafka group forensics"
 #: The page's own script, in the order in which its parts need each other.
 _SCRIPTS = ("unpack", "words", "address", "theme", "scene", "boxes", "timeline", "lines", "pointer", "controls", "main")
@@ -48,53 +50,60 @@ def render(report: Report, sight: Sight | None = None) -> str:
     in_full, others = groups.choose(report)
     data = pack.pack(*payload.payload(scene, lines, looks, cards.for_script(found, lines)))
     scripts, style = (figures.library(), script()), _asset("page.css")
-    return _environment().get_template("page.html.j2").render(
-        title=TITLE,
-        policy=policy.content_security_policy(scripts),
-        style=Markup(style),
-        library=Markup(scripts[0]),
-        script=Markup(scripts[1]),
-        figures=Markup(json.dumps(figures.document()).replace("<", "\\u003c")),
-        data=data,
-        case_line=content.case_line(report),
-        window=content.window_line(report),
-        brief=brief.write(report, names, clock),
-        scene=scene,
-        looks=looks.all,
-        swatch=drawing.swatch,
-        definitions=drawing.definitions(looks.all),
-        still=picture,
-        not_drawn=not_drawn,
-        carried=(len(lines.lines), sight.total),
-        islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
-        split_brain=verdict.section(report, names, clock, with_proofs=False),
-        cards=found,
-        most_cards=_MOST_CARDS,
-        groups=[
-            {
-                "anchor": anchors.group(g["group_id"]),
-                "number": numbers.index((g["kafka_cluster"] or "", g["group_id"] or "")),
-                "title": groups.title(g),
-                "blocks": groups.section(g, names, clock, changes=True),
-                "blame": charts.blame(g),
-            }
-            for g in in_full
-        ],
-        parts=groups.PARTS,
-        other_groups=groups.overview(others, clock),
-        episodes=unseen.episodes(report, names, clock),
-        clocks=charts.clocks(report, names, looks),
-        clock_words=unseen.clocks(report, names),
-        coverage=charts.coverage(report, scene, looks, reference),
-        unseen=unseen.section(report, names, clock),
-        case=report.case,
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            title=TITLE,
+            policy=policy.content_security_policy(scripts),
+            style=Markup(style),
+            library=Markup(scripts[0]),
+            script=Markup(scripts[1]),
+            figures=Markup(json.dumps(figures.document()).replace("<", "\\u003c")),
+            data=data,
+            case_line=content.case_line(report),
+            window=content.window_line(report),
+            brief=brief.write(report, names, clock),
+            scene=scene,
+            doubled=list({o.row: o for o in reversed(scene.overlaps)}.values())[::-1],
+            looks=looks.all,
+            swatch=drawing.swatch,
+            definitions=drawing.definitions(looks.all),
+            still=picture,
+            not_drawn=not_drawn,
+            carried=(len(lines.lines), sight.total),
+            islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
+            split_brain=verdict.section(report, names, clock, with_proofs=False),
+            cards=cards.folded(found),
+            most_cards=_MOST_CARDS,
+            groups=[
+                {
+                    "anchor": anchors.group(g["group_id"]),
+                    "number": numbers.index((g["kafka_cluster"] or "", g["group_id"] or "")),
+                    "title": groups.title(g),
+                    "life": groups.life(g, names, clock, changes=True),
+                    "times": groups.times(g, names),
+                    "twice": any(d["records_lo"] for d in g["duplicate_ledger"]),
+                    "blame": charts.blame(g),
+                }
+                for g in in_full
+            ],
+            parts=groups.PARTS,
+            other_groups=groups.overview(others, clock),
+            episodes=unseen.episodes(report, names, clock),
+            clocks=charts.clocks(report, names, looks),
+            clock_words=unseen.clocks(report, names),
+            coverage=charts.coverage(report, scene, looks, reference),
+            unseen=unseen.section(report, names, clock),
+            case=report.case,
+        )
     )
 
 
 @cache
 def script() -> str:
     """The page's own script, as it stands between its tags."""
-    return "(() => {\n\"use strict\";\n" + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();\n"
+    return '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();\n"
 
 
 def _asset(name: str) -> str:
@@ -109,8 +118,17 @@ def _environment() -> Environment:
     environment.filters["lines"] = lambda text: [printable(part) for part in text.split("\n")]
     environment.filters["safe_text"] = printable
     environment.filters["kind"] = _kind
+    environment.filters["prose"] = _prose
     return environment
 
 
 def _kind(block: Any) -> str:  # noqa: ANN401  (a block of any kind)
     return type(block).__name__
+
+
+def _prose(text: str) -> Markup:
+    """A line of our own sentences with its `code`; all of it escaped."""
+    return Markup("").join(
+        Markup("<code>{}</code>").format(printable(part)) if n % 2 else Markup("{}").format(printable(part))
+        for n, part in enumerate(_CODE.split(text))
+    )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from forensics.report.model import GENERATION_BEGAN
 from forensics.report import anchors
+from forensics.report.model import GENERATION_BEGAN
 from forensics.report.page.reference import Moment, Reference
 from forensics.report.page.scene import Round
 

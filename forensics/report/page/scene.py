@@ -52,6 +52,7 @@ class Overlap:
         there: both were there for certain; None: that is not shown.
         work: both were at work for certain; None: that is not shown.
         label: the layers in words.
+        short: the gravest of them.
         anchor: where the page tells of it.
         owners: ids of the two ownerships.
         processes: numbers of their looks.
@@ -66,6 +67,7 @@ class Overlap:
     there: Span | None
     work: Span | None
     label: str
+    short: str
     anchor: str
     owners: tuple[str, str]
     processes: tuple[int, int]

@@ -9,8 +9,9 @@ from itertools import pairwise
 from math import log10
 from typing import TYPE_CHECKING
 
-from forensics.report.page.drawing import Drawing, paint, words_width
-from forensics.report.words import span
+from forensics.report.page.drawing import Drawing, words_width
+from forensics.report.page.spans import owned
+from forensics.wording.formats import span
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -128,12 +129,9 @@ def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[
         return
     y = rows[bar.process] - 6 + side * 15
     look = looks.all[bar.process] if bar.process >= 0 else None
-    outer, inner = (scale.x(bar.start_lo), scale.x(bar.stop_hi)), (scale.x(bar.start_hi), scale.x(bar.stop_lo))
     said = f"{letter}: {span(max(0.0, bar.stop_lo - bar.start_hi))} for certain"
-    drawing.box(outer[0], y, outer[1] - outer[0], 12, "span-possible", fill=paint(look), title=said)
-    if inner[1] > inner[0]:
-        drawing.box(inner[0], y, inner[1] - inner[0], 12, "span-certain", fill=paint(look), title=said)
-    drawing.text(max(outer[0] - 6, _GUTTER + 2), y - 4, letter, "letter", "middle")
+    owned(drawing, bar, scale.x, y, 12, look, said)
+    drawing.text(max(scale.x(bar.start_lo) - 6, _GUTTER + 2), y - 4, letter, "letter", "middle")
 
 
 def _times(drawing: Drawing, points: Sequence[Point], scale: _Scale, height: float) -> None:

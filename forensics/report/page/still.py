@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from forensics.report.page.drawing import Drawing, paint, words_width
-from forensics.report.words import count, shorten
+from forensics.report.page.spans import owned
+from forensics.wording.formats import count, shorten
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -112,10 +113,7 @@ class _Still:
         for bar in bars:
             top = y + _PAD + bar.lane * _LANE
             look = self.looks.all[bar.process] if bar.process >= 0 else None
-            outer, inner = (self._x(bar.start_lo), self._x(bar.stop_hi)), (self._x(bar.start_hi), self._x(bar.stop_lo))
-            self.drawing.box(outer[0], top, outer[1] - outer[0], _LANE - 1.5, "span-possible", fill=paint(look))
-            if inner[1] > inner[0]:
-                self.drawing.box(inner[0], top, inner[1] - inner[0], _LANE - 1.5, "span-certain", fill=paint(look))
+            inner = owned(self.drawing, bar, self._x, top, _LANE - 1.5, look)
             if look and inner[1] - inner[0] > words_width(look.name, 9) + 8:
                 self.drawing.box(inner[0] + 2, top + 0.5, words_width(look.name, 9) + 3, _LANE - 2.5, "behind")
                 self.drawing.text(inner[0] + 4, top + 8, look.name, "owner")
@@ -126,9 +124,16 @@ class _Still:
         layers = (("possible" if o.verdict == "proved" else "undecided", o.possible), ("there", o.there), ("work", o.work))
         for kind, layer in layers:
             if layer is not None:
-                self.drawing.box(self._x(layer[0]), top, max(self._x(layer[1]) - self._x(layer[0]), 2.5), _LANE - 1.5, f"overlap-{kind}", title=o.label)
-        words = o.label.split(", ")[0]
+                self.drawing.box(
+                    self._x(layer[0]), top, max(self._x(layer[1]) - self._x(layer[0]), 2.5), _LANE - 1.5, f"overlap-{kind}", title=o.label
+                )
+        words = o.short
         right = self._x(o.possible[1]) + 4
+        others = [other for other in self.scene.overlaps if other.row == o.row and other is not o]
+        if any(
+            other.possible[0] < o.possible[1] + (self.scene.last - self.scene.first) / 8 and other.possible[0] >= o.possible[0] for other in others
+        ):
+            return
         if right + words_width(words, 10) < _WIDTH - _RIGHT:
             self.drawing.text(right, top + 8.5, words, "overlap-label")
         else:
@@ -145,4 +150,6 @@ class _Still:
             top, bottom = (y + (state.track + part) * _TRACK for part in _PLACES[state.kind])
             process = self.scene.tracks[state.track].process
             fill = paint(self.looks.all[process]) if state.kind == "life" and process is not None else ""
-            self.drawing.box(self._x(state.begin), top, max(self._x(state.end) - self._x(state.begin), 1), bottom - top, f"state-{state.kind}", fill=fill)
+            self.drawing.box(
+                self._x(state.begin), top, max(self._x(state.end) - self._x(state.begin), 1), bottom - top, f"state-{state.kind}", fill=fill
+            )

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from forensics.report.page.reference import Reference, ms
 from forensics.report.page.scene import Round, State, Track
-from forensics.report.words import span
+from forensics.wording.formats import span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.page.look import Looks
     from forensics.report.page.sight import Sight
-
 
 
 def find(
@@ -22,9 +21,11 @@ def find(
     """Tracks and what stands on them: first the groups that have rebalances, then the processes in the order of their looks."""
     rounds = list(rounds)
     busy = sorted({r.group for r in rounds})
-    tracks = [Track(f"rebalances of {groups[n]}" if len(busy) > 1 else "rebalances", n, None) for n in busy]
+    tracks = [Track(f"group {groups[n]}", n, None) for n in busy]
     place = {n: at for at, n in enumerate(busy)}
-    states = [State(place[r.group], "rebalance", r.start_lo, r.settled, False, f"generation {r.number}: {r.why}", r.witness) for r in rounds if r.settled]
+    states = [
+        State(place[r.group], "rebalance", r.start_lo, r.settled, False, f"generation {r.number}: {r.why}", r.witness) for r in rounds if r.settled
+    ]
     of_process = {}
     for look in looks.all:
         of_process[look.process_id] = len(tracks)
@@ -36,7 +37,9 @@ def find(
 
 
 def _of_processes(report: Report, sight: Sight, reference: Reference, place: dict[str, int], last: float) -> Iterator[State]:
-    lives = sight.lives or [{"process_id": p["process_id"], "instance": 1, **{k: p[k] for k in ("first_ts", "last_ts")}} for p in report.case["processes"]]
+    lives = sight.lives or [
+        {"process_id": p["process_id"], "instance": 1, **{k: p[k] for k in ("first_ts", "last_ts")}} for p in report.case["processes"]
+    ]
     for life in lives:
         began, ended = (reference.moment(life["process_id"], life[k]) for k in ("first_ts", "last_ts"))
         if began and ended and life["process_id"] in place:

@@ -28,16 +28,17 @@ class Layer {
   }
 }
 
+// Words by their ink: `text` and `bad` are the page's own, `black` and `white` stand on colours.
 class Words {
   constructor() {
-    this.columns = { x: [], y: [], text: [], ink: [] };
+    this.inks = Object.fromEntries(["text", "bad", "black", "white"].map((ink) => [ink, { x: [], y: [], text: [] }]));
   }
 
   add(x, y, text, ink) {
-    this.columns.x.push(x);
-    this.columns.y.push(y);
-    this.columns.text.push(text);
-    this.columns.ink.push(ink);
+    const columns = this.inks[ink];
+    columns.x.push(x);
+    columns.y.push(y);
+    columns.text.push(text);
   }
 }
 
@@ -67,5 +68,5 @@ function thin(items, begin, end, pxPerMs, narrow, each, run) {
 // Black or white, whichever is read better on this colour.
 function inkOn(colour) {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "black" : "white";
 }

@@ -30,8 +30,10 @@ class Lines {
     this.panel.hidden = false;
     document.body.classList.add("reading");
     document.getElementById("lines-title").focus({ preventScroll: true });
-    const marked = this.list.querySelector(".witness");
-    if (marked) this.list.scrollTop = Math.max(0, marked.offsetTop - this.list.offsetTop - 60);
+    // Where it begins; a proof's first lines may only bound the clocks.
+    const marked = [...this.list.querySelectorAll(".witness")];
+    const first = marked.find((item) => span && Number(item.dataset.at) >= span[0] - 100) || marked[0];
+    if (first) this.list.scrollTop = Math.max(0, first.offsetTop - 60);
   }
 
   close() {
@@ -90,6 +92,7 @@ class Lines {
     const look = scene.process(scene.line_process[n]);
     const item = document.createElement("li");
     if (witness) item.className = "witness";
+    item.dataset.at = scene.line_at[n];
     const bound = Math.round(scene.line_bound[n] / scene.per_ms);
     const time = scene.line_timed[n] ? scene.time(scene.line_at[n]) + (bound ? ` ±${bound} ms` : "") : "no time";
     const who = element("span", "who", look.name);
@@ -102,6 +105,7 @@ class Lines {
       element("a", "id", scene.line_ids[n]),
     );
     item.lastChild.href = `#e-${scene.line_ids[n]}`;
+    item.lastChild.dataset.lines = "";
     item.lastChild.title = "forensics show prints this line from the evidence";
     return item;
   }

@@ -14,13 +14,15 @@ class Page {
     new Pointer(this.timeline, document.getElementById("label"), (hit) => this.choose(hit));
     new Keys(this.timeline, this.controls, (hit) => this.choose(hit), say);
     this.timeline.seen = (drawn) => this.seen(drawn);
-    Theme.dress(this.timeline.plots);
+    Theme.dress(this.timeline.plots, doc);
     Theme.watch(() => {
-      Theme.dress(this.timeline.plots);
+      Theme.dress(this.timeline.plots, doc);
       this.timeline.soon();
     });
     document.addEventListener("click", (e) => this.clicked(e));
     addEventListener("hashchange", () => this.go());
+    // A narrow screen would be scrolled for long: tables of groups are opened by who wants them.
+    if (innerWidth < 736) for (const group of document.querySelectorAll("details.group")) group.open = false;
     this.timeline.showAll();
     this.go();
     this.timeline.draw();
@@ -31,10 +33,11 @@ class Page {
     const link = e.target.closest && e.target.closest("a[href^='#']");
     if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
     const anchor = link.getAttribute("href").slice(1);
+    if (link.classList.contains("skip")) return;
     if (link.dataset.timeline !== undefined) {
       e.preventDefault();
       this.find(anchor);
-    } else if (/^[fsgoe]-/.test(anchor)) {
+    } else if (link.dataset.lines !== undefined) {
       e.preventDefault();
       this.anchor = anchor;
       this.remember();
@@ -134,7 +137,7 @@ class Page {
     const there = document.getElementById(anchor);
     if (!there) return false;
     for (const old of document.querySelectorAll(".target")) old.classList.remove("target");
-    there.classList.add("target");
+    if (there.tagName !== "SECTION") there.classList.add("target");
     for (let outer = there.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
     there.scrollIntoView({ block: "start" });
     return true;

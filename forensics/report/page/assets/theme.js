@@ -5,7 +5,8 @@ const Theme = {
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   },
 
-  dress(plots) {
+  dress(plots, doc) {
+    for (const name of ["lanes", "tracks"]) for (const ink of ["text", "bad"]) doc.get_model_by_name(`${name}-ink-${ink}`).text_color = this.value(ink);
     const [text, line, back] = [this.value("text"), this.value("line"), this.value("back")];
     for (const plot of Object.values(plots)) {
       plot.background_fill_color = back;

@@ -1,8 +1,8 @@
 // The three figures: which rows are on the page, what stands in them, and what is under the pointer.
 
 const LANE = { one: 15, many: 12, pad: 4, head: 19, track: 20 };
-const ROWS_HEIGHT = 640; // a page of rows is about so high
-const FADE_STEPS = 4;
+const ROWS_HEIGHT = 820; // a page of rows is about so high
+const FADE_STEPS = 12;
 const ANOMALY = "#D55E00";
 const GUTTER = { wide: 150, narrow: 92 };
 
@@ -23,7 +23,7 @@ class Timeline {
 
   get width() {
     const gutter = this.narrow ? GUTTER.narrow : GUTTER.wide;
-    return Math.max(100, document.getElementById("figure-lanes").clientWidth - gutter - 14);
+    return Math.max(100, document.getElementById("figure-lanes").clientWidth - gutter - 24);
   }
 
   get narrow() {
@@ -114,7 +114,7 @@ class Timeline {
   }
 
   fit(text) {
-    const most = this.narrow ? 12 : 21;
+    const most = this.narrow ? 13 : 24;
     return text.length > most ? `${text.slice(0, most - 1)}…` : text;
   }
 
@@ -129,7 +129,7 @@ class Timeline {
       const group = scene.rows[rows[at]][0];
       const members = rows.slice(at).filter((r, i, rest) => rest.slice(0, i + 1).every((q) => scene.rows[q][0] === group));
       const head = y;
-      ticks.set(head + LANE.head / 2, this.fit(scene.groups[group]));
+      ticks.set(head + LANE.head / 2, this.fit((this.narrow ? "" : "group ") + scene.groups[group]));
       y += LANE.head;
       for (const row of members) {
         ticks.set(y + this.rowHeight(row) / 2, this.fit(`${scene.rows[row][2]}`));
@@ -198,8 +198,8 @@ class Timeline {
     const visible = Math.min(worked, this.range.end) - Math.max(from, this.range.start);
     if (visible * px > 7 * look.name.length + 10 && bottom - top > 9) {
       const x = Math.max(from, this.range.start) + 5 / px;
-      const wide = (7 * look.name.length + 4) / px;
-      layers.layers.add(x - 2 / px, x + wide - 4 / px, top + 1, bottom - 1, { fill: look.colour });
+      const wide = (6.6 * look.name.length + 4) / px;
+      layers.layers.add(x - 3 / px, x + wide, top + 1, bottom - 1, { fill: look.colour });
       words.add(x, (top + bottom) / 2, look.name, inkOn(look.colour));
     }
   }
@@ -208,7 +208,7 @@ class Timeline {
   fade(certain, possible, top, bottom, colour, layers, hit) {
     const length = possible - certain;
     if (Math.abs(length) * this.pxPerMs < 0.5) return;
-    const steps = Math.abs(length) * this.pxPerMs < 8 ? 1 : FADE_STEPS;
+    const steps = Math.max(1, Math.min(FADE_STEPS, Math.floor((Math.abs(length) * this.pxPerMs) / 4)));
     for (let n = 0; n < steps; n++) {
       const ends = [certain + (length * n) / steps, certain + (length * (n + 1)) / steps].sort((a, b) => a - b);
       layers.fades.add(ends[0], ends[1], top, bottom, { fill: colour, alpha: 0.55 * (1 - (n + 0.5) / (steps + 0.5)) }, hit);
@@ -224,23 +224,25 @@ class Timeline {
     const top = y + LANE.pad + o.lane * high;
     const bottom = top + high - 1.5;
     const hit = { what: "overlap", index: i };
-    const wide = (span, least) => {
+    const atLeast = (span, least) => {
       const more = Math.max(0, least / px - (span[1] - span[0])) / 2;
       return [span[0] - more, span[1] + more];
     };
     const colour = o.proved ? ANOMALY : Theme.value("text");
-    const [left, right] = wide(o.possible, 4);
+    const [left, right] = atLeast(o.possible, 4);
     layers.bands.add(left, right, y + LANE.pad - 2, bottom + 1, { fill: colour, alpha: 0.12 });
     layers.layers.add(left, right, top + 1, bottom - 1, { line: colour, pattern: "right_diagonal_line", ink: colour }, hit);
-    if (o.there) layers.layers.add(...wide(o.there, 3), top + 1, bottom - 1, { fill: ANOMALY, alpha: 0.45, line: ANOMALY }, hit);
-    if (o.work) layers.layers.add(...wide(o.work, 3), top - 1, bottom + 1, { fill: ANOMALY, line: ANOMALY }, hit);
+    if (o.there) layers.layers.add(...atLeast(o.there, 3), top + 1, bottom - 1, { fill: ANOMALY, alpha: 0.45, line: ANOMALY }, hit);
+    if (o.work) layers.layers.add(...atLeast(o.work, 3), top - 1, bottom + 1, { fill: ANOMALY, line: ANOMALY }, hit);
     const from = Math.max(left, this.range.start);
-    const text = o.proved ? o.label.split(", ")[0] : "undecided";
+    const text = o.short;
+    const wide = 6.6 * text.length + 9;
     const after = right + 5 / px;
-    if ((this.range.end - after) * px > 7 * text.length) words.add(after, (top + bottom) / 2, text, Theme.value("bad"));
-    else if ((right - from) * px > 7 * text.length + 8) {
-      layers.marks.add(from + 3 / px, from + (6.4 * text.length + 9) / px, top, bottom, { fill: Theme.value("back"), alpha: 0.9 }, hit);
-      words.add(from + 6 / px, (top + bottom) / 2, text, Theme.value("bad"));
+    const next = scene.overlapsOfRow[o.row].map((n) => scene.overlaps[n].possible[0]).filter((begin) => begin > o.possible[0]);
+    if ((Math.min(this.range.end, ...next) - after) * px > wide) words.add(after, (top + bottom) / 2, text, "bad");
+    else if ((right - from) * px > wide) {
+      layers.marks.add(from + 3 / px, from + wide / px, top, bottom, { fill: Theme.value("back"), alpha: 0.9 }, hit);
+      words.add(from + 6 / px, (top + bottom) / 2, text, "bad");
     }
   }
 
@@ -275,7 +277,7 @@ class Timeline {
         const room = (Math.min(end, this.range.end) - x) * px;
         const whole = `${scene.round_number[i]} · ${scene.whys[scene.round_why[i]]}`;
         const text = [whole, String(scene.round_number[i])].find((t) => t.length * 6.4 < room - 4);
-        if (text) words.add(x, top + high / 2 + 1, text, Theme.value("text"));
+        if (text) words.add(x, top + high / 2 + 1, text, "text");
       },
       (first, last, count, from, to) => {
         const hit = { what: "run", from, to, count, of: "generations" };
@@ -285,7 +287,7 @@ class Timeline {
         if ((Math.min(to, this.range.end) - Math.max(from, this.range.start)) * px > 7 * text.length) {
           const x = Math.max(from, this.range.start) + 4 / px;
           layers.marks.add(x - 2 / px, x + (6.4 * text.length + 4) / px, top + 3, top + high - 1, { fill: Theme.value("back"), alpha: 0.85 }, hit);
-          words.add(x, top + high / 2 + 1, text, Theme.value("text"));
+          words.add(x, top + high / 2 + 1, text, "text");
         }
       },
     );
@@ -303,7 +305,7 @@ class Timeline {
     scene.tracks.forEach(([label, group, process], n) => {
       if (group >= 0 ? !scene.wantsGroup(group) : !scene.wantsProcess(process)) return;
       place.set(n, y);
-      ticks.set(y + LANE.track / 2, this.fit(label));
+      ticks.set(y + LANE.track / 2, this.fit(this.narrow ? label.replace(/^group /, "") : label));
       layers.bands.add(this.range.start, this.range.end, y, y + 0.6, { fill: Theme.value("line") });
       y += LANE.track;
     });
@@ -371,7 +373,7 @@ class Timeline {
     for (const [layer, drawn] of Object.entries(layers)) if (layer !== "marks") this.doc.get_model_by_name(`${name}-${layer}`).data = drawn.box;
     this.hits[name] = Object.values(layers).flatMap((layer) => layer.hits);
     this.mark(name, layers.marks);
-    this.doc.get_model_by_name(`${name}-texts`).data = words.columns;
+    for (const [ink, columns] of Object.entries(words.inks)) this.doc.get_model_by_name(`${name}-texts-${ink}`).data = columns;
     const plot = this.plots[name];
     const axis = plot.left[0];
     axis.major_label_overrides = ticks;

@@ -1,0 +1,343 @@
+"""The report as a page, without a browser: one file that cannot do harm, and a scene that is true to the rows."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from datetime import timedelta
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from made_case import LINES, W1, at, finding, made, owned, rows, split
+from storm import storm
+from test_report import CONTROL, hostile
+
+from forensics.report.names import Names
+from forensics.report.page import build, cards, journal, pack, render, sight, spacetime
+from forensics.report.page.look import COLOURS, Looks
+from forensics.report.page.reference import Reference, ms
+from forensics.report.page.scene import Scene
+
+
+class Parsed(HTMLParser):
+    """A page's elements, the ids in it, and what stands in its scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.words: list[str] = []
+        self._in = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self._in = tag
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._in == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+        elif self._in != "style":
+            self.words.append(data)
+
+    @property
+    def ids(self) -> list[str]:
+        return [a["id"] or "" for _, a in self.elements if "id" in a]
+
+    @property
+    def policy(self) -> str:
+        return next(a["content"] or "" for tag, a in self.elements if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
+
+
+def drawn(views: dict | None = None, **filters: object) -> tuple[Scene, Looks]:
+    report = made(views, **filters)
+    names = Names(report)
+    looks = Looks(report, names)
+    return build.build(report, sight.of_report(report), names, looks, Reference(report.clocks, report.case["processes"])), looks
+
+
+def test_the_page_may_run_its_own_scripts_alone() -> None:
+    page = Parsed(render.render(made()))
+    run = [text for attrs, text in page.scripts if "type" not in attrs]
+    assert len(run) == 2
+    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in run]
+    assert f"script-src {' '.join(hashes)};" in page.policy
+    assert page.policy.startswith("default-src 'none';")
+    assert not re.search(r"unsafe-eval|script-src[^;]*unsafe|https?:", page.policy)
+
+
+def test_the_page_loads_nothing() -> None:
+    page = Parsed(render.render(made()))
+    for tag, attrs in page.elements:
+        assert tag not in {"link", "iframe", "img", "object", "embed", "base", "form"}
+        for name, value in attrs.items():
+            assert name != "src"
+            if name in ("href", "xlink:href", "action"):
+                assert (value or "").startswith("#"), (tag, name, value)
+
+
+def test_log_text_is_inert() -> None:
+    written = render.render(made(hostile()))
+    page, plain = Parsed(written), Parsed(render.render(made()))
+    assert {tag for tag, _ in page.elements} <= {tag for tag, _ in plain.elements} | {"br"}
+    assert len(page.scripts) == len(plain.scripts)
+    for tag, attrs in page.elements:
+        assert not [name for name in attrs if name.startswith("on")], tag
+    assert "<script>alert" not in written.replace(page.scripts[-2][1], "")
+    assert "<script>alert(1)</script>" in " ".join(page.words), "it is shown as what it is"
+    assert not CONTROL.search(" ".join(page.words))
+
+
+def unpacked(written: str) -> dict:
+    """The plain values that the page's script gets."""
+    text = next(text for attrs, text in Parsed(written).scripts if attrs.get("id") == "scene-data")
+    whole = gzip.decompress(base64.b64decode(text))
+    length = int.from_bytes(whole[:8], "little")
+    return json.loads(whole[8 : 8 + length])["plain"]
+
+
+def test_log_text_reaches_the_script_without_controls() -> None:
+    data = unpacked(render.render(made(hostile())))
+    texts = json.dumps(
+        [data["line_texts"], data["places"], data["groups"], data["rows"], data["processes"], data["whys"], data["notes"]], ensure_ascii=False
+    )
+    assert "alert" in texts
+    assert not CONTROL.search(texts)
+
+
+def test_every_id_has_an_address() -> None:
+    written = render.render(made())
+    page, data = Parsed(written), unpacked(written)
+    assert {"f-f-split-brain-task", "f-f-session-timeout", "f-f-risky-config"} <= set(page.ids)
+    assert [a for a in data["round_anchors"] if a not in page.ids] == []
+    assert data["round_anchors"] == ["g-connect-cluster-1-1", "g-connect-cluster-1-2", "g-connect-cluster-1-3"]
+    assert [i for i in data["bar_ids"] if not any(o["ownership_id"].startswith(i) for o in rows()["ownership"])] == []
+    assert set(data["line_ids"]) == set(LINES)
+    assert len(page.ids) == len(set(page.ids)), "no id stands twice"
+
+
+def test_links_lead_somewhere() -> None:
+    written = render.render(made())
+    page, data = Parsed(written), unpacked(written)
+    known = {*page.ids, *(f"e-{i}" for i in data["line_ids"]), *(o["anchor"] for o in data["overlaps"])}
+    assert [a["href"] for tag, a in page.elements if tag == "a" and (a["href"] or "")[1:] not in known] == []
+
+
+def test_an_overlap_has_its_layers() -> None:
+    views = rows()
+    views["ownership"] = [
+        owned("orders-2", "w2", start_lo=at(10), start_hi=at(10.1), stop_lo=at(61.1), stop_hi=at(61.3)),
+        owned("orders-2", "w1", start_lo=at(59.9), start_hi=at(60), stop_lo=at(90), stop_hi=at(91)),
+    ]
+    views["split_brain"] = [split("orders-2")]
+    scene, _ = drawn(views)
+    (overlap,) = scene.overlaps
+    assert overlap.work == (ms(at(60.01)), ms(at(61)))
+    assert overlap.there == (ms(at(60)), ms(at(61.1)))
+    assert overlap.possible[0] <= overlap.there[0] < overlap.work[0] < overlap.work[1] < overlap.there[1] <= overlap.possible[1]
+    assert overlap.short == "both at work 990 ms"
+
+
+def test_what_is_not_decided_has_no_layer_of_certainty_and_what_is_refuted_is_not_drawn() -> None:
+    scene, _ = drawn()
+    found = {scene.rows[o.row].resource: o for o in scene.overlaps}
+    assert set(found) == {"orders-0", "orders-2"}
+    assert found["orders-0"].work is found["orders-0"].there is None
+
+
+def test_two_owners_have_two_lanes_and_the_overlap_one_of_its_own() -> None:
+    views = rows()
+    views["ownership"] = [owned("orders-2", "w2", stop_lo=at(70), stop_hi=at(70)), owned("orders-2", "w1", start_lo=at(60), start_hi=at(60))]
+    scene, looks = drawn(views)
+    row = next(n for n, r in enumerate(scene.rows) if r.resource == "orders-2")
+    lanes = {looks.all[b.process].name: b.lane for b in scene.bars if b.row == row}
+    assert lanes == {"w2": 0, "w1": 1}
+    assert [o.lane for o in scene.overlaps if o.row == row] == [2]
+    assert scene.rows[row].lanes == 3
+
+
+def test_an_owner_that_is_there_twice_has_two_lanes() -> None:
+    views = rows()
+    views["split_brain"] = []
+    views["ownership"] = [
+        owned("orders-2", "w2", ownership_id="a", start_lo=at(10), start_hi=at(10), stop_lo=at(50), stop_hi=at(50)),
+        owned("orders-2", "w2", ownership_id="b", start_lo=at(40), start_hi=at(40), stop_lo=at(60), stop_hi=at(60)),
+        owned("orders-2", "w2", ownership_id="c", start_lo=at(61), start_hi=at(61), stop_lo=at(70), stop_hi=at(70)),
+    ]
+    scene, _ = drawn(views)
+    assert {b.ownership_id: b.lane for b in scene.bars} == {"a": 0, "b": 1, "c": 0}
+
+
+def test_open_ends_are_possible_not_certain() -> None:
+    views = rows()
+    views["split_brain"] = []
+    views["ownership"] = [owned("orders-2", "w2", start_lo=None, start_hi=at(30), stop_lo=at(40), stop_hi=None)]
+    scene, _ = drawn(views)
+    (bar,) = scene.bars
+    assert (bar.open_start, bar.open_end) == (True, True)
+    assert (bar.start_hi, bar.stop_lo) == (ms(at(30)), ms(at(40)))
+    assert bar.start_lo == scene.first
+    assert bar.stop_hi == scene.last
+
+
+def test_doubled_resources_come_first_and_numbers_count() -> None:
+    views = rows()
+    views["split_brain"] = [split("orders-10")]
+    views["ownership"] = [owned(f"orders-{n}", "w1") for n in (10, 2, 1)]
+    scene, _ = drawn(views)
+    assert [r.resource for r in scene.rows] == ["orders-10", "orders-1", "orders-2"]
+
+
+def test_times_are_moved_to_the_reference_clock() -> None:
+    report = made()
+    reference = Reference(report.clocks, report.case["processes"])
+    moment = reference.moment("w2/connect.log", at(60))
+    assert moment is not None
+    assert (moment.lo, moment.hi) == (ms(at(60) - timedelta(milliseconds=41_001)), ms(at(60) - timedelta(milliseconds=40_999)))
+    assert reference.moment("b1/server.log", at(60)) == (ms(at(60)), ms(at(60)))
+    assert reference.moment("b1/server.log", None) is None
+    scene, _ = drawn()
+    lost = next(s for s in scene.states if s.kind == "lost")
+    assert lost.begin == ms(at(58 - 41))
+    assert lost.open
+
+
+def test_lines_of_all_processes_are_merged_on_the_reference_clock() -> None:
+    report = made()
+    names = Names(report)
+    looks = Looks(report, names)
+    lines = [LINES["e1"] | {"event": "task_stopping"}, LINES["e2"] | {"ts": at(20), "event": "task_starting"}]
+    merged = journal.write(lines, looks, Reference(report.clocks, report.case["processes"]))
+    # w2 wrote at 60 s by a clock that is 41 s ahead: that was before what w1 wrote at 20 s.
+    assert [line.event_id for line in merged.lines] == ["e1", "e2"]
+    assert merged.lines[0].at == ms(at(19))
+    assert merged.lines[0].bound == 1.0
+    assert merged.numbers(["e2", "nobody's", "e1"]) == [0, 1]
+
+
+def test_generations_are_bands_until_the_next_one() -> None:
+    scene, _ = drawn()
+    assert [r.number for r in scene.rounds] == [1, 2, 3]
+    for before, after in zip(scene.rounds, scene.rounds[1:], strict=False):
+        assert before.end == pytest.approx((after.start_lo + after.start_hi) / 2)
+    assert scene.rounds[-1].end == scene.last
+    assert scene.rounds[2].why == "member expired (w2)"
+    assert scene.rounds[0].settled == ms(at(8.2))
+
+
+def test_generations_tell_what_changed() -> None:
+    words = " ".join(Parsed(render.render(made())).words)
+    assert "w2 new +orders-2" in words
+    assert "w1* +orders-2" in words
+    assert "w2 gone −orders-2" in words
+
+
+def test_processes_look_different_with_and_without_colours() -> None:
+    views = rows()
+    views["process"] = [views["process"][1] | {"process_id": f"w{n}/connect.log", "host": f"w{n}"} for n in range(30)]
+    looks = Looks(made(views), Names(made(views))).all
+    assert len({(look.colour, look.pattern) for look in looks}) == len(looks) == 30
+    for a, b in zip(looks, looks[1:], strict=False):
+        assert a.colour != b.colour
+        assert a.pattern != b.pattern
+    assert {look.colour for look in looks} == set(COLOURS)
+
+
+def test_a_proof_is_folded_to_three_lines_with_their_roles() -> None:
+    views = rows()
+    views["finding"] = [finding("session-timeout", "warning", witness=["e1", "e2", "e3", "e4"], witness_role=["it stops", "", "", "it is gone"])]
+    more = {f"e{n}": LINES["e1"] | {"event_id": f"e{n}", "line": 10 + n, "ts": at(60 + n)} for n in (3, 4)}
+    LINES.update(more)
+    try:
+        report = made(views)
+    finally:
+        for key in more:
+            del LINES[key]
+    names = Names(report)
+    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
+    lines = journal.write(sight.of_report(report).lines, looks, reference)
+    (card,) = cards.make(report, render.content.clock(report), lines, looks, [], [], {}, build.groups(report))
+    assert len(card.proof) == 4
+    assert len(card.telling) == 3
+    assert [p.number for p in card.telling] == sorted(p.number for p in card.telling)
+    assert card.telling[0].role == "it stops"
+
+
+def picture(edges: list[dict]) -> str:
+    report = made()
+    names = Names(report)
+    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
+    rows_of = [LINES["e1"], LINES["e2"], LINES["e1"] | {"event_id": "e3", "process_id": "b1/server.log", "ts": at(19.5)}]
+    lines = journal.write(rows_of, looks, reference).lines
+    scene, _ = drawn()
+    drawing = spacetime.draw(
+        [spacetime.Point(n, line) for n, line in enumerate(lines, 1)], edges, looks, scene.overlaps[0], {b.ownership_id: b for b in scene.bars}
+    )
+    assert drawing is not None
+    return str(drawing)
+
+
+def test_a_proof_is_drawn_in_space_and_time() -> None:
+    drawing = picture([{"from_event_id": "e1", "to_event_id": "e3"}])
+    assert drawing.count('class="world"') == 3
+    assert drawing.count('class="message"') == 1
+    assert drawing.count('class="point"') == 3
+    assert 'class="overlap-work"' in drawing
+    # Time runs to the right: the points stand in the order of their lines.
+    places = [float(x) for x in re.findall(r'class="point" cx="([\d.]+)"', drawing)]
+    assert places == sorted(places)
+    assert 'class="message"' not in picture([])
+
+
+def test_a_case_that_is_empty_has_a_page() -> None:
+    empty = {name: [] for name in rows()}
+    page = Parsed(render.render(made(empty)))
+    assert "brief" in page.ids
+    assert "NOT EXAMINED" in " ".join(page.words)
+
+
+def test_packed_numbers_are_those_that_were_packed() -> None:
+    wide = np.array([0, -1, 3, 2**31, 90 * 86_400_000 * 2], np.int64)
+    whole = gzip.decompress(base64.b64decode(pack.pack({"t": wide, "n": np.array([7], np.int32)}, {"x": "<é>"})))
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    assert header["plain"] == {"x": "<é>"}
+    kind, begin, number = header["arrays"]["t"]
+    assert (kind, number) == ("wide", 5)
+    high, low = (np.frombuffer(whole, "<i4", number, 8 + length + begin + at) for at in (0, 4 * number))
+    assert (high.astype(np.int64) * 2**30 + low).tolist() == wide.tolist()
+
+
+def test_no_overlap_is_left_out_and_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MOST_OWNERSHIPS", 100)
+    views = storm(generations=50, ownerships=1_000, resources=20, overlaps=15)
+    scene, _ = drawn(views)
+    assert len(scene.overlaps) == 15
+    assert len(scene.bars) == 100
+    doubled = {owner for o in scene.overlaps for owner in o.owners}
+    assert doubled <= {b.ownership_id for b in scene.bars}
+    written = " ".join(Parsed(render.render(made(views))).words)
+    assert "900 of 1,000 ownerships" in written
+    assert "no overlap is left out" in written
+    assert "forensics export --to perfetto" in written
+
+
+def test_the_reader_s_window_is_the_time_that_is_shown() -> None:
+    scene, _ = drawn(since="2026-03-01T10:00:30Z", until="2026-03-01T10:01:00Z")
+    assert (scene.first, scene.last) == (ms(at(30)), ms(at(60)))
+
+
+def test_members_are_called_by_their_process() -> None:
+    views = rows()
+    views["generation"] = [g | {"trigger_member_id": W1} for g in views["generation"]]
+    scene, _ = drawn(views)
+    assert {r.why for r in scene.rounds} == {"member joined (w1)", "member expired (w1)"}
