@@ -10,15 +10,27 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from forensics.report.page.look import ANOMALY, PATTERNS
+
 if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure  # noqa: N812  (a class in spite of its name)
 
 #: The figures in their order on the page: what is owned, what is below it, and the whole time with a brush.
 FIGURES = ("lanes", "tracks", "overview")
 _GUTTER = 150
-#: Layers of the two upper figures, the lowest first. `texts` are words, all others boxes.
-_LAYERS = ("bands", "fades", "bars", "layers", "marks")
-_BOX = ("left", "right", "top", "bottom", "fill", "alpha", "line", "pattern", "ink")
+#: Layers of boxes in the two upper figures, the lowest first; patterns are drawn over the first three of them.
+_BELOW, _ABOVE = ("bands", "fades", "bars"), ("layers", "marks")
+_EDGES = ("left", "right", "top", "bottom")
+_BOX = (*_EDGES, "fill", "alpha", "line")
+#: Patterns with their inks, each with columns of its own: of patterns in a column Bokeh makes a picture for every single box.
+_HATCHES = (
+    *((pattern, "black") for pattern in PATTERNS[1:]),
+    ("vertical_line", "text"),
+    ("diagonal_cross", "text"),
+    ("left_diagonal_line", "bad"),
+    ("right_diagonal_line", "anomaly"),
+    ("right_diagonal_line", "text"),
+)
 _TEXT = ("x", "y", "text")
 #: Colours of words, each with columns of its own: Bokeh reads colours of words that change together with their number beyond the end of its columns.
 _INKS = ("text", "bad", "black", "white")
@@ -54,7 +66,11 @@ def _upper(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bok
     )
     plot.xaxis.visible = name == "lanes"
     plot.yaxis.ticker = FixedTicker(ticks=[], name=f"{name}-rows")
-    for layer in _LAYERS:
+    for layer in _BELOW:
+        _boxes(plot, f"{name}-{layer}")
+    for pattern, ink in _HATCHES:
+        _hatches(plot, name, pattern, ink)
+    for layer in _ABOVE:
         _boxes(plot, f"{name}-{layer}")
     for ink in _INKS:
         words = _source(f"{name}-texts-{ink}", _TEXT)
@@ -112,12 +128,24 @@ def _boxes(plot: Figure, name: str) -> None:
         fill_color="fill",
         fill_alpha="alpha",
         line_color="line",
-        hatch_pattern="pattern",
-        hatch_color="ink",
-        hatch_alpha=0.55,
+    )
+
+
+def _hatches(plot: Figure, name: str, pattern: str, ink: str) -> None:
+    drawn = plot.quad(
+        left="left",
+        right="right",
+        top="top",
+        bottom="bottom",
+        source=_source(f"{name}-hatch-{pattern}-{ink}", _EDGES),
+        fill_color=None,
+        line_color=None,
+        hatch_pattern=pattern,
+        hatch_alpha=0.6,
         hatch_scale=7,
         hatch_weight=1,
     )
+    drawn.glyph.update(name=f"{name}-hatch-{ink}", hatch_color=ANOMALY if ink == "anomaly" else "black")
 
 
 def _source(name: str, columns: tuple[str, ...]) -> Any:  # noqa: ANN401  (a Bokeh model)

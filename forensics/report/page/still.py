@@ -144,12 +144,14 @@ class _Still:
             track = self.scene.tracks[n]
             self.drawing.text(_GUTTER - 8, y + n * _TRACK + 12, shorten(track.label, _NAME), "resource", "end")
             self.drawing.line(_GUTTER, y + n * _TRACK, _WIDTH - _RIGHT, y + n * _TRACK, "rule")
-        for state in self.scene.states:
-            if state.track not in self.tracks:
+        drawn_to: dict[tuple[int, str], float] = {}
+        for state in sorted(self.scene.states, key=lambda s: s.begin):
+            left, right = self._x(state.begin), self._x(state.end)
+            # What would stand on the place of the one before it is not drawn again.
+            if state.track not in self.tracks or right <= drawn_to.get((state.track, state.kind), -1.0):
                 continue
+            drawn_to[state.track, state.kind] = max(right, left + 1)
             top, bottom = (y + (state.track + part) * _TRACK for part in _PLACES[state.kind])
             process = self.scene.tracks[state.track].process
             fill = paint(self.looks.all[process]) if state.kind == "life" and process is not None else ""
-            self.drawing.box(
-                self._x(state.begin), top, max(self._x(state.end) - self._x(state.begin), 1), bottom - top, f"state-{state.kind}", fill=fill
-            )
+            self.drawing.box(left, top, max(right - left, 1), bottom - top, f"state-{state.kind}", fill=fill)

@@ -47,7 +47,8 @@ def _of_processes(report: Report, sight: Sight, reference: Reference, place: dic
     for c in report.coverage:
         if c["kind"] == "gap" and c["process_id"] in place:
             yield from _stretch(c, "gap", ("from_ts", "to_ts"), reference, place, last, c["note"] or "no record")
-    for p in sight.pauses:
+    # A member that is given nothing more has not paused: it had left, or was idle.
+    for p in (p for p in sight.pauses if p["to_ts"]):
         yield from _stretch(p, "paused", ("from_ts", "to_ts"), reference, place, last, f"a member of {p['group_id']} had nothing to work on")
     for e in report.coordinator_episodes:
         cause = f", {e['cause'].replace('_', ' ')}" if e["cause"] else ""

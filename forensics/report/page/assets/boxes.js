@@ -3,29 +3,40 @@
 const NARROW = 3; // pixels
 const MOST_BOXES = 6000;
 
-class Layer {
-  constructor() {
-    this.box = { left: [], right: [], top: [], bottom: [], fill: [], alpha: [], line: [], pattern: [], ink: [] };
+// The boxes of a figure by layer, and the patterns that are drawn over them.
+class Boxes {
+  constructor(pxPerMs) {
+    this.pxPerMs = pxPerMs;
+    this.layers = Object.fromEntries(["bands", "fades", "bars", "layers", "marks"].map((name) => [name, { ...edges(), fill: [], alpha: [], line: [] }]));
+    this.hatches = {};
     this.hits = [];
+    this.size = 0;
   }
 
-  add(left, right, top, bottom, look, hit) {
-    const b = this.box;
-    b.left.push(left);
-    b.right.push(right);
-    b.top.push(top);
-    b.bottom.push(bottom);
-    b.fill.push(look.fill || "rgba(0,0,0,0)");
-    b.alpha.push(look.alpha ?? 1);
-    b.line.push(look.line || "rgba(0,0,0,0)");
-    b.pattern.push(look.pattern || "blank");
-    b.ink.push(look.ink || "#000000");
+  // `look`: fill, alpha, line; `pattern` and its `ink`. `hit`: what a click on it means.
+  add(layer, left, right, top, bottom, look, hit) {
+    const box = this.layers[layer];
+    put(box, left, right, top, bottom);
+    box.fill.push(look.fill || "rgba(0,0,0,0)");
+    box.alpha.push(look.alpha ?? 1);
+    box.line.push(look.line || "rgba(0,0,0,0)");
+    this.size++;
+    if (look.pattern && look.pattern !== "blank" && (right - left) * this.pxPerMs >= 4) {
+      const name = `${look.pattern}-${look.ink || "black"}`;
+      this.hatches[name] ||= edges();
+      put(this.hatches[name], left, right, top, bottom);
+    }
     if (hit) this.hits.push({ left, right, top, bottom, ...hit });
   }
+}
 
-  get size() {
-    return this.box.left.length;
-  }
+const edges = () => ({ left: [], right: [], top: [], bottom: [] });
+
+function put(box, left, right, top, bottom) {
+  box.left.push(left);
+  box.right.push(right);
+  box.top.push(top);
+  box.bottom.push(bottom);
 }
 
 // Words by their ink: `text` and `bad` are the page's own, `black` and `white` stand on colours.

@@ -6,7 +6,11 @@ const Theme = {
   },
 
   dress(plots, doc) {
-    for (const name of ["lanes", "tracks"]) for (const ink of ["text", "bad"]) doc.get_model_by_name(`${name}-ink-${ink}`).text_color = this.value(ink);
+    for (const model of doc.all_models) {
+      const ink = /-(?:ink|hatch)-(text|bad)$/.exec(model.name || "");
+      if (ink && "text_color" in model) model.text_color = this.value(ink[1]);
+      if (ink && "hatch_color" in model) model.hatch_color = this.value(ink[1]);
+    }
     const [text, line, back] = [this.value("text"), this.value("line"), this.value("back")];
     for (const plot of Object.values(plots)) {
       plot.background_fill_color = back;

@@ -14,6 +14,9 @@ class Timeline {
     this.range = doc.get_model_by_name("time");
     this.page = 0;
     this.hits = { lanes: [], tracks: [], overview: [] };
+    this.hatches = Object.fromEntries(
+      ["lanes", "tracks"].map((name) => [name, [...doc.all_models].filter((m) => m.name && m.name.startsWith(`${name}-hatch-`) && m.data)]),
+    );
     this.chosen = null;
     this.waiting = false;
     this.seen = () => {};
@@ -101,9 +104,9 @@ class Timeline {
     let narrow = NARROW;
     let drawn = this.lanes(pages[this.page], narrow);
     while (drawn.size > MOST_BOXES && narrow < 100) drawn = this.lanes(pages[this.page], (narrow *= 2));
-    const below = this.tracks();
+    this.tracks();
     this.overview();
-    this.seen({ pages, page: this.page, merged: drawn.merged + below.merged });
+    this.seen({ pages, page: this.page, merged: drawn.merged });
   }
 
   gutters() {
@@ -120,7 +123,7 @@ class Timeline {
 
   lanes(rows, narrow) {
     const scene = this.scene;
-    const layers = { bands: new Layer(), fades: new Layer(), bars: new Layer(), layers: new Layer(), marks: new Layer() };
+    const boxes = new Boxes(this.pxPerMs);
     const words = new Words();
     const ticks = new Map();
     let y = 0;
@@ -133,18 +136,18 @@ class Timeline {
       y += LANE.head;
       for (const row of members) {
         ticks.set(y + this.rowHeight(row) / 2, this.fit(`${scene.rows[row][2]}`));
-        merged += this.row(row, y, layers, words, narrow);
+        merged += this.row(row, y, boxes, words, narrow);
         y += this.rowHeight(row);
       }
-      merged += this.rounds(group, head, y, layers, words, narrow);
+      merged += this.rounds(group, head, y, boxes, words, narrow);
       y += LANE.pad;
       at += members.length;
     }
-    this.put("lanes", layers, words, ticks, Math.max(y, 40));
-    return { size: Object.values(layers).reduce((n, l) => n + l.size, 0), merged };
+    this.put("lanes", boxes, words, ticks, Math.max(y, 40));
+    return { size: boxes.size, merged };
   }
 
-  row(row, y, layers, words, narrow) {
+  row(row, y, boxes, words, narrow) {
     const scene = this.scene;
     const [start, end] = this.shown;
     const high = this.laneHeight(row);
@@ -156,7 +159,7 @@ class Timeline {
       if (!lanes.has(scene.bar_lane[i])) lanes.set(scene.bar_lane[i], []);
       lanes.get(scene.bar_lane[i]).push(i);
     }
-    layers.bands.add(start, end, y, y + 0.6, { fill: Theme.value("line") });
+    boxes.add("bands", start, end, y, y + 0.6, { fill: Theme.value("line") });
     let merged = 0;
     for (const [lane, items] of lanes) {
       const top = y + LANE.pad + lane * high;
@@ -166,56 +169,57 @@ class Timeline {
         (i) => scene.bar_stop_hi[i],
         px,
         narrow,
-        (i) => this.bar(i, top, top + high - 1.5, layers, words),
+        (i) => this.bar(i, top, top + high - 1.5, boxes, words),
         (first, last, count, from, to) => {
-          const same = items.slice(items.indexOf(first), items.indexOf(last) + 1).every((i) => scene.bar_process[i] === scene.bar_process[first]);
+          let same = true;
+          for (let i = first; i <= last && same; i++) same = scene.bar_lane[i] !== lane || scene.bar_process[i] === scene.bar_process[first];
           const fill = same ? scene.process(scene.bar_process[first]).colour : Theme.value("dim");
-          layers.bars.add(from, Math.max(to, from + 2 / px), top, top + high - 1.5, { fill, alpha: 0.8, line: fill }, { what: "run", from, to, count, of: "ownerships" });
+          boxes.add("bars", from, Math.max(to, from + 2 / px), top, top + high - 1.5, { fill, alpha: 0.8, line: fill }, { what: "run", from, to, count, of: "ownerships" });
           merged += count;
         },
       );
     }
-    for (const i of scene.overlapsOfRow[row]) this.overlap(i, y, layers, words);
+    for (const i of scene.overlapsOfRow[row]) this.overlap(i, y, boxes, words);
     return merged;
   }
 
-  bar(i, top, bottom, layers, words) {
+  bar(i, top, bottom, boxes, words) {
     const scene = this.scene;
     const look = scene.process(scene.bar_process[i]);
     const px = this.pxPerMs;
     const [lo, hi, from, to] = [scene.bar_start_lo[i], scene.bar_stop_hi[i], scene.bar_start_hi[i], scene.bar_stop_lo[i]];
     const hit = { what: "bar", index: i };
-    const drawn = { fill: look.colour, line: look.colour, pattern: look.pattern, ink: "#000000" };
+    const drawn = { fill: look.colour, line: look.colour, pattern: look.pattern, ink: "black" };
     const sure = Math.max(from, Math.min(to, hi));
     const worked = Math.min(Math.max(scene.bar_work_to[i], from), sure);
     if (sure > from) {
-      layers.bars.add(from, worked, top, bottom, drawn, hit);
+      boxes.add("bars", from, worked, top, bottom, drawn, hit);
       // After its work the thread went on for a while: a thinner bar.
-      if ((sure - worked) * px > 2) layers.bars.add(worked, sure, top + (bottom - top) * 0.3, bottom - (bottom - top) * 0.3, { ...drawn, pattern: "blank", alpha: 0.75 }, hit);
+      if ((sure - worked) * px > 2) boxes.add("bars", worked, sure, top + (bottom - top) * 0.3, bottom - (bottom - top) * 0.3, { ...drawn, pattern: "blank", alpha: 0.75 }, hit);
     }
-    this.fade(from, lo, top, bottom, look.colour, layers, hit);
-    this.fade(sure, hi, top, bottom, look.colour, layers, hit);
+    this.fade(from, lo, top, bottom, look.colour, boxes, hit);
+    this.fade(sure, hi, top, bottom, look.colour, boxes, hit);
     const visible = Math.min(worked, this.range.end) - Math.max(from, this.range.start);
     if (visible * px > 7 * look.name.length + 10 && bottom - top > 9) {
       const x = Math.max(from, this.range.start) + 5 / px;
       const wide = (6.6 * look.name.length + 4) / px;
-      layers.layers.add(x - 3 / px, x + wide, top + 1, bottom - 1, { fill: look.colour });
+      boxes.add("layers", x - 3 / px, x + wide, top + 1, bottom - 1, { fill: look.colour });
       words.add(x, (top + bottom) / 2, look.name, inkOn(look.colour));
     }
   }
 
   // The end of what is certain, and the end of what is possible: the bar fades from the one to the other.
-  fade(certain, possible, top, bottom, colour, layers, hit) {
+  fade(certain, possible, top, bottom, colour, boxes, hit) {
     const length = possible - certain;
     if (Math.abs(length) * this.pxPerMs < 0.5) return;
     const steps = Math.max(1, Math.min(FADE_STEPS, Math.floor((Math.abs(length) * this.pxPerMs) / 4)));
     for (let n = 0; n < steps; n++) {
       const ends = [certain + (length * n) / steps, certain + (length * (n + 1)) / steps].sort((a, b) => a - b);
-      layers.fades.add(ends[0], ends[1], top, bottom, { fill: colour, alpha: 0.55 * (1 - (n + 0.5) / (steps + 0.5)) }, hit);
+      boxes.add("fades", ends[0], ends[1], top, bottom, { fill: colour, alpha: 0.55 * (1 - (n + 0.5) / (steps + 0.5)) }, hit);
     }
   }
 
-  overlap(i, y, layers, words) {
+  overlap(i, y, boxes, words) {
     const scene = this.scene;
     const o = scene.overlaps[i];
     const px = this.pxPerMs;
@@ -230,10 +234,10 @@ class Timeline {
     };
     const colour = o.proved ? ANOMALY : Theme.value("text");
     const [left, right] = atLeast(o.possible, 4);
-    layers.bands.add(left, right, y + LANE.pad - 2, bottom + 1, { fill: colour, alpha: 0.12 });
-    layers.layers.add(left, right, top + 1, bottom - 1, { line: colour, pattern: "right_diagonal_line", ink: colour }, hit);
-    if (o.there) layers.layers.add(...atLeast(o.there, 3), top + 1, bottom - 1, { fill: ANOMALY, alpha: 0.45, line: ANOMALY }, hit);
-    if (o.work) layers.layers.add(...atLeast(o.work, 3), top - 1, bottom + 1, { fill: ANOMALY, line: ANOMALY }, hit);
+    boxes.add("bands", left, right, y + LANE.pad - 2, bottom + 1, { fill: colour, alpha: 0.12 });
+    boxes.add("layers", left, right, top + 1, bottom - 1, { line: colour, pattern: "right_diagonal_line", ink: o.proved ? "anomaly" : "text" }, hit);
+    if (o.there) boxes.add("layers", ...atLeast(o.there, 3), top + 1, bottom - 1, { fill: ANOMALY, alpha: 0.45, line: ANOMALY }, hit);
+    if (o.work) boxes.add("layers", ...atLeast(o.work, 3), top - 1, bottom + 1, { fill: ANOMALY, line: ANOMALY }, hit);
     const from = Math.max(left, this.range.start);
     const text = o.short;
     const wide = 6.6 * text.length + 9;
@@ -241,13 +245,13 @@ class Timeline {
     const next = scene.overlapsOfRow[o.row].map((n) => scene.overlaps[n].possible[0]).filter((begin) => begin > o.possible[0]);
     if ((Math.min(this.range.end, ...next) - after) * px > wide) words.add(after, (top + bottom) / 2, text, "bad");
     else if ((right - from) * px > wide) {
-      layers.marks.add(from + 3 / px, from + wide / px, top, bottom, { fill: Theme.value("back"), alpha: 0.9 }, hit);
+      boxes.add("marks", from + 3 / px, from + wide / px, top, bottom, { fill: Theme.value("back"), alpha: 0.9 }, hit);
       words.add(from + 6 / px, (top + bottom) / 2, text, "bad");
     }
   }
 
   // Generations: a head with number and trigger, and every other one a band through the rows of the group.
-  rounds(group, top, bottom, layers, words, narrow) {
+  rounds(group, top, bottom, boxes, words, narrow) {
     const scene = this.scene;
     const px = this.pxPerMs;
     const [from, to] = scene.roundsOfGroup[group];
@@ -266,12 +270,12 @@ class Timeline {
         const begin = (scene.round_start_lo[i] + scene.round_start_hi[i]) / 2;
         const end = scene.round_end[i];
         const hit = { what: "round", index: i };
-        if (scene.round_number[i] % 2) layers.bands.add(begin, end, top, bottom, { fill: soft, alpha: 0.9 });
-        layers.bars.add(begin, end, top + 2, top + high, { fill: soft, line }, hit);
+        if (scene.round_number[i] % 2) boxes.add("bands", begin, end, top, bottom, { fill: soft, alpha: 0.9 });
+        boxes.add("bars", begin, end, top + 2, top + high, { fill: soft, line }, hit);
         const settled = scene.round_settled[i] >= begin ? scene.round_settled[i] : begin;
         if ((settled - begin) * px > 0.7) {
-          layers.bars.add(begin, settled, top + 2, top + high, { fill: busy, pattern: "vertical_line", ink: Theme.value("text"), line }, hit);
-          layers.bands.add(begin, settled, top + high, bottom, { fill: busy, alpha: 0.35 });
+          boxes.add("bars", begin, settled, top + 2, top + high, { fill: busy, pattern: "vertical_line", ink: "text", line }, hit);
+          boxes.add("bands", begin, settled, top + high, bottom, { fill: busy, alpha: 0.35 });
         }
         const x = Math.max(settled, this.range.start) + 4 / px;
         const room = (Math.min(end, this.range.end) - x) * px;
@@ -281,12 +285,12 @@ class Timeline {
       },
       (first, last, count, from, to) => {
         const hit = { what: "run", from, to, count, of: "generations" };
-        layers.bars.add(from, Math.max(to, from + 2 / px), top + 2, top + high, { fill: busy, line, pattern: "vertical_line", ink: Theme.value("text") }, hit);
+        boxes.add("bars", from, Math.max(to, from + 2 / px), top + 2, top + high, { fill: busy, line, pattern: "vertical_line", ink: "text" }, hit);
         merged += count;
         const text = `${number(count)} generations`;
         if ((Math.min(to, this.range.end) - Math.max(from, this.range.start)) * px > 7 * text.length) {
           const x = Math.max(from, this.range.start) + 4 / px;
-          layers.marks.add(x - 2 / px, x + (6.4 * text.length + 4) / px, top + 3, top + high - 1, { fill: Theme.value("back"), alpha: 0.85 }, hit);
+          boxes.add("marks", x - 2 / px, x + (6.4 * text.length + 4) / px, top + 3, top + high - 1, { fill: Theme.value("back"), alpha: 0.85 }, hit);
           words.add(x, top + high / 2 + 1, text, "text");
         }
       },
@@ -297,7 +301,7 @@ class Timeline {
   tracks() {
     const scene = this.scene;
     const px = this.pxPerMs;
-    const layers = { bands: new Layer(), fades: new Layer(), bars: new Layer(), layers: new Layer(), marks: new Layer() };
+    const boxes = new Boxes(this.pxPerMs);
     const words = new Words();
     const ticks = new Map();
     const place = new Map();
@@ -306,7 +310,7 @@ class Timeline {
       if (group >= 0 ? !scene.wantsGroup(group) : !scene.wantsProcess(process)) return;
       place.set(n, y);
       ticks.set(y + LANE.track / 2, this.fit(this.narrow ? label.replace(/^group /, "") : label));
-      layers.bands.add(this.range.start, this.range.end, y, y + 0.6, { fill: Theme.value("line") });
+      boxes.add("bands", this.range.start, this.range.end, y, y + 0.6, { fill: Theme.value("line") });
       y += LANE.track;
     });
     const lanes = new Map();
@@ -330,49 +334,53 @@ class Timeline {
         (i) => scene.state_end[i],
         px,
         NARROW,
-        (i) => layers.bars.add(scene.state_begin[i], Math.max(scene.state_end[i], scene.state_begin[i] + 2 / px), top, bottom, look, { what: "state", index: i }),
+        (i) => boxes.add("bars", scene.state_begin[i], Math.max(scene.state_end[i], scene.state_begin[i] + 2 / px), top, bottom, look, { what: "state", index: i }),
         (first, last, count, from, to) => {
           merged += count;
-          layers.bars.add(from, Math.max(to, from + 2 / px), top, bottom, look, { what: "run", from, to, count, of: { rebalance: "rebalances", life: "lives", gap: "gaps", paused: "pauses", lost: "times" }[kind] });
+          boxes.add("bars", from, Math.max(to, from + 2 / px), top, bottom, look, { what: "run", from, to, count, of: { rebalance: "rebalances", life: "lives", gap: "gaps", paused: "pauses", lost: "times" }[kind] });
         },
       );
     }
-    this.put("tracks", layers, words, ticks, Math.max(y, 20));
+    this.put("tracks", boxes, words, ticks, Math.max(y, 20));
     return { merged };
   }
 
   stateLook(kind, process) {
     const text = Theme.value("text");
-    if (kind === "rebalance") return { fill: Theme.value("busy"), pattern: "vertical_line", ink: text };
-    if (kind === "life") return { fill: this.scene.process(process).colour, pattern: this.scene.process(process).pattern, ink: "#000000" };
-    if (kind === "gap") return { fill: Theme.value("back"), line: text, pattern: "diagonal_cross", ink: text };
+    if (kind === "rebalance") return { fill: Theme.value("busy"), pattern: "vertical_line", ink: "text" };
+    if (kind === "life") return { fill: this.scene.process(process).colour, pattern: this.scene.process(process).pattern, ink: "black" };
+    if (kind === "gap") return { fill: Theme.value("back"), line: text, pattern: "diagonal_cross", ink: "text" };
     if (kind === "paused") return { fill: Theme.value("dim"), pattern: "blank" };
-    return { fill: Theme.value("back"), line: Theme.value("bad"), pattern: "left_diagonal_line", ink: Theme.value("bad") };
+    return { fill: Theme.value("back"), line: Theme.value("bad"), pattern: "left_diagonal_line", ink: "bad" };
   }
 
   // The whole time at a glance: where groups rebalanced, and where something had two owners.
   overview() {
     const scene = this.scene;
-    const layer = new Layer();
+    const boxes = new Boxes(this.width / (scene.last - scene.first));
     const whole = this.doc.get_model_by_name("whole");
     if (whole.start !== scene.first || whole.end !== scene.last) whole.setv({ start: scene.first, end: scene.last });
     const px = this.width / (scene.last - scene.first);
     const items = Array.from(scene.round_group, (_, i) => i).filter((i) => scene.wantsGroup(scene.round_group[i]) && scene.round_settled[i] >= scene.first);
     items.sort((a, b) => scene.round_start_lo[a] - scene.round_start_lo[b]);
-    const add = (from, to) => layer.add(from, Math.max(to, from + 1.5 / px), 0.6, 0.95, { fill: Theme.value("busy") });
+    const add = (from, to) => boxes.add("bars", from, Math.max(to, from + 1.5 / px), 0.6, 0.95, { fill: Theme.value("busy") });
     thin(items, (i) => scene.round_start_lo[i], (i) => scene.round_settled[i], px, NARROW, (i) => add(scene.round_start_lo[i], scene.round_settled[i]), (f, l, c, from, to) => add(from, to));
     for (const o of scene.overlaps) {
       if (!scene.wantsGroup(scene.rows[o.row][0])) continue;
       const more = Math.max(0, 3 / px - (o.possible[1] - o.possible[0])) / 2;
-      layer.add(o.possible[0] - more, o.possible[1] + more, 0.08, 0.5, o.proved ? { fill: ANOMALY } : { line: Theme.value("text"), pattern: "right_diagonal_line" });
+      boxes.add("bars", o.possible[0] - more, o.possible[1] + more, 0.08, 0.5, o.proved ? { fill: ANOMALY } : { fill: Theme.value("text"), alpha: 0.6 });
     }
-    this.doc.get_model_by_name("overview-bars").data = layer.box;
+    this.doc.get_model_by_name("overview-bars").data = boxes.layers.bars;
   }
 
-  put(name, layers, words, ticks, height) {
-    for (const [layer, drawn] of Object.entries(layers)) if (layer !== "marks") this.doc.get_model_by_name(`${name}-${layer}`).data = drawn.box;
-    this.hits[name] = Object.values(layers).flatMap((layer) => layer.hits);
-    this.mark(name, layers.marks);
+  put(name, boxes, words, ticks, height) {
+    this.hits[name] = boxes.hits;
+    this.mark(name, boxes);
+    for (const [layer, columns] of Object.entries(boxes.layers)) this.doc.get_model_by_name(`${name}-${layer}`).data = columns;
+    for (const hatch of this.hatches[name]) {
+      const columns = boxes.hatches[hatch.name.slice(name.length + 7)] || edges();
+      if (columns.left.length || hatch.data.left.length) hatch.data = columns;
+    }
     for (const [ink, columns] of Object.entries(words.inks)) this.doc.get_model_by_name(`${name}-texts-${ink}`).data = columns;
     const plot = this.plots[name];
     const axis = plot.left[0];
@@ -384,13 +392,12 @@ class Timeline {
     if (plot.height !== whole) plot.height = whole;
   }
 
-  mark(name, marks) {
+  mark(name, boxes) {
     const chosen = this.chosen && this.hits[name].filter((h) => h.what === this.chosen.what && h.index === this.chosen.index);
     if (chosen && chosen.length) {
       const edge = (f, key) => f(...chosen.map((h) => h[key]));
-      marks.add(edge(Math.min, "left") - 2 / this.pxPerMs, edge(Math.max, "right") + 2 / this.pxPerMs, edge(Math.min, "top") - 2, edge(Math.max, "bottom") + 2, { line: Theme.value("text") });
+      boxes.add("marks", edge(Math.min, "left") - 2 / this.pxPerMs, edge(Math.max, "right") + 2 / this.pxPerMs, edge(Math.min, "top") - 2, edge(Math.max, "bottom") + 2, { line: Theme.value("text") });
     }
-    this.doc.get_model_by_name(`${name}-marks`).data = marks.box;
   }
 
   // What is drawn at a place, the topmost first; a few pixels beside it count too.
