@@ -24,6 +24,7 @@ class Controls {
     document.getElementById("zoom-all").addEventListener("click", () => timeline.showAll());
     for (const [id, by] of Object.entries({ "rows-before": -1, "rows-after": 1 })) document.getElementById(id).addEventListener("click", () => this.turn(by));
     for (const radio of document.querySelectorAll("[name=drag]")) radio.addEventListener("change", () => this.drag(radio.value));
+    timeline.doc.get_model_by_name("brush").active = true;
     this.drag(matchMedia("(pointer: coarse)").matches ? "none" : "pan");
   }
 

@@ -92,6 +92,7 @@ class Lines {
     const look = scene.process(scene.line_process[n]);
     const item = document.createElement("li");
     if (witness) item.className = "witness";
+    item.id = `e-${scene.line_ids[n]}`;
     item.dataset.at = scene.line_at[n];
     const bound = Math.round(scene.line_bound[n] / scene.per_ms);
     const time = scene.line_timed[n] ? scene.time(scene.line_at[n]) + (bound ? ` ±${bound} ms` : "") : "no time";

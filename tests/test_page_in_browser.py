@@ -1,0 +1,374 @@
+"""The page in a real Chromium: it draws, what is clicked opens its lines, filters and keys work, and whoever sees, hears or prints it gets the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import browser as chromium
+import pytest
+from made_case import HOSTILE, LINES, at, made, owned, rows, split
+from storm import storm
+from test_report import hostile
+
+from forensics.report.page import render, sight
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.skipif(chromium.found() is None, reason="no Chromium here: apt-get install chromium, or name one in $CHROMIUM")
+
+_PATIENCE = 60_000
+_LARGEST = 6_000_000
+_OPENS_IN_S = 2.0
+
+
+def views() -> dict[str, list[dict[str, Any]]]:
+    """Two groups, four resources, one of them with two owners; a proof of two lines."""
+    given = rows()
+    given["clock_offset"] = [c | {"lo_ms": -1.0, "hi_ms": 1.0} for c in given["clock_offset"]]
+    given["ownership"] = [
+        owned("orders-0", "w1", witness=["e2"]),
+        owned("orders-1", "w1", witness=["e2"]),
+        owned("orders-2", "w2", start_lo=at(12), start_hi=at(12.5), stop_lo=at(61.1), stop_hi=at(61.3)),
+        owned("orders-2", "w1", start_lo=at(59.9), start_hi=at(60), stop_lo=at(100), stop_hi=at(105), witness=["e2"]),
+        owned("lab-0", "w2", group_id="connect-lab", resource_kind="partition", start_hi=at(20), stop_lo=at(80), stop_hi=at(81)),
+    ]
+    given["split_brain"] = [split("orders-2")]
+    given["finding"][0] |= {"witness": ["e1", "e2"]}
+    given["generation"] = [g | {"witness": ["e2"]} for g in given["generation"]]
+    return given
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium.browser() as started:
+        yield started
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Opens the page of some rows; says that nothing was complained of when the test is done."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_page(given: dict | None = None, fragment: str = "", **options: Any) -> Page:
+        report = made(views() if given is None else given)
+        near = [
+            LINES["e1"] | {"event_id": f"n{n}", "line": 100 + n, "ts": at(55 + n), "text": f"a line near the proof, number {n}"} for n in range(12)
+        ]
+        shown = sight.of_report(report)
+        file = tmp_path / "report.html"
+        file.write_text(render.render(report, sight.Sight(lines=[*shown.lines, *near], total=len(near) + 2)), encoding="utf-8")
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(_PATIENCE)
+        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda e: complaints.append(str(e)))
+        page.on("request", lambda r: None if r.url.startswith("file:") else complaints.append(f"asked for {r.url}"))
+        page.on("dialog", lambda d: (complaints.append(f"dialog {d.message}"), d.dismiss()))
+        page.goto(file.as_uri() + fragment)
+        page.wait_for_selector("html.ready", state="attached")
+        settle(page)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def settle(page: Page) -> None:
+    """Waits until what was asked for is drawn and remembered."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.wait_for_timeout(400)
+
+
+def place(page: Page, what: str, index: int, figure: str = "lanes") -> tuple[float, float]:
+    """Where on the screen the middle of a drawn thing is."""
+    page.evaluate("(id) => scrollBy(0, document.getElementById(id).getBoundingClientRect().top - 120)", f"figure-{figure}")
+    return tuple(
+        page.evaluate(
+            """([figure, what, index]) => {
+                const { timeline } = window.page;
+                const hit = timeline.hits[figure].filter((h) => h.what === what && h.index === index).at(-1);
+                const view = Bokeh.index.find_one(timeline.plots[figure]);
+                const box = document.getElementById(`figure-${figure}`).getBoundingClientRect();
+                const x = view.frame.x_scale.compute((Math.max(hit.left, timeline.range.start) + Math.min(hit.right, timeline.range.end)) / 2);
+                return [box.left + x, box.top + view.frame.y_scale.compute((hit.top + hit.bottom) / 2)];
+            }""",
+            [figure, what, index],
+        )
+    )
+
+
+def marked(page: Page) -> list[str]:
+    return page.locator("#lines-list .witness .text").all_inner_texts()
+
+
+def test_what_is_drawn_is_what_the_rows_say(opened: Callable[..., Page]) -> None:
+    page = opened()
+    seen = page.evaluate("() => window.page.timeline.inOrder().map((h) => window.page.scene.describe(h.what, h.index)[0])")
+    assert "Two owners of task orders-2: w2 and w1" in seen
+    assert {"task orders-2 in w1", "task orders-2 in w2", "partition lab-0 in w2", "generation 2 of connect-cluster"} <= set(seen)
+    colours = page.evaluate(
+        """() => {
+            const canvas = document.createElement("canvas");
+            const view = Bokeh.index.find_one(window.page.timeline.plots.lanes);
+            const drawn = view.canvas_view.primary.canvas;
+            canvas.width = drawn.width; canvas.height = drawn.height;
+            const context = canvas.getContext("2d"); context.drawImage(drawn, 0, 0);
+            const found = new Set(); const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
+            for (let i = 0; i < data.length; i += 4) found.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+            return [...found];
+        }"""
+    )
+    # Orange and sky blue of two owners, the vermilion of overlaps alone.
+    assert {"230,159,0", "86,180,233", "213,94,0"} <= set(colours)
+
+
+def test_a_click_on_an_overlap_opens_its_lines_in_context(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.mouse.click(*place(page, "overlap", 0))
+    page.wait_for_selector("#lines:not([hidden])")
+    assert page.locator("#lines-title").inner_text() == "Two owners of task orders-2: w2 and w1"
+    assert marked(page) == ["Stopping task orders-2", page.evaluate("() => window.page.scene.line_texts.find((t) => t.includes('alert'))")]
+    around = page.locator("#lines-list li:not(.witness):not(.hole)")
+    assert around.count() >= 6
+    times = page.locator("#lines-list .time").all_inner_texts()
+    assert times == sorted(times), "merged in the order of time"
+    assert page.evaluate("location.hash").startswith("#f-f-split-brain-task")
+    page.keyboard.press("Escape")
+    assert not page.locator("#lines").is_visible()
+
+
+def test_a_click_on_a_bar_and_on_a_generation_opens_their_lines(opened: Callable[..., Page]) -> None:
+    page = opened()
+    bar = page.evaluate("() => window.page.scene.bar_ids.indexOf('o-orders-0-w1')")
+    page.mouse.click(*place(page, "bar", bar))
+    assert page.locator("#lines-title").inner_text() == "task orders-0 in w1"
+    assert page.evaluate("location.hash").startswith("#o-o-orders-0-w1")
+    page.locator("#lines-close").click()
+    settle(page)  # a click so soon after another is a double click
+    page.mouse.click(*place(page, "round", 1))
+    assert page.locator("#lines-title").inner_text() == "generation 2 of connect-cluster"
+    assert len(marked(page)) == 1
+    page.locator("#lines-close").click()
+    page.locator("#g-connect-cluster-1-3 a").click()
+    assert page.locator("#lines-title").inner_text() == "generation 3 of connect-cluster"
+
+
+def test_a_finding_opens_its_lines_and_shows_its_place(opened: Callable[..., Page]) -> None:
+    page = opened()
+    card = page.locator("#f-f-session-timeout")
+    card.get_by_role("link", name="Read the lines in context").click()
+    assert page.locator("#lines-title").inner_text() == "session-timeout happened"
+    assert marked(page) == ["Stopping task orders-2"]
+    page.locator("#lines-close").click()
+    card.get_by_role("link", name="Show on the timeline").click()
+    settle(page)
+    begin, end = page.evaluate("() => window.page.timeline.shown")
+    assert begin < at(60).timestamp() * 1000 < at(61).timestamp() * 1000 < end
+    assert end - begin < 5_000
+
+
+def test_a_place_says_what_is_there(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.mouse.move(*place(page, "overlap", 0))
+    page.wait_for_selector("#label:not([hidden])")
+    assert "both at work 990 ms" in page.locator("#label").inner_text()
+
+
+def test_filters_leave_what_was_asked_for_and_the_address_keeps_them(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.locator("#filter-group").select_option(label="connect-lab")
+    settle(page)
+    assert "Resources 1 to 1 of 1 (4 without filters)" in page.locator("#in-sight").inner_text()
+    assert not page.locator("#f-f-session-timeout").is_visible()
+    assert not page.locator("#group-connect-cluster").is_visible()
+    assert "g=connect-lab" in page.evaluate("location.hash")
+    page.locator("#filter-none").click()
+    page.locator("#filter-resource").fill("orders-2")
+    settle(page)
+    assert "of 1 (4 without filters)" in page.locator("#in-sight").inner_text()
+    page.locator("#filter-none").click()
+    page.get_by_label("w1", exact=True).uncheck()
+    settle(page)
+    seen = page.evaluate("() => window.page.timeline.inOrder().filter((h) => h.what === 'bar').map((h) => window.page.scene.bar_process[h.index])")
+    assert len(set(seen)) == 1
+    assert page.locator("#f-f-split-brain-task").is_visible()
+
+
+def test_an_address_brings_back_filters_zoom_and_lines(opened: Callable[..., Page]) -> None:
+    page = opened(fragment="#f-f-session-timeout&g=connect-cluster&r=orders-2&t=2026-03-01T10:00:50.000Z~2026-03-01T10:01:10.000Z")
+    assert page.locator("#filter-group").input_value() == "0"
+    assert page.locator("#filter-resource").input_value() == "orders-2"
+    begin, end = page.evaluate("() => window.page.timeline.shown")
+    assert (begin, end) == pytest.approx((at(50).timestamp() * 1000, at(70).timestamp() * 1000))
+    hash_ = page.evaluate("location.hash")
+    again = opened(fragment=hash_)
+    assert again.evaluate("location.hash") == hash_
+    assert opened(fragment="#e-e1").locator("#lines-title").inner_text() == "Line e1"
+    of_bar = opened(fragment="#o-o-lab-0-w2")
+    assert of_bar.locator("#lines-title").inner_text() == "partition lab-0 in w2"
+
+
+def test_dragging_moves_and_zooms_and_the_brush_works(opened: Callable[..., Page]) -> None:
+    page = opened()
+    shown = "() => window.page.timeline.shown"
+    page.locator("#zoom-in").click()
+    settle(page)
+    before = page.evaluate(shown)
+    x, y = place(page, "overlap", 0)
+    page.mouse.move(x, y + 60)
+    page.mouse.down()
+    page.mouse.move(x + 150, y + 60, steps=6)
+    page.mouse.up()
+    settle(page)
+    after = page.evaluate(shown)
+    assert after[0] < before[0]
+    assert after[1] - after[0] == pytest.approx(before[1] - before[0], rel=1e-6)
+    page.get_by_label("zooms in").check()
+    x, y = place(page, "overlap", 0)
+    page.mouse.move(x - 100, y + 60)
+    page.mouse.down()
+    page.mouse.move(x + 100, y + 60, steps=6)
+    page.mouse.up()
+    settle(page)
+    zoomed = page.evaluate(shown)
+    assert zoomed[1] - zoomed[0] < (after[1] - after[0]) / 2
+    assert "t=" in page.evaluate("location.hash")
+    page.locator("#figure-overview").scroll_into_view_if_needed()
+    box = page.locator("#figure-overview").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 300, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 600, box["y"] + 20, steps=6)
+    page.mouse.up()
+    settle(page)
+    brushed = page.evaluate(shown)
+    assert brushed != zoomed
+    page.locator("#zoom-all").click()
+    settle(page)
+    assert "t=" not in page.evaluate("location.hash")
+
+
+def test_the_keyboard_does_what_the_mouse_does(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "brief"
+    page.locator("#figures").focus()
+    whole = page.evaluate("() => window.page.timeline.shown")
+    for key in ("+", "+", "ArrowRight"):
+        page.keyboard.press(key)
+    settle(page)
+    zoomed = page.evaluate("() => window.page.timeline.shown")
+    assert zoomed[1] - zoomed[0] == pytest.approx((whole[1] - whole[0]) / 4, rel=1e-6)
+    page.keyboard.press("0")
+    settle(page)
+    assert page.evaluate("() => window.page.timeline.shown") == whole
+    said = []
+    for _ in range(40):
+        page.keyboard.press("ArrowDown")
+        said.append(page.locator("#chosen").inner_text())
+        if "Two owners" in said[-1]:
+            break
+    assert "Two owners of task orders-2" in said[-1]
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#lines:not([hidden])")
+    assert page.evaluate("document.activeElement.id") == "lines-title"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "figures"
+
+
+@pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}], ids=["light", "dark", "phone"])
+def test_axe_has_nothing_to_say(opened: Callable[..., Page], options: dict) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened(**options)
+    for _ in range(2):
+        found = Axe().run(page).response["violations"]
+        assert [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found] == []
+        page.evaluate(
+            "() => { for (const fold of document.querySelectorAll('details')) fold.open = true; window.page.read('f-f-split-brain-task'); }"
+        )
+        settle(page)
+
+
+def test_a_phone_shows_all_of_it_without_scrolling_sideways(opened: Callable[..., Page]) -> None:
+    page = opened(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    x, y = place(page, "overlap", 0)
+    page.touchscreen.tap(x, y)
+    page.wait_for_selector("#lines:not([hidden])")
+    assert page.locator("#lines-title").inner_text() == "Two owners of task orders-2: w2 and w1"
+
+
+def test_print_has_the_drawing_and_no_controls(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.emulate_media(media="print")
+    assert page.locator("svg.still").is_visible()
+    for gone in ("#figures", ".controls", "nav", "#filter-group", ".actions"):
+        assert not page.locator(gone).first.is_visible(), gone
+    assert page.locator(".lines.telling").first.is_visible()
+    assert not page.locator("svg.spacetime").first.is_visible(), "proofs are folded"
+    assert len(page.pdf()) > 10_000
+
+
+def test_without_a_script_everything_is_told(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(render.render(made(views())), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert page.locator("svg.still").is_visible()
+    assert not page.locator("#figures").is_visible()
+    assert page.locator("#f-f-split-brain-task").is_visible()
+    context.close()
+
+
+def test_log_text_does_nothing(opened: Callable[..., Page]) -> None:
+    page = opened(hostile())
+    page.mouse.click(*place(page, "overlap", 0))
+    settle(page)
+    assert page.evaluate("document.querySelectorAll('script').length") == 4
+    assert HOSTILE.split("<")[1].split(">")[0] in page.locator("#lines-list").inner_text(), "a script in a log line is shown as text"
+
+
+def test_a_storm_opens_at_once_and_leaves_no_overlap_out(browser: Browser, tmp_path: Path) -> None:
+    given = storm()
+    written = render.render(made(given))
+    assert len(written.encode()) < _LARGEST
+    file = tmp_path / "storm.html"
+    file.write_text(written, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(_PATIENCE)
+    devtools = context.new_cdp_session(page)
+    # The time that the page's own thread works, whatever else the machine does meanwhile.
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(file.as_uri())
+    page.wait_for_selector("html.ready", state="attached")
+    settle(page)
+    measured = {m["name"]: m["value"] for m in devtools.send("Performance.getMetrics")["metrics"]}
+    assert measured["TaskDuration"] < _OPENS_IN_S
+    assert "too short to be drawn one by one here: zoom in" in page.locator("#in-sight").inner_text()
+    drawn = set()
+    while True:
+        drawn |= set(page.evaluate("() => window.page.timeline.hits.lanes.filter((h) => h.what === 'overlap').map((h) => h.index)"))
+        if page.locator("#rows-after").is_disabled():
+            break
+        page.locator("#rows-after").click()
+        settle(page)
+    assert drawn == set(range(len(given["split_brain"])))
+    before = page.evaluate("() => window.page.timeline.hits.lanes.filter((h) => h.what === 'run').length")
+    page.evaluate(
+        "() => { const { timeline } = window.page; timeline.page = 0; const [a, b] = timeline.shown; timeline.show(a, a + (b - a) / 200); }"
+    )
+    settle(page)
+    assert page.evaluate("() => window.page.timeline.hits.lanes.filter((h) => h.what === 'run').length") < before
+    context.close()
