@@ -16,7 +16,7 @@ from forensics.case import view_files
 from forensics.catalogue import patterns
 from forensics.records import layouts
 from forensics.report.explain import releases
-from forensics.wording.files import Words, rule_words
+from forensics.wording.files import Words, rule_words, view_words
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -49,7 +49,7 @@ def _columns(view: view_files.View) -> list[tuple[str, str]]:
 
 def views() -> str:
     """Every view with its columns; the public ones first, then steps."""
-    found = sorted(view_files.views().values(), key=lambda v: v.name)
+    found, words = sorted(view_files.views().values(), key=lambda v: v.name), view_words()
     parts = [
         _MADE,
         "# Views\n",
@@ -59,6 +59,8 @@ def views() -> str:
     ]
     for view in (v for v in found if v.folder == ""):
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
+        if view.name in words and words[view.name].codes:
+            parts.append(f"`code` is one of {', '.join(f'`{code}`' for code in words[view.name].codes)}.\n")
     parts += ["## Steps\n", "Views that other views are made of; their columns may change.\n"]
     parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder not in ("", "rules"))))
     parts += [

@@ -97,3 +97,7 @@ DECLARE OR REPLACE VARIABLE resets_together_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE lost_together_ms BIGINT DEFAULT 60000;
 -- A position that is set within this of the group's first hold of the partition is the group's start, milliseconds.
 DECLARE OR REPLACE VARIABLE first_start_ms BIGINT DEFAULT 10000;
+-- Two clocks that are known to within this need no further log to compare them, milliseconds.
+DECLARE OR REPLACE VARIABLE clocks_close_ms BIGINT DEFAULT 100;
+-- What befell a member is looked for until this long after the last line that shows its work there, milliseconds.
+DECLARE OR REPLACE VARIABLE loss_noticed_ms BIGINT DEFAULT 1000;

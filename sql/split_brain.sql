@@ -1,9 +1,11 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
 -- Reads: rival, overlap, owner_line, rival_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round, duplicate_ledger
 -- Grain: ownership_a, ownership_b
--- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that one had
--- ended before the other began. undecided: the rest.
+-- Told: by view
+-- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that
+-- one had ended before the other began. undecided: the rest.
 -- An assignment proves nothing here: a span begins with a line of the task or consumer itself.
+-- A is the ownership that began first, B the other; the words beside this file call them so too.
 CREATE OR REPLACE TEMPORARY VIEW split_brain (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
@@ -19,18 +21,21 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   certain_ms     COMMENT 'Of `kind` at least this long, milliseconds: both at work, or both there (held)',
   possible_ms    COMMENT 'Of `kind` at most this long, milliseconds; NULL: no bound',
   verdict        COMMENT 'proved, refuted or undecided',
-  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or no clock was compared',
+  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or clocks do not count',
   cause          COMMENT 'Why, in a closed vocabulary; NULL for refuted pairs',
+  code           COMMENT 'What the lines show, in a closed vocabulary; the words beside this view tell each',
+  facts          COMMENT 'Named facts that the sentences tell beside the columns; _at_ms: milliseconds since 1970, by its own clock',
   explanation    COMMENT 'The facts, what follows, and why it contradicts a single owner, or not',
-  missing        COMMENT 'For undecided pairs: the evidence that would decide',
+  missing        COMMENT 'For undecided pairs: the evidence that would decide, the cheapest first; NULL for others',
   records_at_risk COMMENT 'Records that the second read again, at least; NULL: no line tells (duplicate_ledger has them by partition)',
   clock_how      COMMENT 'What the verdict rests on: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
   ownership_a    COMMENT 'Ownership that began first',
   ownership_b    COMMENT 'The other',
   witness        COMMENT 'Events that prove it',
+  witness_role   COMMENT 'What each of these events shows',
   there_certain_ms COMMENT 'Both threads there (both holding a partition) for at least this, milliseconds; 0 unless proved',
   there_possible_ms COMMENT 'Both threads there (both holding a partition) for at most this, milliseconds; NULL: no bound',
-  work_certain_ms COMMENT 'Both at work for at least this, milliseconds; 0: both worked while both were there, at no common moment for sure; NULL: not shown',
+  work_certain_ms COMMENT 'Both at work for at least this, milliseconds; 0: both worked, at no common moment for sure; NULL: not shown',
   work_possible_ms COMMENT 'Both at work for at most this, milliseconds; NULL: no bound'
 )
 COMMENT 'One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?'
@@ -38,7 +43,8 @@ AS
 WITH judged AS (
   SELECT
     r.a_id, r.b_id, r.clock_how, r.clock_witness, r.lo_ms, r.hi_ms, r.is_next,
-    o.certain_ms, o.possible_ms, o.work_possible_ms, g.a_first_ts, g.a_last_ts, g.a_sign_id, g.b_first_ts, g.b_last_ts, g.b_sign_id,
+    o.certain_ms, o.possible_ms, o.work_possible_ms,
+    g.a_first_ts, g.a_last_ts, g.a_sign_id, g.b_first_ts, g.b_last_ts, g.b_sign_id,
     c.first_id, c.left_generation, c.got_generation, c.witness AS handover,
     CASE
       -- No clock is compared here, so nothing that clocks say outweighs it.
@@ -57,19 +63,22 @@ WITH judged AS (
   SELECT
     j.*,
     a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
-    a.generation AS a_generation, b.generation AS b_generation, b.member_id AS b_member_id, a.stop_asked_ts AS a_stop_asked,
+    a.generation AS a_generation, b.generation AS b_generation, b.member_id AS b_member_id,
+    a.stop_asked_ts AS a_stop_asked,
     a.start_hi_ts AS a_start_hi_ts, least(a.stop_lo_ts, ua.until_ts) AS a_stop_lo_ts, b.start_hi_ts AS b_start_hi_ts,
-    least(b.stop_lo_ts, ub.until_ts) AS b_stop_lo_ts, ua.until_id AS a_until_id, ub.until_id AS b_until_id, ua.heard_witness AS a_heard, ub.heard_witness AS b_heard,
+    least(b.stop_lo_ts, ub.until_ts) AS b_stop_lo_ts,
+    ua.until_id AS a_until_id, ub.until_id AS b_until_id, ua.heard_witness AS a_heard, ub.heard_witness AS b_heard,
     ua.until_ts AS a_seen_ts, ub.until_ts AS b_seen_ts,
     a.start_lo_ts AS a_start_lo_ts, b.start_lo_ts AS b_start_lo_ts, a.stop_hi_ts AS a_stop_hi_ts, b.stop_hi_ts AS b_stop_hi_ts,
-    a.start_sign_id AS a_start_id, a.stop_id AS a_stop_id, a.last_sign_id AS a_last_id, a.stop_asked_id AS a_asked_id, b.start_id AS b_order_id,
-    b.start_sign_id AS b_start_id, b.stop_id AS b_stop_id, b.last_sign_id AS b_last_id, b.stop_asked_id AS b_asked_id,
-    a.stop_how AS a_stop_how, b.stop_how AS b_stop_how,
+    a.start_sign_id AS a_start_id, a.stop_id AS a_stop_id, a.last_sign_id AS a_last_id, a.stop_asked_id AS a_asked_id,
+    b.start_id AS b_order_id, b.start_sign_id AS b_start_id, b.stop_id AS b_stop_id, b.last_sign_id AS b_last_id,
+    a.stop_how AS a_stop_how,
     oa.start_lo AS a_lo, oa.start_hi AS a_hi, oa.stop_lo AS a_end_lo, oa.stop_hi AS a_end_hi, oa.work_stop_hi AS a_work_hi,
     ob.start_lo AS b_lo, ob.start_hi AS b_hi, ob.stop_lo AS b_end_lo, ob.stop_hi AS b_end_hi, ob.work_stop_hi AS b_work_hi,
     ca.lo_ms AS a_off_lo, ca.hi_ms AS a_off_hi, cb.lo_ms AS b_off_lo, cb.hi_ms AS b_off_hi,
     CASE WHEN j.worked THEN 'work' WHEN a.resource_kind = 'partition' THEN 'held' ELSE 'thread' END AS kind,
-    row_number() OVER (PARTITION BY j.b_id, a.process_id, j.verdict ORDER BY j.certain_ms DESC NULLS LAST, a.start_hi_ts DESC, j.a_id) AS nth
+    row_number() OVER (PARTITION BY j.b_id, a.process_id, j.verdict
+      ORDER BY j.certain_ms DESC NULLS LAST, a.start_hi_ts DESC, j.a_id) AS nth
   FROM judged j
   JOIN holding a ON a.ownership_id = j.a_id
   JOIN holding b ON b.ownership_id = j.b_id
@@ -99,116 +108,147 @@ WITH judged AS (
   FROM placed p JOIN duplicate_ledger d
     ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
     AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b_member_id
-      OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource AND d.restarted_hi >= p.b_lo AND (p.b_end_hi IS NULL OR d.restarted_lo <= p.b_end_hi))
+      OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
+        AND d.restarted_hi >= p.b_lo AND (p.b_end_hi IS NULL OR d.restarted_lo <= p.b_end_hi))
   WHERE p.verdict <> 'refuted'
   GROUP BY p.a_id, p.b_id
 ), trouble AS (
   -- What befell the first owner's membership, before and after the second began.
   SELECT p.a_id, p.b_id,
-    bool_or(c.event IN ('coordinator_lost', 'worker_revoking') AND unix_millis(c.ts) + coalesce(p.lo_ms, 0) <= unix_millis(p.b_start_hi_ts)) AS lost_before,
-    bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout') AND unix_millis(c.ts) + coalesce(p.hi_ms, 0) > unix_millis(p.b_start_hi_ts)) AS lost_after,
+    bool_or(c.event IN ('coordinator_lost', 'worker_revoking')
+      AND unix_millis(c.ts) + coalesce(p.lo_ms, 0) <= unix_millis(p.b_start_hi_ts)) AS lost_before,
+    bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
+      AND unix_millis(c.ts) + coalesce(p.hi_ms, 0) > unix_millis(p.b_start_hi_ts)) AS lost_after,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
-    AND c.ts >= p.a_start_hi_ts AND c.ts <= p.a_stop_lo_ts + INTERVAL 1 SECOND
+    AND c.ts >= p.a_start_hi_ts AND unix_millis(c.ts) <= unix_millis(p.a_stop_lo_ts) + loss_noticed_ms
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
+), told AS (
+  SELECT p.*, d.records, g.assigned AS b_assigned, t.lost_before, t.lost_after,
+    CASE
+      WHEN p.first_id IS NOT NULL THEN 'ended_before_by_messages'
+      WHEN p.verdict = 'refuted' THEN 'ended_before_by_clocks'
+      WHEN p.verdict = 'proved' THEN CASE p.kind WHEN 'work' THEN 'both_worked' WHEN 'thread' THEN 'both_there' ELSE 'both_held' END
+      WHEN p.clock_how = 'none' THEN 'clocks_not_joined'
+      WHEN p.clock_how = 'stepped' THEN 'clock_stepped'
+      ELSE 'clocks_allow_both'
+    END AS code,
+    -- Of two that were not there together, the one that ended first; nearly always a.
+    CASE WHEN p.first_id IS NOT NULL THEN p.first_id = p.a_id
+      ELSE p.a_stop_hi_ts IS NOT NULL AND p.b_start_lo_ts IS NOT NULL END AS a_was_first,
+    -- What costs least first: a log that exists, a note of the machine, then another level for the next time.
+    filter(array(
+      CASE WHEN coalesce(p.a_start_lo_ts, p.a_start_hi_ts, p.a_stop_lo_ts, p.a_stop_hi_ts) IS NULL THEN 'line_times_of_a' END,
+      CASE WHEN coalesce(p.b_start_lo_ts, p.b_start_hi_ts, p.b_stop_lo_ts, p.b_stop_hi_ts) IS NULL AND p.a_process <> p.b_process
+        THEN 'line_times_of_b' END,
+      CASE WHEN p.clock_how IN ('none', 'stepped') OR p.hi_ms - p.lo_ms > clocks_close_ms THEN 'coordinator_log' END,
+      CASE WHEN p.a_stop_hi_ts IS NULL AND p.a_stop_lo_ts IS NOT NULL THEN 'end_of_a' END,
+      CASE WHEN p.a_start_lo_ts IS NULL AND p.a_start_hi_ts IS NOT NULL THEN 'start_of_a' END,
+      CASE WHEN p.b_start_lo_ts IS NULL AND p.b_start_hi_ts IS NOT NULL THEN 'start_of_b' END,
+      CASE WHEN p.b_start_hi_ts IS NULL AND p.b_start_lo_ts IS NOT NULL THEN 'sign_of_b' END,
+      CASE WHEN p.b_stop_hi_ts IS NULL AND p.b_stop_lo_ts IS NOT NULL AND NOT coalesce(p.b_end_lo >= p.a_end_hi, false) THEN 'end_of_b' END,
+      CASE WHEN p.a_stop_how = 'process_restarted' AND p.a_process <> p.b_process
+        AND p.a_stop_lo_ts IS NOT NULL AND p.a_stop_hi_ts IS NOT NULL THEN 'process_end_of_a' END,
+      CASE WHEN p.resource_kind <> 'partition' AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL)
+        THEN 'debug_level_of_a' END,
+      CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ts IS NOT NULL AND p.b_stop_hi_ts IS NOT NULL
+        AND p.hi_ms - p.lo_ms <= clocks_close_ms THEN 'nothing' END
+    ), e -> e IS NOT NULL) AS evidence,
+    CASE WHEN p.first_id IS NOT NULL THEN p.handover
+      ELSE array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id),
+          p.b_order_id, p.b_start_id, p.b_sign_id, coalesce(p.b_stop_id, p.b_last_id),
+          CASE WHEN p.verdict = 'proved' THEN p.a_until_id END, CASE WHEN p.verdict = 'proved' THEN p.b_until_id END, t.event_id)
+        || CASE WHEN p.verdict = 'proved' THEN coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()) ELSE array() END
+        || coalesce(p.clock_witness, array())
+    END AS lines,
+    CASE WHEN p.first_id IS NOT NULL THEN transform(p.handover, (e, i) -> element_at(
+        array('the first ends', 'its process asks to join', 'the other process is in the generation', 'the second begins'), i + 1))
+      ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN 'A starts' END, 'A at work', 'A told to stop',
+          CASE WHEN p.a_stop_id IS NOT NULL THEN 'A ends' ELSE 'last sign of A' END, 'B told to start', 'B starts', 'B at work',
+          CASE WHEN p.b_stop_id IS NOT NULL THEN 'B ends' ELSE 'last sign of B' END,
+          'A still there', 'B still there', 'A in trouble with its group')
+        || CASE WHEN p.verdict = 'proved'
+          THEN transform(coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()), e -> 'heard by the coordinator') ELSE array() END
+        || transform(coalesce(p.clock_witness, array()), e -> 'clock bound')
+    END AS line_roles
+  FROM measured p
+  LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
+  LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
+  LEFT JOIN assignment g ON p.resource_kind <> 'partition'
+    AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
+  -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
+  WHERE (p.is_next OR p.verdict <> 'refuted')
+    -- Of several instances of one process that were still there when the next began, the one that stayed longest says enough.
+    AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)
+), proof AS (
+  SELECT *, filter(array_distinct(lines), e -> e IS NOT NULL) AS line_ids FROM told
 )
 SELECT
-  p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process, p.b_process, p.kind,
-  greatest(p.a_lo, p.b_lo),
+  p.kafka_cluster AS kafka_cluster,
+  p.group_id AS group_id,
+  p.resource_kind AS resource_kind,
+  p.resource AS resource,
+  p.a_process AS process_a,
+  p.b_process AS process_b,
+  p.kind AS kind,
+  greatest(p.a_lo, p.b_lo) AS from_lo,
   CASE WHEN p.kind = 'work'
     THEN greatest(timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo))
-    WHEN p.a_hi IS NOT NULL AND p.b_hi IS NOT NULL THEN greatest(p.a_hi, p.b_hi) END,
+    WHEN p.a_hi IS NOT NULL AND p.b_hi IS NOT NULL THEN greatest(p.a_hi, p.b_hi) END AS from_hi,
   CASE WHEN p.kind = 'work'
     THEN greatest(
       timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo),
       least(timestamp_millis(unix_millis(p.a_last_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_last_ts) - p.b_off_hi)))
-    WHEN p.verdict = 'proved' THEN least(timestamp_millis(unix_millis(p.a_seen_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_seen_ts) - p.b_off_hi))
-    WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL THEN least(p.a_end_lo, p.b_end_lo) END,
-  CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi) ELSE least(p.a_end_hi, p.b_end_hi) END,
-  CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END,
-  CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END,
-  p.verdict,
-  CASE WHEN p.verdict = 'proved' THEN p.certain_ms WHEN p.verdict = 'refuted' AND p.first_id IS NULL THEN -p.possible_ms END,
+    WHEN p.verdict = 'proved'
+      THEN least(timestamp_millis(unix_millis(p.a_seen_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_seen_ts) - p.b_off_hi))
+    WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL THEN least(p.a_end_lo, p.b_end_lo) END AS to_lo,
+  CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi) ELSE least(p.a_end_hi, p.b_end_hi) END AS to_hi,
+  CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END AS certain_ms,
+  CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END AS possible_ms,
+  p.verdict AS verdict,
+  CASE WHEN p.verdict = 'proved' THEN p.certain_ms WHEN p.verdict = 'refuted' AND p.first_id IS NULL THEN -p.possible_ms END AS margin_ms,
   CASE WHEN p.verdict = 'proved' THEN CASE
-    WHEN p.a_process <> p.b_process AND p.a_generation = p.b_generation AND p.resource_kind <> 'partition' THEN 'same_generation_assigned_twice'
+    WHEN p.a_process <> p.b_process AND p.a_generation = p.b_generation AND p.resource_kind <> 'partition'
+      THEN 'same_generation_assigned_twice'
     WHEN p.a_process = p.b_process THEN 'graceful_stop_failed'
     WHEN p.a_stop_how IS NULL AND p.a_stop_asked IS NOT NULL THEN 'graceful_stop_failed'
-    WHEN NOT array_contains(g.assigned, p.resource) THEN 'restart_of_task_not_owned'
-    WHEN t.lost_before THEN 'kept_running_through_lost_coordinator'
-    WHEN t.lost_after THEN 'woke_after_freeze'
+    WHEN NOT array_contains(p.b_assigned, p.resource) THEN 'restart_of_task_not_owned'
+    WHEN p.lost_before THEN 'kept_running_through_lost_coordinator'
+    WHEN p.lost_after THEN 'woke_after_freeze'
     ELSE 'not_fenced'
-  END END,
-  CASE p.verdict
-    WHEN 'proved' THEN concat(
-      'Let A be ', p.resource, ' in ', p.a_process, ' (', CASE WHEN p.kind = 'held' THEN 'held' ELSE 'its thread there' END, ' from ',
-      date_format(p.a_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.a_seen_ts, 'HH:mm:ss.SSS'), ' by its own clock), and B be ', p.resource, ' in ', p.b_process,
-      ' (from ', date_format(p.b_start_hi_ts, 'HH:mm:ss.SSS'), ' to ', date_format(p.b_seen_ts, 'HH:mm:ss.SSS'), ' by its own clock). ',
-      CASE WHEN p.a_process = p.b_process THEN 'Both are of one process and one clock. ' ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s',
-        CASE WHEN p.clock_how = 'assumed' THEN ' (assumed, not proved)' ELSE ': messages between them leave no more (the last lines of the proof)' END, '. ') END,
-      CASE WHEN p.a_process = p.b_process THEN 'So' ELSE 'Under every such offset' END, CASE WHEN p.resource_kind = 'partition' THEN ' both held it' ELSE ' both threads were there' END, ' for at least ', p.there_certain, ' ms. ',
-      CASE WHEN p.a_heard IS NOT NULL THEN 'A printed no line so late: the coordinator removed it later, one session timeout after its last request. ' ELSE '' END,
-      CASE WHEN p.b_heard IS NOT NULL THEN 'B printed no line so late: the coordinator removed it later, one session timeout after its last request. ' ELSE '' END,
-      CASE
-        WHEN p.kind = 'work' AND p.work_certain > 0 THEN concat('In that time both were at work, together for at least ', p.work_certain, ' ms: the group never means to have two owners at once.')
-        WHEN p.kind = 'work' THEN 'In that time both were at work, though no moment is sure to be common: the group never means to have two owners at once.'
-        WHEN p.kind = 'thread' THEN 'No line shows both at work in that time.'
-        ELSE 'No line shows both reading or committing in that time. A consumer holds its assignment until it is told of the loss, so two holders are normal after a session timeout.' END)
-    WHEN 'refuted' THEN CASE WHEN p.first_id IS NOT NULL THEN concat(
-      p.resource, ' had ended in ', CASE WHEN p.first_id = p.a_id THEN p.a_process ELSE p.b_process END, ' before that process asked to join generation ', p.left_generation, '. It began in ',
-      CASE WHEN p.first_id = p.a_id THEN p.b_process ELSE p.a_process END, ' after that process was in generation ', p.got_generation,
-      '. The coordinator ends the join phase of a generation only after all its members asked: so the one ended before the other began, whatever the clocks say.')
-    ELSE concat(
-      'A (', p.a_process, ') ended by ', coalesce(date_format(p.a_stop_hi_ts, 'HH:mm:ss.SSS'), '?'), ', B (', p.b_process, ') began not before ',
-      coalesce(date_format(p.b_start_lo_ts, 'HH:mm:ss.SSS'), '?'), ', each by its own clock; with B''s clock between ', p.lo_ms, ' and ', p.hi_ms,
-      ' ms ahead of A''s they cannot have been there together.') END
-    ELSE concat(
-      'A is ', p.resource, ' in ', p.a_process, ', B in ', p.b_process, '. ',
-      CASE
-        WHEN p.clock_how = 'none' THEN 'No chain of lines joins their clocks.'
-        WHEN p.clock_how = 'stepped' THEN 'The clock of one of them stepped.'
-        ELSE concat('B''s clock is between ', p.lo_ms, ' and ', p.hi_ms, ' ms ahead of A''s. They may have been there together for up to ',
-          coalesce(concat(p.there_possible, ' ms'), 'an unknown time'), ', or not at all.')
-      END)
-  END,
-  -- What costs least first: a log that exists, a note of the machine, then another level for the next time.
-  CASE WHEN p.verdict = 'undecided' THEN array_join(transform(filter(array(
-    CASE WHEN coalesce(p.a_start_lo_ts, p.a_start_hi_ts, p.a_stop_lo_ts, p.a_stop_hi_ts) IS NULL
-      THEN concat('lines with times in ', p.a_process, ': put %d{ISO8601} into its layout') END,
-    CASE WHEN coalesce(p.b_start_lo_ts, p.b_start_hi_ts, p.b_stop_lo_ts, p.b_stop_hi_ts) IS NULL AND p.a_process <> p.b_process
-      THEN concat('lines with times in ', p.b_process, ': put %d{ISO8601} into its layout') END,
-    CASE WHEN p.clock_how IN ('none', 'stepped') OR p.hi_ms - p.lo_ms > 100 THEN concat('the log of the broker that coordinated ', p.group_id, ' (kafka.coordinator.group at INFO): ',
-      CASE WHEN p.clock_how = 'edges' THEN 'it narrows' ELSE 'it joins' END, ' the clocks of ', p.a_process, ' and ', p.b_process) END,
-    CASE WHEN p.a_stop_hi_ts IS NULL THEN concat('the log of ', p.a_process, ' after ', date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': the end of ', p.resource, ' there') END,
-    CASE WHEN p.a_start_lo_ts IS NULL THEN concat('the log of ', p.a_process, ' before ', date_format(p.a_start_hi_ts, 'yyyy-MM-dd HH:mm:ss'), ': the start of ', p.resource, ' there') END,
-    CASE WHEN p.b_start_lo_ts IS NULL THEN concat('the log of ', p.b_process, ' before ', date_format(p.b_start_hi_ts, 'yyyy-MM-dd HH:mm:ss'), ': the start of ', p.resource, ' there') END,
-    CASE WHEN p.b_start_hi_ts IS NULL THEN concat('the log of ', p.b_process, ' after ', date_format(p.b_start_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': a sign that ', p.resource, ' ran there') END,
-    CASE WHEN p.b_stop_hi_ts IS NULL AND NOT coalesce(p.b_end_lo >= p.a_end_hi, false)
-      THEN concat('the log of ', p.b_process, ' after ', date_format(p.b_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ': how long ', p.resource, ' was there') END,
-    CASE WHEN p.a_stop_how = 'process_restarted' AND p.a_process <> p.b_process THEN concat('the service manager, kernel or container log of the machine of ', p.a_process, ': when it ended, between ',
-      date_format(p.a_stop_lo_ts, 'yyyy-MM-dd HH:mm:ss'), ' and its next start at ', date_format(p.a_stop_hi_ts, 'HH:mm:ss')) END,
-    CASE WHEN p.resource_kind <> 'partition' AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL)
-      THEN concat('next time org.apache.kafka.connect.runtime.Worker and WorkerTask at DEBUG in ', p.a_process, ': they print when a task has really stopped') END,
-    CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ts IS NOT NULL AND p.b_stop_hi_ts IS NOT NULL AND p.hi_ms - p.lo_ms <= 100 THEN 'nothing in these logs: the hand-over took less time than the clocks agree' END
-  ), m -> m IS NOT NULL), (m, i) -> concat(i + 1, '. ', m)), '; ') END,
-  d.records,
-  CASE WHEN p.first_id IS NOT NULL THEN 'messages' ELSE p.clock_how END,
-  p.a_id,
-  p.b_id,
-  filter(array_distinct(CASE WHEN p.first_id IS NOT NULL THEN p.handover ELSE array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id), p.b_order_id, p.b_start_id, p.b_sign_id,
-    coalesce(p.b_stop_id, p.b_last_id), CASE WHEN p.verdict = 'proved' THEN p.a_until_id END,
-    CASE WHEN p.verdict = 'proved' THEN p.b_until_id END, t.event_id)
-    || CASE WHEN p.verdict = 'proved' THEN coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()) ELSE array() END || coalesce(p.clock_witness, array()) END), e -> e IS NOT NULL),
-  p.there_certain,
-  p.there_possible,
-  p.work_certain,
-  p.work_possible
-FROM measured p
-LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
-LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
-LEFT JOIN assignment g ON p.resource_kind <> 'partition' AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
--- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
-WHERE (p.is_next OR p.verdict <> 'refuted')
-  -- Of several instances of one process that were still there when the next began, the one that stayed longest says enough.
-  AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)
+  END END AS cause,
+  p.code AS code,
+  named_struct(
+    'a_start_lo_at_ms', unix_millis(p.a_start_lo_ts),
+    'a_start_hi_at_ms', unix_millis(p.a_start_hi_ts),
+    'a_stop_lo_at_ms', unix_millis(p.a_stop_lo_ts),
+    'a_stop_hi_at_ms', unix_millis(p.a_stop_hi_ts),
+    'b_start_lo_at_ms', unix_millis(p.b_start_lo_ts),
+    'b_start_hi_at_ms', unix_millis(p.b_start_hi_ts),
+    'b_stop_lo_at_ms', unix_millis(p.b_stop_lo_ts),
+    'b_stop_hi_at_ms', unix_millis(p.b_stop_hi_ts),
+    'a_removed_later', p.a_heard IS NOT NULL,
+    'b_removed_later', p.b_heard IS NOT NULL,
+    'clock_lo_ms', p.lo_ms,
+    'clock_hi_ms', p.hi_ms,
+    'a_was_first', CASE WHEN p.verdict = 'refuted' THEN p.a_was_first END,
+    'left_generation', p.left_generation,
+    'got_generation', p.got_generation,
+    'evidence', CASE WHEN p.verdict = 'undecided'
+      THEN CASE WHEN size(p.evidence) > 1 THEN array_remove(p.evidence, 'nothing') ELSE p.evidence END END
+  ) AS facts,
+  CAST(NULL AS STRING) AS explanation,
+  CAST(NULL AS STRING) AS missing,
+  p.records AS records_at_risk,
+  CASE WHEN p.first_id IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how,
+  p.a_id AS ownership_a,
+  p.b_id AS ownership_b,
+  p.line_ids AS witness,
+  transform(p.line_ids, e -> element_at(p.line_roles, CAST(array_position(p.lines, e) AS INT))) AS witness_role,
+  p.there_certain AS there_certain_ms,
+  p.there_possible AS there_possible_ms,
+  p.work_certain AS work_certain_ms,
+  p.work_possible AS work_possible_ms
+FROM proof p

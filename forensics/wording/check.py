@@ -15,9 +15,10 @@ from forensics.wording.language import environment
 from forensics.wording.tell import COLUMNS
 
 #: Facts that join findings to their causes; words need not name them.
-KEYS = frozenset(
-    {"process_id", "instance", "member_id", "client", "incarnation", "generation", "resource", "task", "connector", "broker_id", "broker_process_id"}
-)
+KEYS = frozenset({
+    "process_id", "instance", "member_id", "client", "incarnation", "generation", "resource", "task", "connector", "broker_id", "broker_process_id",
+    "ownership_a", "ownership_b",
+})  # fmt: skip
 _KNOWN = frozenset({*COLUMNS, "from_at_ms", "to_at_ms", "zone", "with_dates"})
 
 
