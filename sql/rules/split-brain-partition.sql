@@ -1,39 +1,63 @@
--- One row per pair of consumers that held one partition at once.
+-- One row per two consumers that held partitions at once, or may have held them.
 -- Reads: split_brain, process_life
--- Answers: did two consumers read one partition at once?
--- Needs: the logs of both consumers.
--- Silent when: every hand-over is refuted; sink tasks' consumers are judged as tasks.
--- Shown by: 3.9.1-consumers_eager; silent on 3.3.2-rolling_bounce.
-CREATE OR REPLACE TEMPORARY VIEW rule_split_brain_partition (
-  severity      COMMENT 'critical, warning or note',
-  verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about',
-  from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To',
-  headline      COMMENT 'One sentence',
-  explanation   COMMENT 'The facts and what follows',
-  advice        COMMENT 'What to change',
-  witness       COMMENT 'Events that prove it'
+-- The partitions of one hand-over are told together, by the one that both held longest; the words are those of split_brain.
+WITH pair AS (
+  SELECT *, struct(-certain_ms AS least, from_lo, resource, ownership_a, ownership_b) AS place
+  FROM split_brain s
+  WHERE resource_kind = 'partition' AND verdict <> 'refuted'
+    -- The consumer of a Connect sink task is the task.
+    AND NOT EXISTS (SELECT 1 FROM process_life p WHERE p.is_worker AND p.process_id IN (s.process_a, s.process_b))
+), handover AS (
+  SELECT
+    kafka_cluster, group_id, process_a, process_b, verdict, kind,
+    array_sort(collect_set(resource)) AS partitions, unix_millis(min(from_lo)) AS from_ms, unix_millis(max(to_hi)) AS to_ms,
+    sum(records_at_risk) AS records_at_risk,
+    min_by(struct(resource, facts, clock_how, ownership_a, ownership_b, there_certain_ms, there_possible_ms, work_certain_ms), place) AS longest,
+    -- The proof of each partition whole; they have most lines in common.
+    array_sort(collect_list(struct(-certain_ms AS least, resource, witness, witness_role))) AS proofs
+  FROM pair
+  GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, kind, cause, from_lo
+), proved AS (
+  SELECT *, flatten(transform(proofs, p -> p.witness)) AS lines, flatten(transform(proofs, p -> p.witness_role)) AS line_roles FROM handover
 )
-COMMENT 'One row per pair of consumers that held partitions at once.'
-AS
 SELECT
-  CASE WHEN kind = 'work' AND verdict = 'proved' THEN 'critical' WHEN verdict = 'proved' THEN 'warning' ELSE 'note' END,
-  verdict, kafka_cluster, group_id,
-  array_join(slice(array_sort(collect_set(resource)), 1, 10), ', '),
-  min(from_lo), max(to_hi),
-  concat(count(DISTINCT resource), CASE WHEN count(DISTINCT resource) = 1 THEN ' partition was' ELSE ' partitions were' END,
-    CASE WHEN verdict <> 'proved' THEN ' perhaps held by ' WHEN kind = 'work' THEN ' worked on by ' ELSE ' held by ' END, process_a, ' and by ', process_b, ' at once'),
-  min_by(explanation, struct(-certain_ms, from_lo, resource, ownership_a, ownership_b)),
-  concat(CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'Both consumers read or committed while both held the partition. '
-      ELSE 'A consumer keeps what it was given until it is told of the loss, so a session timeout always leaves two holders for a while; work is done twice only if the old one still reads or commits. ' END,
-    'Records that the old holder had read and not committed are read again by the new one: make handling idempotent, or commit in smaller steps.'),
-  -- The proof of each partition whole; they have most lines in common.
-  slice(array_distinct(flatten(transform(array_sort(collect_list(struct(-certain_ms AS least, resource, witness))), x -> x.witness))), 1, 200)
-FROM split_brain s
-WHERE resource_kind = 'partition' AND verdict <> 'refuted'
-  -- The consumer of a Connect sink task is the task.
-  AND NOT EXISTS (SELECT 1 FROM process_life p WHERE p.is_worker AND p.process_id IN (s.process_a, s.process_b))
-GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, kind, cause, from_lo
+  CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'critical' WHEN verdict = 'proved' THEN 'warning' ELSE 'note' END AS severity,
+  verdict AS verdict,
+  kafka_cluster AS kafka_cluster,
+  group_id AS group_id,
+  array_join(slice(partitions, 1, 10), ', ') AS subject,
+  from_ms AS from_ms,
+  to_ms AS to_ms,
+  CASE
+    WHEN verdict = 'proved' AND kind = 'work' THEN 'both_worked'
+    WHEN verdict = 'proved' THEN 'both_held'
+    ELSE 'undecided'
+  END AS code,
+  named_struct(
+    'partitions', partitions,
+    'resource_kind', 'partition',
+    'resource', longest.resource,
+    'process_a', process_a,
+    'process_b', process_b,
+    'ownership_a', longest.ownership_a,
+    'ownership_b', longest.ownership_b,
+    'there_certain_ms', longest.there_certain_ms,
+    'there_possible_ms', longest.there_possible_ms,
+    'work_certain_ms', longest.work_certain_ms,
+    'records_at_risk', records_at_risk,
+    'clock_how', longest.clock_how,
+    'clock_lo_ms', longest.facts.clock_lo_ms,
+    'clock_hi_ms', longest.facts.clock_hi_ms,
+    'a_start_hi_at_ms', longest.facts.a_start_hi_at_ms,
+    'a_stop_lo_at_ms', longest.facts.a_stop_lo_at_ms,
+    'a_stop_hi_at_ms', longest.facts.a_stop_hi_at_ms,
+    'b_start_lo_at_ms', longest.facts.b_start_lo_at_ms,
+    'b_start_hi_at_ms', longest.facts.b_start_hi_at_ms,
+    'b_stop_lo_at_ms', longest.facts.b_stop_lo_at_ms,
+    'a_removed_later', longest.facts.a_removed_later,
+    'b_removed_later', longest.facts.b_removed_later,
+    'evidence', longest.facts.evidence
+  ) AS facts,
+  transform(slice(array_distinct(lines), 1, 200),
+    e -> named_struct('role', element_at(line_roles, CAST(array_position(lines, e) AS INT)), 'event_id', e)) AS proof
+FROM proved
