@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO
@@ -13,18 +13,19 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import reason_of
 from forensics.evidence.containers import Content, Text, contents, place_of
 from forensics.evidence.streams import Limited, Readable
+from forensics.ingest.chunks import Chunk
 from forensics.ingest.column_reader import ColumnReader
 from forensics.ingest.row_builder import RowBuilder, Rows, Schemas
+from forensics.ingest.snapshot_reader import SnapshotReader
 from forensics.ingest.splits import FileSplit
 from forensics.ingest.statistics import RangeRow, Statistics
 from forensics.ingest.wrapped_reader import WrappedReader
 from forensics.records.layouts import Layouts, packaged
-from forensics.records.line_reader import MOST_RECORD_BYTES, RecordReader, decode
+from forensics.records.line_reader import MOST_RECORD_BYTES, RecordReader
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
-from forensics.records.vectorized.record_starts import HeadFinder
-from forensics.snapshots.detection import LOG, READERS
-from forensics.snapshots.observation import Broken, Line, Observation, Strange
+from forensics.records.vectorized.record_starts import RecordStartFinder
+from forensics.snapshots.detection import LOG
 
 Part = Rows | RangeRow
 _LOOK_BACK = 64 << 10
@@ -50,7 +51,7 @@ def _read_archive(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: 
                 continue
             task = _Task(split, recogniser, schemas)
             try:
-                yield from task.run(Limited(Text(content, split.text.encoding), split.text.size), 0, 1, None, content)
+                yield from task.run(Limited(Text(content, split.text.encoding), split.text.size), 0, 1, b"", content)
             except Exception as e:
                 yield from task.fault(e)
     except Exception as e:  # whatever is wrong with one file, it is named and the others are read
@@ -97,17 +98,14 @@ def _skip_line(file: BinaryIO) -> int:
 
 
 class _Task:
-    """Reads one split."""
+    """Reads one split: owns its rows and its counts; readers only yield what they find."""
 
     def __init__(self, split: FileSplit, recogniser: Recogniser, schemas: Schemas) -> None:
-        self.split = split
-        self._reader = RecordReader(_layouts(split.format.pattern), split.format.profile)
-        self._layouts = self._reader.layouts
-        self._zone = Zone(split.zone)
+        self._split, self._recogniser = split, recogniser
         self._statistics = Statistics()
         self._rows = RowBuilder(recogniser, schemas, split)
 
-    def run(self, stream: Readable, place: int, line: int, behind: bytes | None, content: Content | None) -> Iterator[Part]:
+    def run(self, stream: Readable, place: int, line: int, behind: bytes, content: Content | None) -> Iterator[Part]:
         """Rows of the split.
 
         Args:
@@ -117,67 +115,59 @@ class _Task:
             behind: bytes before `place`, as many as a record may have.
             content: where to look for a fault afterwards.
         """
-        end = self.split.end
         error = ""
-        if self.split.format.kind != LOG:
-            error = yield from self._observe(stream)
-        elif self.split.format.profile.plain:
-            columns = ColumnReader(self._layouts, self._reader, self._zone, self._rows, self._statistics)
-            yield from columns.read(stream, place, end, line, self._open_before(place, behind or b""))
-        else:
-            ahead = behind or b""
-            ahead = ahead[ahead.find(b"\n") + 1 :] if len(ahead) < place else ahead
-            wrapped = WrappedReader(self._reader, self._zone, self._rows, self._statistics)
-            yield from wrapped.read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, end)
+        for chunk in self._chunks(stream, place, line, behind):
+            self._statistics.add(chunk)
+            for item in chunk.found:
+                self._rows.add(item)
+                if self._rows.full:
+                    yield from self._rows.take()
+            if chunk.unread:
+                self._rows.note_fault(*chunk.unread)
+            error = chunk.error or error
         yield from self._finish((content.error if content else "") or error)
 
-    def _observe(self, stream: Readable) -> Generator[Part, None, str]:
-        """Rows of a second witness; gives why it could not be read to its end, empty when it could."""
-        statistics, rows = self._statistics, self._rows
-        error = ""
-        for item in READERS[self.split.format.kind](_counted(_lines(stream), statistics)):
-            match item:
-                case Observation():
-                    rows.add_observation(item)
-                    statistics.see_observation(self.split.format.kind, item.ts)
-                case Strange():
-                    statistics.see_unfit(item.line, item.text.encode())
-                case Broken():
-                    error = item.reason
-            if rows.full:
-                yield from rows.take()
-        return error
+    def _chunks(self, stream: Readable, place: int, line: int, behind: bytes) -> Iterator[Chunk]:
+        split = self._split
+        if split.format.kind != LOG:
+            return SnapshotReader(split.format.kind).read(stream)
+        reader, zone = RecordReader(_layouts(split.format.pattern), split.format.profile), Zone(split.zone)
+        if split.format.profile.plain:
+            return ColumnReader(reader, zone, self._recogniser).read(stream, place, split.end, line, _open_before(reader, zone, place, behind))
+        ahead = behind[behind.find(b"\n") + 1 :] if len(behind) < place else behind
+        return WrappedReader(reader, zone).read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, split.end)
 
     def fault(self, error: BaseException) -> Iterator[Part]:
         """What was read of a split before a fault, and the fault."""
         yield from self._finish(reason_of(error))
 
     def _finish(self, error: str) -> Iterator[Part]:
-        rows, split = self._rows, self.split
+        rows, split = self._rows, self._split
         yield from rows.take()
         counts = self._statistics.to_row(split.start, split.stop, rows.events, rows.unrecognised)
-        told = [error, *self._statistics.faults]
+        faults = [error, *self._statistics.faults]
         if rows.first_fault:
             line, reason = rows.first_fault
             text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
-            told.append(f"{text} could not be understood, the first at line {line:,}: {reason}")
-        error = "; ".join(filter(None, told))
-        yield RangeRow({"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}, error)
+            faults.append(f"{text} could not be understood, the first at line {line:,}: {reason}")
+        row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
+        yield RangeRow(row, "; ".join(filter(None, faults)))
 
-    def _open_before(self, place: int, behind: bytes) -> int | None:
-        """Where the record begins that is open at a place, by the bytes before it."""
-        for size in (_LOOK_BACK, MOST_RECORD_BYTES):
-            part = behind[-size:] if size < len(behind) else behind
-            if len(part) < place:
-                part = part[part.find(b"\n") + 1 :]
-            if not part:
-                continue
-            buffer = Buffer.of(part)
-            starts, ends = buffer.lines()
-            heads = HeadFinder(self._layouts, self._reader, self._zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
-            if len(heads.lines):
-                return place - len(part) + int(starts[heads.lines[-1]])
-        return None
+
+def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> int | None:
+    """Where the record begins that is open at a place, by the bytes before it."""
+    for size in (_LOOK_BACK, MOST_RECORD_BYTES):
+        part = behind[-size:] if size < len(behind) else behind
+        if len(part) < place:
+            part = part[part.find(b"\n") + 1 :]
+        if not part:
+            continue
+        buffer = Buffer.of(part)
+        starts, ends = buffer.lines()
+        begun = RecordStartFinder(reader.layouts, reader, zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
+        if len(begun.lines):
+            return place - len(part) + int(starts[begun.lines[-1]])
+    return None
 
 
 @dataclass
@@ -192,28 +182,6 @@ class _Joined:
             data, self.ahead = self.ahead, b""
             return data
         return self.stream.read(size)
-
-
-def _lines(stream: Readable) -> Iterator[Line]:
-    """Lines of a text; a last one without a line break too."""
-    at = number = 0
-    begun: list[bytes] = []
-    while data := stream.read(_LOOK_BACK):
-        *whole, rest = data.split(b"\n")
-        for raw in whole:
-            raw, begun = b"".join((*begun, raw)), []
-            number += 1
-            yield Line(number, at, raw + b"\n", decode(raw.rstrip(b"\r")))
-            at += len(raw) + 1
-        begun.append(rest)
-    if raw := b"".join(begun):
-        yield Line(number + 1, at, raw, decode(raw.rstrip(b"\r")))
-
-
-def _counted(lines: Iterable[Line], statistics: Statistics) -> Iterator[Line]:
-    for line in lines:
-        statistics.lines += 1
-        yield line
 
 
 @lru_cache(maxsize=64)

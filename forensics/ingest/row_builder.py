@@ -15,6 +15,7 @@ from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.recogniser import Recogniser
 from forensics.catalogue.releases import releases_of
 from forensics.errors import reason_of
+from forensics.ingest.chunks import Found
 from forensics.ingest.splits import FileSplit
 from forensics.records.line_reader import Record
 from forensics.redaction import scrubbed
@@ -66,7 +67,7 @@ class RowBuilder:
     """
 
     def __init__(self, recogniser: Recogniser, schemas: Schemas, split: FileSplit) -> None:
-        self.recogniser, self._schemas, self._split = recogniser, schemas, split
+        self._recogniser, self._schemas, self._split = recogniser, schemas, split
         #: Size of the text when it is sorted newest first.
         self._backwards = split.text.size if split.format.profile.newest_first else None
         self.events = self.unrecognised = 0
@@ -89,40 +90,37 @@ class RowBuilder:
         """Whether it is time to `take`."""
         return self._count >= MOST_ROWS or self._bytes >= MOST_BYTES
 
-    def add(self, record: Record, raw: bytes, offset: int, line: int, ts: int | None, resolution: int, collector: int | None) -> None:
-        """Adds a record if some pattern knows it, or if none does and it may be evidence all the same.
+    def add(self, item: Found | Observation) -> None:
+        """Adds an observation, or a record if some pattern knows it, or if none does and it may be evidence all the same."""
+        if isinstance(item, Observation):
+            self._add_observation(item)
+        else:
+            self._add_record(item)
 
-        Args:
-            record: as read.
-            raw: its bytes.
-            offset: place of its first byte in the text.
-            line: number of its first line.
-            ts: microseconds UTC.
-            resolution: of ts, milliseconds.
-            collector: microseconds UTC of its wrapper.
-        """
+    def _add_record(self, item: Found) -> None:
+        record, raw, offset = item.record, item.raw, item.offset
         logger = record.logger
         found, fault = None, record.fault
         try:
             if not fault:
-                found = self.recogniser.recognise(logger, record.message, record.thread, record.context, record.pairs)
+                found = self._recogniser.recognise(logger, record.message, record.thread, record.context, record.pairs)
             event_id = self._event_id(raw.rstrip(b"\r\n"), offset)
             known_releases = self._releases(found.pattern, record) if found else None
         except Exception as e:
             found, fault = None, reason_of(e)
         if fault:
-            self.note_fault(line, fault)
-        elif found is None and not self.recogniser.is_worth_a_row(logger, record.level, record.message):
+            self.note_fault(item.line, fault)
+        elif found is None and not self._recogniser.is_worth_a_row(logger, record.level, record.message):
             return
         self._count += 1
         self._bytes += len(raw)
         process, lines, offsets, places, times, levels, loggers, messages = self._others if found is None else self._every
         row = len(lines)
         process.append(f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id)
-        lines.append(line)
+        lines.append(item.line)
         offsets.append(offset)
         places.append(self._split.base + (offset if self._backwards is None else self._backwards - offset))
-        times.append(ts)
+        times.append(item.ts)
         levels.append(record.level)
         loggers.append(logger)
         if found is None:
@@ -134,8 +132,8 @@ class RowBuilder:
         ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
         ids.append(event_id)
         files.append(self._split.file_id)
-        resolutions.append(None if ts is None else resolution)
-        collectors.append(collector)
+        resolutions.append(None if item.ts is None else item.resolution_ms)
+        collectors.append(item.collector)
         threads.append(record.thread)
         source_lines.append(record.source_line)
         releases.append(known_releases)
@@ -155,8 +153,8 @@ class RowBuilder:
         self.faults += 1
         self.first_fault = self.first_fault or (line, reason)
 
-    def add_observation(self, seen: Observation) -> None:
-        """Adds an observation of a snapshot. Several may stand in one line: their ids differ by their number there."""
+    def _add_observation(self, seen: Observation) -> None:
+        """Several may stand in one line: their ids differ by their number there."""
         number = self._seen_at[1] + 1 if self._seen_at[0] == seen.offset else 0
         self._seen_at = seen.offset, number
         self._count += 1

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from forensics.ingest.chunks import Chunk
 from forensics.ingest.row_builder import MOST_TEXT
 from forensics.records.line_reader import decode
 from forensics.records.timestamps import SECOND
-from forensics.records.vectorized.buffers import Ints
-from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.redaction import scrub
 
 GAP_US = 30 * SECOND
@@ -40,36 +39,39 @@ class Statistics:
     first_hole: tuple[int, int] | None = None
     _before: int | None = None
 
-    def see_times(self, times: Ints) -> None:
-        """Takes note of the times of records, in order of lines; `NO_TIME` is left out."""
-        times = times[times != NO_TIME]
-        if not len(times):
-            return
-        low, high = int(times.min()), int(times.max())
-        self.first = low if self.first is None else min(self.first, low)
-        self.last = high if self.last is None else max(self.last, high)
-        if self._before is not None:
-            times = np.concatenate([np.array([self._before], np.int64), times])
-        self._before = int(times[-1])
-        for i in np.flatnonzero(np.abs(np.diff(times)) > GAP_US):
-            pair = int(times[i]), int(times[i + 1])
-            self.gaps.append((min(pair), max(pair)))
-
-    def see_no_time(self, line: int) -> None:
-        """Takes note of a record whose time is none."""
-        self.no_times += 1
-        self.no_time_line = self.no_time_line or line
-
-    def see_hole(self, line: int, place: int, size: int) -> None:
-        """Takes note of zero bytes where text should stand; none is none."""
-        if size:
+    def add(self, chunk: Chunk) -> None:
+        """Takes note of all that a chunk says but of what it found."""
+        self.lines += chunk.lines
+        self.records += chunk.layouts.total()
+        self.layouts.update(chunk.layouts)
+        self._add_times(chunk.times, chunk.in_order)
+        if chunk.first_unfit and self.unfit_line is None:
+            line, raw = chunk.first_unfit
+            self.unfit_line, self.unfit_text = line, scrub(decode(raw[: 5 * MOST_TEXT]))[:MOST_TEXT]
+        self.unfit += chunk.unfit
+        self.cuts += len(chunk.cut)
+        self.cut_line = self.cut_line or next(iter(chunk.cut), 0)
+        self.no_times += len(chunk.no_times)
+        self.no_time_line = self.no_time_line or next(iter(chunk.no_times), 0)
+        for line, place, size in chunk.holes:
             self.hole_bytes += size
             self.first_hole = self.first_hole or (line, place)
 
-    def see_cut(self, line: int) -> None:
-        """Takes note of a line of which the end is not read."""
-        self.cuts += 1
-        self.cut_line = self.cut_line or line
+    def _add_times(self, times: Iterable[int], in_order: bool) -> None:
+        array = np.asarray(times, np.int64) if isinstance(times, np.ndarray) else np.fromiter(times, np.int64)
+        if not len(array):
+            return
+        low, high = int(array.min()), int(array.max())
+        self.first = low if self.first is None else min(self.first, low)
+        self.last = high if self.last is None else max(self.last, high)
+        if not in_order:
+            return
+        if self._before is not None:
+            array = np.concatenate([np.array([self._before], np.int64), array])
+        self._before = int(array[-1])
+        for i in np.flatnonzero(np.abs(np.diff(array)) > GAP_US):
+            pair = int(array[i]), int(array[i + 1])
+            self.gaps.append((min(pair), max(pair)))
 
     @property
     def faults(self) -> list[str]:
@@ -84,20 +86,6 @@ class Statistics:
             has = _some(self.no_times, "record has", "records have")
             told.append(f"{has} a time that cannot be, the first at line {self.no_time_line:,}: its text is read, its time is not")
         return told
-
-    def see_observation(self, kind: str, ts: int | None) -> None:
-        """Takes note of an observation of a snapshot, and of when it was so."""
-        self.records += 1
-        self.layouts[kind] += 1
-        if ts is not None:
-            self.first = ts if self.first is None else min(self.first, ts)
-            self.last = ts if self.last is None else max(self.last, ts)
-
-    def see_unfit(self, line: int, raw: bytes) -> None:
-        """Takes note of a line that belongs to no record."""
-        if self.unfit == 0:
-            self.unfit_line, self.unfit_text = line, scrub(decode(raw[: 5 * MOST_TEXT]))[:MOST_TEXT]
-        self.unfit += 1
 
     def to_row(self, start: int, end: int, events: int, unrecognised: int) -> dict[str, Any]:
         """The columns of `range_row` that are counted here; times in microseconds."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-import numpy as np
-
+from forensics.errors import reason_of
 from forensics.evidence.streams import BLOCK, Readable
-from forensics.ingest.row_builder import RowBuilder, Rows
-from forensics.ingest.statistics import Statistics
+from forensics.ingest.chunks import Chunk, Found
 from forensics.records.line_reader import HOLE, MOST_RECORD_BYTES, Assembler, Between, PlacedRecord, RecordReader, utc
 from forensics.records.timestamps import Zone
-from forensics.records.vectorized.line_fields import NO_TIME
+
+#: A chunk ends with so many records, or so many bytes of them.
+_MOST_RECORDS = 4_096
+_MOST_BYTES = 4 << 20
 
 
 class WrappedReader:
@@ -20,17 +21,23 @@ class WrappedReader:
     Args:
         reader: unwraps lines.
         zone: by which times without an offset are read.
-        rows: takes relevant records.
-        statistics: takes note of all.
     """
 
-    def __init__(self, reader: RecordReader, zone: Zone, rows: RowBuilder, statistics: Statistics) -> None:
-        self._assembler = Assembler(reader)
-        self._zone, self._rows, self._statistics = zone, rows, statistics
-        self._counted = 0
+    def __init__(self, reader: RecordReader, zone: Zone) -> None:
+        self._assembler, self._between, self._zone = Assembler(reader), Between(), zone
+        self._chunk = Chunk()
+        self._begin()
 
-    def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[Rows]:
-        """Rows of the records that begin from `start` to before `end`.
+    def _begin(self) -> Chunk:
+        """Begins a chunk; returns the one before."""
+        before = self._chunk
+        self._found: list[Found] = []
+        self._times: list[int] = []
+        self._chunk, self._bytes = Chunk(found=self._found, times=self._times), 0
+        return before
+
+    def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[Chunk]:
+        """The records that begin from `start` to before `end`.
 
         Args:
             stream: gives the text from `at` on, which begins a line.
@@ -38,55 +45,50 @@ class WrappedReader:
             line: number of the line at `at`.
             start: first byte of the range.
             end: None for the end of the text.
-
-        Yields:
-            Batches of bounded size.
         """
-        for place, number, raw, cut in _Lines(self._statistics).read(stream, at, line):
-            beyond = end is not None and place >= end
-            if beyond and (not self._assembler.has_open(start, end) or place - (end or 0) > MOST_RECORD_BYTES):
-                break
-            mine = place >= start and not beyond
-            if mine and number != self._counted:
-                self._statistics.lines += 1
-                self._counted = number
-            done = self._assembler.close() if cut else []
-            ended, fits = self._assembler.feed(place, number, raw)
-            if mine and not fits:
-                self._statistics.see_unfit(number, raw)
-            for record in (*done, *ended):
-                self._take(record, start, end)
-            if self._rows.full:
-                yield from self._rows.take()
-        for record in self._assembler.close():
-            self._take(record, start, end)
-        if self._assembler.fault:
-            self._rows.note_fault(*self._assembler.fault)
+        counted = 0
+        try:
+            for place, number, raw, cut in self._lines(stream, at, line):
+                beyond = end is not None and place >= end
+                if beyond and (not self._assembler.has_open(start, end) or place - (end or 0) > MOST_RECORD_BYTES):
+                    break
+                mine = place >= start and not beyond
+                if mine and number != counted:
+                    self._chunk.lines += 1
+                    counted = number
+                self._take(self._assembler.close() if cut else (), start, end)
+                ended, fits = self._assembler.feed(place, number, raw)
+                if mine and not fits:
+                    self._chunk.see_unfit(number, raw)
+                self._take(ended, start, end)
+                if len(self._found) >= _MOST_RECORDS or self._bytes >= _MOST_BYTES:
+                    yield self._begin()
+            self._take(self._assembler.close(), start, end)
+            self._chunk.unread = self._assembler.fault
+        except Exception as e:  # what stands before the fault is kept
+            self._chunk.error = reason_of(e)
+        yield self._begin()
 
-    def _take(self, placed: PlacedRecord, start: int, end: int | None) -> None:
-        if placed.offset < start or (end is not None and placed.offset >= end):
-            return
-        record = placed.record
-        time = utc(record.moment, self._zone)
-        self._statistics.records += 1
-        if record.no_time:
-            self._statistics.see_no_time(placed.line)
-        self._statistics.layouts[record.layout] += 1
-        self._statistics.see_times(np.array([NO_TIME if time is None else time]))
-        resolution = record.moment.resolution_ms if record.moment else 1
-        self._rows.add(record, placed.raw, placed.offset, placed.line, time, resolution, utc(placed.collector, self._zone))
+    def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
+        for placed in ended:
+            if placed.offset < start or (end is not None and placed.offset >= end):
+                continue
+            record = placed.record
+            time = utc(record.moment, self._zone)
+            self._chunk.layouts[record.layout] += 1
+            if record.no_time:
+                self._chunk.no_times.append(placed.line)
+            if time is not None:
+                self._times.append(time)
+            resolution = record.moment.resolution_ms if record.moment else 1
+            self._found.append(Found(record, placed.raw, placed.offset, placed.line, time, resolution, utc(placed.collector, self._zone)))
+            self._bytes += len(placed.raw)
 
+    def _lines(self, stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes, bool]]:
+        """Place, number and bytes of each line, or of each part of one between holes, and whether a hole is before it.
 
-class _Lines:
-    """Place, number and bytes of each line, or of each part of one between holes, and whether a hole is before it.
-
-    What is longer than a record may be is cut.
-    """
-
-    def __init__(self, statistics: Statistics) -> None:
-        self._statistics, self._between = statistics, Between()
-
-    def read(self, stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes, bool]]:
+        What is longer than a record may be is cut.
+        """
         held, dropping = b"", False
         while data := stream.read(BLOCK):
             parts = (held + data).split(b"\n")
@@ -111,7 +113,8 @@ class _Lines:
         for place, part, cut in self._between.split(raw):
             left -= len(part)
             if len(part) > MOST_RECORD_BYTES + 1:
-                self._statistics.see_cut(line)
+                self._chunk.cut.append(line)
                 part = part[:MOST_RECORD_BYTES] + b"\n" * raw.endswith(b"\n")
             yield at + place, line, part, cut
-        self._statistics.see_hole(line, at, left)
+        if left:
+            self._chunk.holes.append((line, at, left))

@@ -1,6 +1,6 @@
 """Lines to records: which line begins one, which lines continue it, and what its layout says.
 
-This is the plain, obvious reading, one line at a time. `columns` does the same for millions of lines at once and is held to this one by a test.
+This is the plain, obvious reading, one line at a time. `ingest.column_reader` does the same for millions of lines at once and is held to this one by a test.
 """
 
 from __future__ import annotations

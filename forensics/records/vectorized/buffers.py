@@ -49,8 +49,8 @@ class Buffer:
         """Bytes from start to end."""
         return bytes(self._room[start + PAD : end + PAD])
 
-    def pieces(self, starts: Ints) -> pa.LargeBinaryArray:
-        """An Arrow array without a copy: each piece goes to the beginning of the next, the last to the end."""
+    def segments(self, starts: Ints) -> pa.LargeBinaryArray:
+        """An Arrow array without a copy: each segment goes to the beginning of the next, the last to the end."""
         offsets = np.append(starts, self.size) + PAD
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(self._room)])
 

@@ -1,6 +1,6 @@
 """Many lines at once: where lines begin, which of them have the same fixed head, what their times are, and which logger their tails name.
 
-A log repeats itself. A *shape* is learned from one line that the slow reader understood (`[dddd-dd-dd dd:dd:dd,ddd] INFO `) and then compared
+A log repeats itself. A *header* is learned from one line that the slow reader understood (`[dddd-dd-dd dd:dd:dd,ddd] INFO `) and then compared
 with all lines in a few steps of eight bytes; a *tail* (` (org.apache.kafka.clients.Metadata:279)`) is understood once and recognised by a hash.
 """
 
@@ -16,7 +16,7 @@ from forensics.records.timestamps import SECOND, Moment, Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Words
 
 NO_TIME = np.iinfo(np.int64).min
-MOST_SHAPE_BYTES = 64
+MOST_HEADER_BYTES = 64
 _TAIL_WORDS = 4
 _TAIL_BYTES = 8 * _TAIL_WORDS
 _SLOT_SHIFT = np.uint64(48)
@@ -24,8 +24,8 @@ _HIGH, _LOW, _SIX, _CARRY = 0xF0, 0x0F, 0x06, 0x10
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
-    """How lines of one shape go on behind the time: `] INFO `.
+class HeaderEnding:
+    """How lines of one header go on behind the time: `] INFO `.
 
     Attributes:
         end: first byte behind it.
@@ -36,7 +36,7 @@ class Variant:
     level: str | None
 
 
-class Shape:
+class Header:
     """The fixed beginning of lines up to their time, learned from one of them, and the ways in which they go on.
 
     Args:
@@ -50,8 +50,8 @@ class Shape:
     def __init__(self, line: bytes, start: int, time: tuple[int, int], moment: Moment, read: Callable[[str], Moment | None]) -> None:
         self.start, self.end = start, time[1]
         self.resolution_ms = moment.resolution_ms
-        self.variants: list[Variant] = []
-        self._variants: list[tuple[list[np.uint64], list[np.uint64]]] = []
+        self.endings: list[HeaderEnding] = []
+        self._endings: list[tuple[list[np.uint64], list[np.uint64]]] = []
         self._time, self._read = time, read
         self._second = time[0] + moment.second_at
         self._fraction = (time[0] + moment.fraction[0], moment.fraction[1])
@@ -76,13 +76,13 @@ class Shape:
         self._carry = _as_words(bytes(b & _CARRY for b in digit))
         self._key = _as_words(bytes(key))
 
-    def learn_variant(self, line: bytes, end: int, level: str | None) -> None:
-        """Learns how a line of this shape goes on, up to `end`."""
+    def learn_ending(self, line: bytes, end: int, level: str | None) -> None:
+        """Learns how a line of this header goes on, up to `end`."""
         size = end - self.end
         text, mask = line[self.end : end], b"\xff" * size
         pad = -size % 8
-        self._variants.append((list(_as_words(mask + bytes(pad))), list(_as_words(text + bytes(pad)))))
-        self.variants.append(Variant(end, level))
+        self._endings.append((list(_as_words(mask + bytes(pad))), list(_as_words(text + bytes(pad)))))
+        self.endings.append(HeaderEnding(end, level))
 
     def fits(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
         """Which lines have this beginning, however they go on."""
@@ -94,13 +94,13 @@ class Shape:
                 fits &= ((words & self._low[i]) + self._six[i]) & self._carry[i] == 0
         return fits
 
-    def variants_of(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
-        """Which variant each of some lines that fit is, -1 for none."""
+    def endings_of(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
+        """Which ending each of some lines that fit is, -1 for none."""
         found = np.full(len(starts), -1, np.int64)
-        most = max((len(masks) for masks, _ in self._variants), default=0)
+        most = max((len(masks) for masks, _ in self._endings), default=0)
         words = [buffer.words(starts + (self.end + 8 * i)) for i in range(most)]
-        for index, (masks, wants) in enumerate(self._variants):
-            same: Flags = starts + self.variants[index].end <= ends
+        for index, (masks, wants) in enumerate(self._endings):
+            same: Flags = starts + self.endings[index].end <= ends
             for word, mask, want in zip(words, masks, wants, strict=False):
                 same &= (word & mask) == want
             found[same] = index

@@ -1,4 +1,4 @@
-"""Which lines of a buffer begin a record, by which layout, and at what time: `records.RecordReader.start` for all lines at once."""
+"""Which lines of a buffer begin a record, by which layout, and at what time: `line_reader.RecordReader.start` for all lines at once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from forensics.records.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts
 from forensics.records.line_reader import Line, RecordReader, decode, utc
 from forensics.records.timestamps import TimeFormat, Zone
 from forensics.records.vectorized.buffers import Buffer, Ints
-from forensics.records.vectorized.line_fields import MOST_SHAPE_BYTES, NO_TIME, Shape
+from forensics.records.vectorized.line_fields import MOST_HEADER_BYTES, NO_TIME, Header
 
-_MOST_SHAPES = 16
+_MOST_HEADERS = 16
 #: So many lines cost less in Python than the compiling of an expression in RE2.
 _FEW = 500
 _ANY_TIME = TimeFormat("ANY")
@@ -25,20 +25,20 @@ _FIELD = re.compile(r"\(\?P<(?:ts|level)>(?:[^()]|\([^()]*\))*\)")
 
 
 @dataclass(slots=True)
-class Heads:
+class RecordStarts:
     """First lines of records.
 
     Attributes:
         lines: their indexes among all lines.
-        layouts: index into `HeadFinder.names` of each.
-        shapes, variants: index into `HeadFinder.shapes` of each that is of the fixed layout, and into the shape's variants; -1 for others.
+        layouts: index into `RecordStartFinder.names` of each.
+        headers, endings: index into `RecordStartFinder.headers` of each that is of the fixed layout, and into the header's endings; -1 for others.
         times: microseconds UTC, or `NO_TIME`.
     """
 
     lines: Ints
     layouts: Ints
-    shapes: Ints
-    variants: Ints
+    headers: Ints
+    endings: Ints
     times: Ints
 
 
@@ -47,11 +47,11 @@ class _Found:
 
     def __init__(self, buffer: Buffer, starts: Ints, ends: Ints) -> None:
         self.buffer, self.starts, self.ends = buffer, starts, ends
-        self.layout, self.shape, self.variant = (np.full(len(starts), -1, np.int64) for _ in range(3))
+        self.layout, self.header, self.ending = (np.full(len(starts), -1, np.int64) for _ in range(3))
         self.times = np.full(len(starts), NO_TIME, np.int64)
 
 
-class HeadFinder:
+class RecordStartFinder:
     """Finds first lines.
 
     Args:
@@ -61,7 +61,7 @@ class HeadFinder:
 
     Attributes:
         names: names of layouts, by index.
-        shapes: learned beginnings of the fixed layout: the one whose head is nothing but literal text, a time and a level, and that no layout
+        headers: learned beginnings of the fixed layout: the one whose head is nothing but literal text, a time and a level, and that no layout
             before it could claim.
     """
 
@@ -76,16 +76,16 @@ class HeadFinder:
         first = frozenset().union(*(first_bytes(x.bare_head) for x in self._candidates))
         self._may_begin = np.array([byte in first for byte in range(256)])
         self._each = ["^(?:" + _for_bytes(x.bare_head) + ")" for x in self._candidates]
-        self.shapes: list[Shape] = []
+        self.headers: list[Header] = []
         self._learned = 0
-        self._times: dict[int, list[Shape]] = {}
+        self._times: dict[int, list[Header]] = {}
 
     @property
     def fixed(self) -> Layout | None:
-        """The layout of `shapes`."""
+        """The layout of `headers`."""
         return None if self._fixed < 0 else self._candidates[self._fixed]
 
-    def find(self, buffer: Buffer, starts: Ints, ends: Ints) -> Heads:
+    def find(self, buffer: Buffer, starts: Ints, ends: Ints) -> RecordStarts:
         """First lines among the lines of a buffer.
 
         Args:
@@ -100,14 +100,14 @@ class HeadFinder:
             objects = opened & ((buffer.at(starts + 1) == 0x22) | (buffer.at(np.maximum(ends - 1, 0)) == 0x7D))
             found.layout[objects] = self._json
             rest = rest[~objects]
-        for index in range(len(self.shapes)):
+        for index in range(len(self.headers)):
             rest = self._take(index, rest, found)
         rest = rest[self._may_begin[buffer.at(starts[rest])]]
         if len(rest) <= _FEW:
             self._one_by_one(rest, found)
             rest = rest[:0]
         rest = self._matching(buffer, rest, starts, self._any)
-        while self._fixed >= 0 and len(rest) and self._learned < _MOST_SHAPES:
+        while self._fixed >= 0 and len(rest) and self._learned < _MOST_HEADERS:
             of_fixed = self._matching(buffer, rest, starts, self._each[self._fixed])
             index = self._learn_fixed(buffer.slice(int(starts[of_fixed[0]]), int(ends[of_fixed[0]]))) if len(of_fixed) else -1
             if index < 0:
@@ -119,12 +119,12 @@ class HeadFinder:
             mine = self._matching(buffer, rest, starts, pattern)
             found.layout[mine] = index
             rest = rest[found.layout[rest] < 0]
-        others = np.flatnonzero((found.layout >= 0) & (found.shape < 0))
+        others = np.flatnonzero((found.layout >= 0) & (found.header < 0))
         for index in np.unique(found.layout[others]):
             mine = others[found.layout[others] == index]
             found.times[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
         lines = np.flatnonzero(found.layout >= 0)
-        return Heads(lines, found.layout[lines], found.shape[lines], found.variant[lines], found.times[lines])
+        return RecordStarts(lines, found.layout[lines], found.header[lines], found.ending[lines], found.times[lines])
 
     def _one_by_one(self, rest: Ints, found: _Found) -> None:
         """Finds the layouts of a few lines, for which no expression need be compiled; learns fixed beginnings among them."""
@@ -134,25 +134,25 @@ class HeadFinder:
             layout = self._layouts.find(decode(line), self._reader.profile.untimed)
             if layout is None:
                 continue
-            index = self._learn_fixed(line) if layout[0] is self.fixed and self._learned < _MOST_SHAPES else -1
+            index = self._learn_fixed(line) if layout[0] is self.fixed and self._learned < _MOST_HEADERS else -1
             if index < 0 or len(self._take(index, np.array([i]), found)):
                 found.layout[i] = self._candidates.index(layout[0])
             elif len(rest):
                 rest = self._take(index, rest, found)
 
     def _take(self, index: int, rest: Ints, found: _Found) -> Ints:
-        """Gives the lines that fit a shape to the fixed layout; returns the others."""
-        shape = self.shapes[index]
-        fits = shape.fits(found.buffer, found.starts[rest], found.ends[rest])
+        """Gives the lines that fit a header to the fixed layout; returns the others."""
+        header = self.headers[index]
+        fits = header.fits(found.buffer, found.starts[rest], found.ends[rest])
         mine = rest[fits]
-        variants = shape.variants_of(found.buffer, found.starts[mine], found.ends[mine])
-        if (variants < 0).any():
-            fits[np.flatnonzero(fits)[variants < 0]] = False
-            mine, variants = mine[variants >= 0], variants[variants >= 0]
+        endings = header.endings_of(found.buffer, found.starts[mine], found.ends[mine])
+        if (endings < 0).any():
+            fits[np.flatnonzero(fits)[endings < 0]] = False
+            mine, endings = mine[endings >= 0], endings[endings >= 0]
         found.layout[mine] = self._fixed
-        found.shape[mine] = index
-        found.variant[mine] = variants
-        found.times[mine] = shape.times(found.buffer, found.starts[mine], self._zone)
+        found.header[mine] = index
+        found.ending[mine] = endings
+        found.times[mine] = header.times(found.buffer, found.starts[mine], self._zone)
         return rest[~fits]
 
     @staticmethod
@@ -160,7 +160,7 @@ class HeadFinder:
         """Those of some lines that match a regular expression."""
         if not len(lines):
             return lines
-        array = buffer.pieces(starts)
+        array = buffer.segments(starts)
         if len(lines) < len(starts):
             array = array.take(pa.array(lines))
         matching: np.ndarray = pc.match_substring_regex(array, pattern).to_numpy(zero_copy_only=False)
@@ -168,7 +168,7 @@ class HeadFinder:
         return found
 
     def _learn_fixed(self, line: bytes) -> int:
-        """Learns the beginning of a line of the fixed layout; index of its shape, -1 when it cannot be compared byte by byte."""
+        """Learns the beginning of a line of the fixed layout; index of its header, -1 when it cannot be compared byte by byte."""
         found = self._layouts.find(decode(line), self._reader.profile.untimed)
         if found is None or found[0] is not self.fixed or found[0].time is None:
             return -1
@@ -177,7 +177,7 @@ class HeadFinder:
         if (
             moment is None
             or moment.second_at < 0
-            or match.end() > MOST_SHAPE_BYTES
+            or match.end() > MOST_HEADER_BYTES
             or not match[0].isascii()
             or not line.startswith(match[0].encode())
         ):
@@ -187,36 +187,36 @@ class HeadFinder:
             return -1
         buffer = Buffer.of(line)
         one = np.array([0]), np.array([len(line)])
-        index = next((i for i, shape in enumerate(self.shapes) if shape.fits(buffer, *one)[0]), -1)
+        index = next((i for i, header in enumerate(self.headers) if header.fits(buffer, *one)[0]), -1)
         if index < 0:
-            self.shapes.append(Shape(line, 0, match.span("ts"), moment, found[0].time.read))
-            index = len(self.shapes) - 1
-        self.shapes[index].learn_variant(line, match.end(), level.strip() if level else None)
+            self.headers.append(Header(line, 0, match.span("ts"), moment, found[0].time.read))
+            index = len(self.headers) - 1
+        self.headers[index].learn_ending(line, match.end(), level.strip() if level else None)
         self._learned += 1
         return index
 
     def _other_times(self, index: int, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
         """Times of lines of any other layout: by learned places, else one by one."""
         times = np.full(len(starts), NO_TIME, np.int64)
-        shapes = self._times.setdefault(index, [])
+        headers = self._times.setdefault(index, [])
         rest = np.arange(len(starts))
-        for shape in shapes:
-            fits = shape.fits(buffer, starts[rest], ends[rest])
-            times[rest[fits]] = shape.times(buffer, starts[rest[fits]], self._zone)
+        for header in headers:
+            fits = header.fits(buffer, starts[rest], ends[rest])
+            times[rest[fits]] = header.times(buffer, starts[rest[fits]], self._zone)
             rest = rest[~fits]
         while len(rest):
             start, end = int(starts[rest[0]]), int(ends[rest[0]])
             line = buffer.slice(start, end)
-            known = len(shapes)
-            times[rest[0]] = self._one_time(index, line, shapes)
+            known = len(headers)
+            times[rest[0]] = self._one_time(index, line, headers)
             rest = rest[1:]
-            if len(shapes) > known:
-                fits = shapes[-1].fits(buffer, starts[rest], ends[rest])
-                times[rest[fits]] = shapes[-1].times(buffer, starts[rest[fits]], self._zone)
+            if len(headers) > known:
+                fits = headers[-1].fits(buffer, starts[rest], ends[rest])
+                times[rest[fits]] = headers[-1].times(buffer, starts[rest[fits]], self._zone)
                 rest = rest[~fits]
         return times
 
-    def _one_time(self, index: int, raw: bytes, shapes: list[Shape]) -> int:
+    def _one_time(self, index: int, raw: bytes, headers: list[Header]) -> int:
         """The slow reader's time of one line; learns where it stands."""
         text = decode(raw)
         start = self._reader.start(Line(text))
@@ -224,7 +224,7 @@ class HeadFinder:
             return NO_TIME
         moment = self._reader.finish(start, [text]).moment
         time = utc(moment, self._zone)
-        if moment is None or time is None or moment.second_at < 0 or len(shapes) >= _MOST_SHAPES:
+        if moment is None or time is None or moment.second_at < 0 or len(headers) >= _MOST_HEADERS:
             return NO_TIME if time is None else time
         if isinstance(start, tuple):
             if start[1].re.groupindex.get("ts") is None:
@@ -238,8 +238,8 @@ class HeadFinder:
             equal = 0
             if isinstance(start, BrokenJson) and stop == len(text):
                 return NO_TIME  # the line was cut in the middle of its time
-        if begin >= 0 and stop - equal <= MOST_SHAPE_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
-            shapes.append(Shape(raw, equal, (begin, stop), moment, read))
+        if begin >= 0 and stop - equal <= MOST_HEADER_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
+            headers.append(Header(raw, equal, (begin, stop), moment, read))
         return time
 
 

@@ -1,0 +1,70 @@
+"""What readers yield: some lines of a text, the records among them that may be worth a row, and what is to be counted of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from forensics.records.line_reader import Record
+from forensics.snapshots.observation import Observation
+
+
+@dataclass(slots=True)
+class Found:
+    """A record that may be worth a row.
+
+    Attributes:
+        raw: its bytes.
+        offset: place of its first byte in the text.
+        line: number of its first line.
+        ts: microseconds UTC.
+        resolution_ms: of ts.
+        collector: microseconds UTC of its wrapper.
+    """
+
+    record: Record
+    raw: bytes
+    offset: int
+    line: int
+    ts: int | None
+    resolution_ms: int = 1
+    collector: int | None = None
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Some lines of a text.
+
+    Attributes:
+        lines: how many begin in the range that is read.
+        layouts: records by layout, also those that are not `found`; observations by kind of snapshot.
+        times: of all records that have one, in order of lines, microseconds UTC.
+        in_order: whether a step between two times is a silence of who wrote them.
+        found: records that may be worth a row, or observations. To be taken before the next chunk is asked for: it uses the same memory.
+        unfit: how many lines belong to no record.
+        first_unfit: number and bytes of the first of them.
+        cut: numbers of lines of which the end is not read.
+        no_times: numbers of lines where a record begins whose time is none.
+        holes: line, place and size of zero bytes where text should stand.
+        unread: number of a line that could not be looked at, and why.
+        error: why the text could not be read to its end.
+    """
+
+    lines: int = 0
+    layouts: Counter[str] = field(default_factory=Counter)
+    times: Iterable[int] = ()
+    in_order: bool = True
+    found: Iterable[Found | Observation] = ()
+    unfit: int = 0
+    first_unfit: tuple[int, bytes] | None = None
+    cut: list[int] = field(default_factory=list)
+    no_times: list[int] = field(default_factory=list)
+    holes: list[tuple[int, int, int]] = field(default_factory=list)
+    unread: tuple[int, str] | None = None
+    error: str = ""
+
+    def see_unfit(self, line: int, raw: bytes) -> None:
+        """Takes note of a line that belongs to no record."""
+        self.unfit += 1
+        self.first_unfit = self.first_unfit or (line, raw)
