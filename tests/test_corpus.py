@@ -335,7 +335,7 @@ def _revoked_count(rows: Reading, stated: int) -> tuple[int, int]:
 @fact("newest_first")
 def _newest_first(rows: Reading, stated: bool) -> tuple[Any, Any]:
     times = [e["ts"] for e in rows.events]
-    return rows.evidence[0].profile.newest_first and times == sorted(times), stated
+    return rows.evidence[0].format.profile.newest_first and times == sorted(times), stated
 
 
 @fact("rejoin_reason")

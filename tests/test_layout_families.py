@@ -262,7 +262,7 @@ def test_reading_by_columns_is_reading_line_by_line(family, tmp_path, monkeypatc
     path = tmp_path / "some.log"
     path.write_bytes(torn)
     evidence = find_evidence([path])
-    if not evidence[0].profile.plain:
+    if not evidence[0].format.profile.plain:
         return  # it is always read line by line
     quick = read_evidence(evidence, broken=True)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
