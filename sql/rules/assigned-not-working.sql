@@ -1,12 +1,14 @@
 -- One row per worker whose tasks are assigned and do not work: failed, never started, their herder dead, or a sink task without partitions.
 -- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset
-WITH placed AS (
-  -- The worker's lines, with their time on the island's reference clock.
+WITH clock AS (
+  -- How far each process's clock is ahead of its island's reference clock.
+  SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
+), placed AS (
   SELECT
     f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.message, f.ts, f.stream_pos, f.event_id, w.group_id,
-    unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
+    k.ahead_ms, unix_millis(f.ts) - k.ahead_ms AS at_ms
   FROM fact_line f
-  JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  JOIN clock k ON k.process_id = f.process_id
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
   WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed', 'herder_failed')
 ), failure AS (
@@ -15,7 +17,7 @@ WITH placed AS (
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.event <> 'herder_failed' AND (l.stopping_ts IS NULL OR f.ts < l.stopping_ts)
 ), started_again AS (
-  SELECT f.event_id, min(unix_millis(t.ts)) AS own_ms
+  SELECT f.event_id, min(unix_millis(t.ts) - f.ahead_ms) AS at_ms
   FROM failure f
   JOIN task_line t ON t.process_id = f.process_id AND t.instance = f.instance AND t.resource = f.resource
     AND t.kind = 'start' AND t.stream_pos > f.stream_pos
@@ -24,7 +26,8 @@ WITH placed AS (
   SELECT
     f.kafka_cluster, f.group_id, f.process_id, f.of_connector AS connector,
     array_sort(collect_set(f.resource)) AS resources, array_sort(collect_set(f.task)) AS tasks,
-    count(*) AS times, count(a.own_ms) AS restarts, min(f.at_ms) AS from_ms, CASE WHEN count(a.own_ms) = count(*) THEN max(a.own_ms) END AS to_ms,
+    count(*) AS times, count(a.at_ms) AS restarts, min(f.at_ms) AS from_ms,
+    CASE WHEN count(a.at_ms) = count(*) THEN max(a.at_ms) END AS to_ms,
     min_by(coalesce(f.said, f.message), struct(f.ts, f.event_id)) AS said,
     slice(array_sort(collect_list(f.event_id)), 1, 8) AS event_ids
   FROM failure f
@@ -33,10 +36,10 @@ WITH placed AS (
 ), never_started AS (
   SELECT
     d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks,
-    min(unix_millis(d.assigned_ts) - (o.lo_ms + o.hi_ms) DIV 2) AS from_ms, max(unix_millis(d.until_ts) - unix_millis(d.assigned_ts)) AS waited_ms,
+    min(unix_millis(d.assigned_ts) - k.ahead_ms) AS from_ms, max(unix_millis(d.until_ts) - unix_millis(d.assigned_ts)) AS waited_ms,
     slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
   FROM worker_duty d
-  JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference
+  JOIN clock k ON k.process_id = d.process_id
   LEFT ANTI JOIN failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.task = d.task
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
   WHERE NOT d.started AND unix_millis(d.until_ts) - unix_millis(d.assigned_ts) >= not_started_ms
@@ -44,46 +47,53 @@ WITH placed AS (
 ), last_assignment AS (
   -- Of a sink task's consumer.
   SELECT
-    kafka_cluster, group_id, process_id, task,
-    max_by(size(coalesce(assigned, given)), struct(round, synced_id)) AS partitions,
-    max_by(synced_id, struct(round, synced_id)) AS event_id, max_by(unix_millis(synced_ts), struct(round, synced_id)) AS synced_ms
-  FROM join_round
-  WHERE task IS NOT NULL AND synced_ts IS NOT NULL AND NOT is_worker
-  GROUP BY kafka_cluster, group_id, process_id, task
+    j.kafka_cluster, j.group_id, j.process_id, j.task,
+    max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
+    max_by(j.synced_id, struct(j.round, j.synced_id)) AS event_id,
+    max_by(unix_millis(j.synced_ts) - k.ahead_ms, struct(j.round, j.synced_id)) AS at_ms
+  FROM join_round j
+  JOIN clock k ON k.process_id = j.process_id
+  WHERE j.task IS NOT NULL AND j.synced_ts IS NOT NULL AND NOT j.is_worker
+  GROUP BY j.kafka_cluster, j.group_id, j.process_id, j.task
 ), without_partitions AS (
   -- A task that another worker has by now is that worker's.
   SELECT
-    b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.synced_ms) AS from_ms,
+    b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.at_ms) AS from_ms,
     slice(array_sort(collect_list(b.event_id)), 1, 6) AS event_ids
   FROM last_assignment b
   WHERE b.partitions = 0
-    AND b.synced_ms = (SELECT max(c.synced_ms) FROM last_assignment c WHERE c.group_id = b.group_id AND c.task = b.task AND c.kafka_cluster = b.kafka_cluster)
+    AND b.at_ms = (
+      SELECT max(c.at_ms) FROM last_assignment c WHERE c.group_id = b.group_id AND c.task = b.task AND c.kafka_cluster = b.kafka_cluster)
   GROUP BY b.kafka_cluster, b.group_id
 ), found AS (
   SELECT
-    CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id, array_join(slice(resources, 1, 10), ', ') AS subject,
-    from_ms, to_ms, CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code, process_id, CAST(NULL AS INT) AS instance,
-    connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts, said, CAST(NULL AS BIGINT) AS waited_ms,
-    'fails' AS line_role, event_ids
+    CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id,
+    array_join(slice(resources, 1, 10), ', ') AS subject, from_ms, to_ms,
+    CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code,
+    process_id, CAST(NULL AS INT) AS instance, connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts, said,
+    CAST(NULL AS BIGINT) AS waited_ms, 'fails' AS line_role, event_ids
   FROM failed
   UNION ALL
   SELECT
-    'critical' AS severity, kafka_cluster, group_id, process_id AS subject, unix_millis(ts) AS from_ms, NULL AS to_ms, 'herder_died' AS code,
+    'critical' AS severity, kafka_cluster, group_id,
+    process_id AS subject, at_ms AS from_ms, NULL AS to_ms, 'herder_died' AS code,
     process_id, instance, NULL AS connector, NULL AS tasks, false AS connector_failed, NULL AS times, NULL AS restarts, message AS said,
     NULL AS waited_ms, 'the herder dies' AS line_role, array(event_id) AS event_ids
   FROM placed
   WHERE event = 'herder_failed'
   UNION ALL
   SELECT
-    'warning' AS severity, kafka_cluster, group_id, array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
+    'warning' AS severity, kafka_cluster, group_id,
+    array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
     process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts, NULL AS said,
     waited_ms, 'assigned' AS line_role, event_ids
   FROM never_started
   UNION ALL
   SELECT
-    'note' AS severity, kafka_cluster, group_id, array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'no_partitions' AS code,
-    NULL AS process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts, NULL AS said,
-    NULL AS waited_ms, 'last assignment, empty' AS line_role, event_ids
+    'note' AS severity, kafka_cluster, group_id,
+    array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'no_partitions' AS code,
+    NULL AS process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
+    NULL AS said, NULL AS waited_ms, 'last assignment, empty' AS line_role, event_ids
   FROM without_partitions
 )
 SELECT
