@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
--- Reads: rival, overlap, owner_line, rival_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round, duplicate_ledger
+-- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round, duplicate_ledger
 -- Grain: ownership_a, ownership_b
 -- Told: by view
 -- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that
@@ -55,9 +55,9 @@ WITH judged AS (
       ELSE 'undecided'
     END AS verdict,
     coalesce(c.first_id IS NULL AND o.certain_ms > 0 AND g.a_sign_id IS NOT NULL AND g.b_sign_id IS NOT NULL, false) AS worked
-  FROM rival r
+  FROM ownership_pair r
   LEFT JOIN overlap o ON o.a_id = r.a_id AND o.b_id = r.b_id
-  LEFT JOIN rival_sign g ON g.a_id = r.a_id AND g.b_id = r.b_id
+  LEFT JOIN pair_sign g ON g.a_id = r.a_id AND g.b_id = r.b_id
   LEFT JOIN causal_handover c ON c.a_id = r.a_id AND c.b_id = r.b_id
 ), placed AS (
   SELECT

@@ -1,5 +1,5 @@
--- One row per pair of rivals of which messages prove, without any clock, that one had ended before the other began.
--- Reads: rival, holding, member_round, event_row
+-- One row per ownership pair of which messages prove, without any clock, that one had ended before the other began.
+-- Reads: ownership_pair, holding, member_round, event_row
 -- Grain: a_id, b_id
 -- Only for groups whose metadata had one life: which life a generation belongs to is told by clocks where only members tell.
 -- The first ended, then its process asked to join generation N: it did not ask before. The second began after its process was in generation M,
@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW causal_handover (
   got_generation COMMENT 'Generation that the other''s process was in before the other began',
   witness     COMMENT 'The end, the request to join, the answer to the other, the start'
 )
-COMMENT 'One row per pair of rivals of which messages prove, without any clock, that one had ended before the other began.'
+COMMENT 'One row per ownership pair of which messages prove, without any clock, that one had ended before the other began.'
 AS
 WITH round AS (
   SELECT m.kafka_cluster, m.group_id, m.process_id, m.client, m.generation, m.is_fresh,
@@ -63,9 +63,9 @@ WITH round AS (
   )
   WHERE ownership_id IS NOT NULL AND last IS NOT NULL
 ), pair AS (
-  SELECT a_id, b_id, a_id AS first_id, b_id AS second_id FROM rival WHERE clock_how <> 'same_process'
+  SELECT a_id, b_id, a_id AS first_id, b_id AS second_id FROM ownership_pair WHERE clock_how <> 'same_process'
   UNION ALL
-  SELECT a_id, b_id, b_id, a_id FROM rival WHERE clock_how <> 'same_process'
+  SELECT a_id, b_id, b_id, a_id FROM ownership_pair WHERE clock_how <> 'same_process'
 )
 SELECT p.a_id, p.b_id, p.first_id, a.next.generation, g.last.generation, array(a.stop_id, a.next.event_id, g.last.event_id, g.start_id)
 FROM pair p

@@ -1,5 +1,5 @@
--- One row per pair of rivals: how long both owned the resource at least and at most, over every clock offset that the edges allow.
--- Reads: rival, holding, process_resolution, owner_line
+-- One row per ownership pair: how long both owned the resource at least and at most, over every clock offset that the edges allow.
+-- Reads: ownership_pair, holding, process_resolution, owner_line
 -- Grain: a_id, b_id
 -- In milliseconds on a's clock, b's times shifted by the offset. For a fixed offset the overlap is the earlier end less the later start; over
 -- the offsets it has no inner minimum, so the least is at one of the ends, and the most at an end or where two starts or two ends meet.
@@ -20,14 +20,14 @@ CREATE OR REPLACE TEMPORARY VIEW overlap (
   a_work_to_ms COMMENT 'On a''s clock: neither has surely stopped work until then',
   b_work_to_ms COMMENT 'On b''s clock: neither has surely stopped work until then'
 )
-COMMENT 'One row per pair of rivals: how long both owned the resource at least and at most.'
+COMMENT 'One row per ownership pair: how long both owned the resource at least and at most.'
 AS
 WITH padded AS (
   SELECT r.a_id, r.b_id, r.lo_ms, r.hi_ms, struct(a.*) AS a, struct(b.*) AS b,
     least(a.stop_lo_ts, p.until_ts) AS a_until_ts, least(b.stop_lo_ts, q.until_ts) AS b_until_ts,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE x.resolution_ms END AS x_ms,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE y.resolution_ms END AS y_ms
-  FROM rival r
+  FROM ownership_pair r
   JOIN holding a ON a.ownership_id = r.a_id
   JOIN holding b ON b.ownership_id = r.b_id
   JOIN process_resolution x ON x.process_id = a.process_id

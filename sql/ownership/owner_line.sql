@@ -1,5 +1,5 @@
 -- One row per ownership that is compared with another: the last line of its process that shows it there.
--- Reads: rival, holding, event_row, member_heard
+-- Reads: ownership_pair, holding, event_row, member_heard
 -- Grain: ownership_id
 -- What is called certain has to follow from lines that can be shown: it ends with this one. A member that its coordinator removed was heard one session
 -- timeout before.
@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW owner_line (
 COMMENT 'One row per ownership that is compared with another: the last line of its process that shows it there.'
 AS
 WITH compared AS (
-  SELECT a_id AS ownership_id FROM rival UNION SELECT b_id FROM rival
+  SELECT a_id AS ownership_id FROM ownership_pair UNION SELECT b_id FROM ownership_pair
 ), mark AS (
   SELECT h.ownership_id, h.process_id, h.start_hi_ts, least(h.seen_ts, h.stop_lo_ts) AS stop_lo_ts, h.heard_ts, h.heard_id
   FROM holding h LEFT SEMI JOIN compared c ON c.ownership_id = h.ownership_id

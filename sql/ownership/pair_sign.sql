@@ -1,9 +1,9 @@
--- One row per pair of rivals that surely were there together and both showed signs of life in that time.
+-- One row per ownership pair whose owners surely were there together and both showed signs of life in that time.
 -- Reads: overlap, holding, task_line, partition_work
 -- Grain: a_id, b_id
 -- Only a sign of the resource itself counts, and only before its work had ended: other lines of the process, and the lines of a client
 -- that is being closed, prove no work.
-CREATE OR REPLACE TEMPORARY VIEW rival_sign (
+CREATE OR REPLACE TEMPORARY VIEW pair_sign (
   a_id       COMMENT 'Ownership',
   b_id       COMMENT 'The other',
   a_first_ts COMMENT 'a''s first sign while both were there, by a''s clock; NULL: none',
@@ -13,7 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW rival_sign (
   b_last_ts  COMMENT 'b''s last sign while both were there, by b''s clock',
   b_sign_id  COMMENT 'Its event'
 )
-COMMENT 'One row per pair of rivals that surely were there together: the signs of life of each in that time.'
+COMMENT 'One row per ownership pair whose owners surely were there together: the signs of life of each in that time.'
 AS
 WITH side AS (
   SELECT a_id, b_id, 'a' AS side, a_id AS ownership_id, a_from_ms AS from_ms, least(a_to_ms, a_work_to_ms) AS to_ms FROM overlap WHERE certain_ms > 0

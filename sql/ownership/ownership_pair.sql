@@ -3,7 +3,7 @@
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
 -- ahead of a's: the pair is compared under one and the same offset, so what two bounds have in common is not lost.
-CREATE OR REPLACE TEMPORARY VIEW rival (
+CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
   a_id       COMMENT 'Ownership that began first, as far as known',
   b_id       COMMENT 'The other',
   lo_ms      COMMENT 'b''s clock is ahead of a''s by at least this; NULL: unknown',
