@@ -527,14 +527,16 @@ def explain(
 def check(
     paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
 ) -> None:
-    """Check pattern files (each pattern compiles, matches its examples alone, gives their captures, and no counterexample) and rules (SQL and words fit)."""
+    """Check layouts and patterns (each takes its examples alone, gives what they state, and no counterexample) and rules (SQL and words fit)."""
     from forensics.case import view_files
     from forensics.catalogue import known_bugs, patterns
+    from forensics.records import layout_check, layouts
     from forensics.wording.check import check_rules, check_views
     from forensics.wording.files import rule_words
 
     rules = view_files.rule_queries()
     errors = [
+        *layout_check.check(),
         *patterns.check(paths or ()),
         *check_rules(rules, frozenset(view_files.RULE_COLUMNS)),
         *check_views(view_files.told_queries()),
@@ -545,7 +547,8 @@ def check(
     if errors:
         typer.echo(f"{len(errors)} errors.", err=True)
         raise typer.Exit(2)
-    typer.echo(f"{len(patterns.load(paths or ()).events)} patterns and {len(rules)} rules, all sound.")
+    counts = f"{len(layouts.packaged().layouts)} layouts, {len(patterns.load(paths or ()).events)} patterns and {len(rules)} rules"
+    typer.echo(f"{counts}, all sound.")
 
 
 def main() -> None:

@@ -4,46 +4,59 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from forensics.records.layouts import packaged
-from forensics.records.line_reader import Profile, RecordReader, read_records
-from forensics.records.timestamps import Zone
+from forensics import resources
+from forensics.records.layout_check import check
+from forensics.records.layouts import packaged, parse_layouts
 
 LAYOUTS = packaged()
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def micros(text):
-    return (datetime.fromisoformat(text.replace("Z", "+00:00")) - EPOCH) // timedelta(microseconds=1)
+def test_every_block_takes_its_own_examples():
+    assert [str(e) for e in check()] == []
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.layouts, ids=lambda x: x.name)
-def test_examples_of_a_layout(layout):
-    assert layout.examples
-    for example in layout.examples:
-        (placed,) = read_records(example.line.encode(), RecordReader(LAYOUTS, Profile(untimed=layout.untimed)))
-        assert placed.record.layout == layout.name
-        found = {k: getattr(placed.record, k) for k in ("level", "thread", "logger", "source_line", "context", "message", "source")}
-        if placed.record.moment is not None and (utc := Zone("UTC").utc(placed.record.moment)) is not None:
-            found["ts"] = utc
-        want = dict(example.fields) | ({"ts": micros(example.fields["ts"])} if "ts" in example.fields else {})
-        assert {k: v for k, v in found.items() if v is not None} == want
+WRAPPER = """
+[[wrapper]]
+name = "compose"
+head = '(?P<source>[a-z]+) [|] '
+[[wrapper.example]]
+line = "worker | hello"
+fields = { source = "worker" }
+"""
+BROKEN = {
+    "is not taken by it": """
+[[layout]]
+name = "other"
+pattern = ["%d{ISO8601} %p %m%n"]
+[[layout.example]]
+line = "nothing of the kind"
+fields = {}
+""",
+    "gives something else": """
+[[layout]]
+name = "other"
+pattern = ["%d{ISO8601} %p %m%n"]
+[[layout.example]]
+line = "2026-11-21 10:43:54,923 INFO hello"
+fields = { ts = "2026-11-21T10:43:54.923Z", level = "INFO", message = "goodbye" }
+""",
+    "has no example": """
+[[layout]]
+name = "other"
+pattern = ["%d{ISO8601} %p %m%n"]
+""",
+}
 
 
-@pytest.mark.parametrize("wrapper", LAYOUTS.wrappers, ids=lambda x: x.name)
-def test_examples_of_a_wrapper(wrapper):
-    assert wrapper.examples
-    for example in wrapper.examples:
-        line = RecordReader(LAYOUTS, Profile(wrappers=(wrapper.name,))).unwrap(example.line)
-        assert line.text != example.line
-        found = {} if line.source is None else {"source": line.source}
-        utc = Zone("UTC").utc(line.collector) if line.collector else None
-        if utc is not None:
-            found["ts"] = utc
-        assert found == dict(example.fields) | ({"ts": micros(example.fields["ts"])} if "ts" in example.fields else {})
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_wrong_with_a_block_is_said(what):
+    keys = resources.parsers_dir().joinpath("layouts.toml").read_text(encoding="utf-8").partition("\n[[wrapper]]")[0]
+    errors = [str(e) for e in check(parse_layouts(keys + WRAPPER + BROKEN[what], "layouts.toml"))]
+    assert len(errors) == 1
+    assert what in errors[0]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.layouts, ids=lambda x: x.name)

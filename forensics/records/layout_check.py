@@ -1,0 +1,66 @@
+"""Holds `parsers/layouts.toml` to its own examples: each line is taken by its own block, and gives exactly what is stated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from forensics.errors import CatalogueError
+from forensics.records.layouts import Example, Layout, Layouts, Wrapper, packaged
+from forensics.records.line_reader import Profile, RecordReader, read_records
+from forensics.records.timestamps import Moment, Zone
+
+_WHERE = "parsers/layouts.toml"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_READ = ("level", "thread", "logger", "source_line", "context", "message", "source")
+
+
+def check(layouts: Layouts | None = None) -> Iterator[CatalogueError]:
+    """What is wrong with some layouts and wrappers; the packaged ones when none are given."""
+    layouts = layouts or packaged()
+    for layout in layouts.layouts:
+        yield from _check(layout, [(e, _read_by_layout(layouts, layout, e)) for e in layout.examples])
+    for wrapper in layouts.wrappers:
+        yield from _check(wrapper, [(e, _read_by_wrapper(layouts, wrapper, e)) for e in wrapper.examples])
+
+
+def _check(block: Layout | Wrapper, read: list[tuple[Example, Mapping[str, Any] | str]]) -> Iterator[CatalogueError]:
+    if not read:
+        yield CatalogueError(f"`{block.name}` has no example.", where=_WHERE, fix="Add a line that it takes, and what must be read from it.")
+    for example, found in read:
+        want = dict(example.fields) | ({"ts": _micros(example.fields["ts"])} if "ts" in example.fields else {})
+        if isinstance(found, str):
+            yield CatalogueError(f"An example of `{block.name}` is not taken by it.", why=found, where=f"{_WHERE}: {example.line}")
+        elif found != want:
+            wrong = {k: (found.get(k), want.get(k)) for k in found.keys() | want.keys() if found.get(k) != want.get(k)}
+            why = "; ".join(f"{name} is {got!r}, not {wanted!r}" for name, (got, wanted) in sorted(wrong.items()))
+            yield CatalogueError(f"An example of `{block.name}` gives something else.", why=why, where=f"{_WHERE}: {example.line}")
+
+
+def _read_by_layout(layouts: Layouts, layout: Layout, example: Example) -> Mapping[str, Any] | str:
+    """What the layouts read from an example of one; why it is not that one's, as a text."""
+    placed = read_records(example.line.encode(), RecordReader(layouts, Profile(untimed=layout.untimed)))
+    if len(placed) != 1:
+        return f"it is {len(placed)} records"
+    record = placed[0].record
+    if record.layout != layout.name:
+        return f"`{record.layout}` takes it"
+    return _without_nothing({name: getattr(record, name) for name in _READ} | {"ts": _utc(record.moment)})
+
+
+def _read_by_wrapper(layouts: Layouts, wrapper: Wrapper, example: Example) -> Mapping[str, Any] | str:
+    line = RecordReader(layouts, Profile(wrappers=(wrapper.name,))).unwrap(example.line)
+    return "nothing is taken off" if line.text == example.line else _without_nothing({"source": line.source, "ts": _utc(line.collector)})
+
+
+def _without_nothing(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {k: v for k, v in found.items() if v is not None}
+
+
+def _utc(moment: Moment | None) -> int | None:
+    return None if moment is None else Zone("UTC").utc(moment)
+
+
+def _micros(text: str) -> int:
+    return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
