@@ -126,11 +126,13 @@ from pathlib import Path
 import pyarrow.dataset as ds
 from forensics.case import ingestion
 from forensics.case import views
-from forensics.session import session
+from forensics.engines import engine
 case = ingestion.ingest([Path(sys.argv[1])], Path(sys.argv[2])).case
 events = sum(ds.dataset(p, format="parquet").count_rows() for p in case.table_paths("event_row"))
-spark, begun = session(), time.perf_counter()
-built = views.build(case, spark)
+running = engine()
+assert running.session
+begun = time.perf_counter()
+built = views.build(case, running)
 rows = {v: ds.dataset(built.view_path(v), format="parquet").count_rows() for v in ("process", "generation", "ownership", "split_brain")}
 print(events, round(time.perf_counter() - begun, 1), rows)
 """

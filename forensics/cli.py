@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from forensics import __version__
+from forensics import __version__, engines
 from forensics.console import bytes_below, progress, say, say_ingested
 from forensics.errors import CaseError, ForensicsError, UsageError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from forensics.case.folder import Case
     from forensics.case.ingestion import Summary
+    from forensics.engines.base import Engine
     from forensics.report.model import Report
 
 app = typer.Typer(
@@ -91,6 +90,10 @@ def _complete_rule(incomplete: str) -> list[str]:
 
 
 CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="The case folder.")]
+EngineOption = Annotated[
+    str,
+    typer.Option("--engine", envvar="FORENSICS_ENGINE", metavar="NAME", help="What runs queries: spark (the default), or sail, which needs no Java."),
+]
 MasterOption = Annotated[str, typer.Option("--master", metavar="URL", help="Spark master; by default this machine.")]
 JobsOption = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Cores to use on this machine; by default all.")]
 ParsersOption = Annotated[
@@ -139,11 +142,13 @@ def ingest(
     parsers: ParsersOption = None,
     assume_skew: AssumeSkewOption = None,
     no_views: Annotated[bool, typer.Option("--no-views", help="Leave the views to the next report, and open.sql without them.")] = False,
+    engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
     """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
-    summary = _read_in(paths, case, (time_zone or (), layout or (), host or ()), parsers or (), _knobs(assume_skew), not no_views, master, jobs)
+    overrides, runs = (time_zone or (), layout or (), host or ()), engines.engine(engine, master=master, jobs=jobs)
+    summary = _read_in(paths, case, overrides, parsers or (), _knobs(assume_skew), not no_views, runs)
     say_ingested(summary, case)
     if no_views:
         say(f"The case has no views; the next `forensics report --case {case}` builds them.")
@@ -158,31 +163,31 @@ def _read_in(
     parsers: Sequence[Path],
     knobs: dict[str, int] | None,
     with_views: bool,
-    master: str,
-    jobs: int | None,
+    engine: Engine,
 ) -> Summary:
     """Logs into a case; `overrides` are zones, layouts and hosts as the user wrote them."""
     from forensics.case import views
     from forensics.case.ingestion import ingest as read_in
     from forensics.inventory.source_options import SourceOptions
-    from forensics.session import expect_little
 
-    if not master and bytes_below(paths) < LITTLE_BYTES:
-        expect_little()
+    engine.little = bytes_below(paths) < LITTLE_BYTES
     options = SourceOptions.parse(*overrides)
     with progress() as step:
 
-        def made(found: Case, spark: SparkSession) -> tuple[Case, dict[str, str]]:
+        def made(found: Case) -> tuple[Case, dict[str, str]]:
             if not with_views:
                 return views.without(found, knobs)
             try:
-                return views.computed(found, spark, lambda view, number, of: step(f"views: {view}", number, of), knobs)
+                return views.computed(found, engine, lambda view, number, of: step(f"views: {view}", number, of), knobs)
             except CaseError as e:
                 raise CaseError(
                     e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same."
                 ) from e
 
-        return read_in(paths, case, options=options, parsers=parsers, master=master, jobs=jobs, command_line=sys.argv, progress=step, views=made)
+        return read_in(
+            paths, case, options=options, parsers=parsers, engine=engine if engine.master or with_views else None, jobs=engine.jobs,
+            command_line=sys.argv, progress=step, views=made,
+        )  # fmt: skip
 
 
 @app.command(short_help="Tell what happened, from a case or straight from logs.")
@@ -218,6 +223,7 @@ def report(
         list[str] | None, typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="With LOGS: as for ingest, which has more options.")
     ] = None,
     assume_skew: AssumeSkewOption = None,
+    engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
@@ -231,13 +237,13 @@ def report(
     unknown = [r for r in rule or () if r not in _rules()]
     if unknown:
         raise UsageError(f"There is no rule `{unknown[0]}`.", where="--rule", fix=f"The rules: {', '.join(_rules())}.")
-    unread = False
+    runs, unread = engines.engine(engine, master=master, jobs=jobs), False
     if logs:
-        case, unread = _case_of(logs, case, time_zone or (), _knobs(assume_skew), master, jobs)
+        case, unread = _case_of(logs, case, time_zone or (), _knobs(assume_skew), runs)
     elif time_zone:
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="A case's zones are told to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
-    opened = _built(case, master, jobs, _knobs(assume_skew))
+    opened = _built(case, runs, _knobs(assume_skew))
     found = model.read(opened, model.Filters(since, until, group or (), rule or ()))
     _tell(opened, found, form, output)
     if logs:
@@ -251,9 +257,7 @@ def report(
         raise typer.Exit(3)
 
 
-def _case_of(
-    logs: Sequence[str], case: Path | None, zones: Sequence[str], knobs: dict[str, int] | None, master: str, jobs: int | None
-) -> tuple[Path, bool]:
+def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], knobs: dict[str, int] | None, engine: Engine) -> tuple[Path, bool]:
     """The case of some logs, made where there is none yet, and whether something could not be read.
 
     Args:
@@ -261,8 +265,7 @@ def _case_of(
         case: where the user wants it; None: in the cache.
         zones: as told to ingest.
         knobs: thresholds of the user's own.
-        master: URL of a Spark master.
-        jobs: cores to use.
+        engine: makes the views.
     """
     from forensics.case import shelf
 
@@ -272,7 +275,7 @@ def _case_of(
         from forensics.case.folder import open_case
 
         return place, any(e.note and e.status in ("read", "unreadable") for e in open_case(place).evidence())
-    summary = _read_in(paths, place, (zones, (), ()), (), knobs, True, master, jobs)
+    summary = _read_in(paths, place, (zones, (), ()), (), knobs, True, engine)
     say_ingested(summary, place)
     if case is None:
         shelf.tidy()
@@ -284,7 +287,7 @@ def _knobs(assume_skew: int | None) -> dict[str, int] | None:
     return None if assume_skew is None else {"assume_skew_ms": assume_skew}
 
 
-def _built(path: Path, master: str, jobs: int | None, knobs: dict[str, int] | None = None) -> Case:
+def _built(path: Path, engine: Engine, knobs: dict[str, int] | None = None) -> Case:
     """The case, its views built first where they are not yet, or not with these thresholds."""
     from forensics.case.folder import open_case
     from forensics.case.views import is_current
@@ -297,26 +300,24 @@ def _built(path: Path, master: str, jobs: int | None, knobs: dict[str, int] | No
         if not os.access(case.root, os.W_OK):
             return case
         say("The case's views were built by another version of this program; they are built anew.")
-    return _build(case, master, jobs, knobs)
+    return _build(case, engine, knobs)
 
 
-def _build(case: Case, master: str, jobs: int | None, knobs: dict[str, int] | None) -> Case:
+def _build(case: Case, engine: Engine, knobs: dict[str, int] | None) -> Case:
     """The case with views built now."""
     from forensics.case.views import build
 
     with progress() as step:
-        step("starting Spark", 0, 1)
-        return build(case, _spark(case, master, jobs), lambda view, number, of: step(f"views: {view}", number, of), knobs)
+        step("starting the engine", 0, 1)
+        return build(case, _for_case(engine, case), lambda view, number, of: step(f"views: {view}", number, of), knobs)
 
 
-def _spark(case: Case, master: str, jobs: int | None) -> SparkSession:
-    """The session for a case of this size."""
+def _for_case(engine: Engine, case: Case) -> Engine:
+    """The engine, prepared for a case of this size."""
     from forensics.case.views import is_small
-    from forensics.session import expect_little, session
 
-    if not master and is_small(case):
-        expect_little()
-    return session(master, jobs)
+    engine.little = is_small(case)
+    return engine
 
 
 def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None) -> None:
@@ -362,6 +363,7 @@ def export(
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
     group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Only this group. Repeatable.")] = None,
     case: CaseOption = CASE,
+    engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
@@ -372,7 +374,7 @@ def export(
     from forensics.report import model
     from forensics.share import perfetto, timesketch
 
-    opened = _built(case, master, jobs)
+    opened = _built(case, engines.engine(engine, master=master, jobs=jobs))
     report = model.read(opened, model.Filters(since, until, group or ()))
     try:
         with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output.open("w", encoding="utf-8") as file:
@@ -393,6 +395,7 @@ def sql(
     listed: Annotated[bool, typer.Option("--list", help="Name the views and rules, with what a row is.")] = False,
     form: Annotated[RowFormat, typer.Option("--format", help="Form of the rows.")] = RowFormat.table,
     case: CaseOption = CASE,
+    engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
@@ -409,12 +412,13 @@ def sql(
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
     view = query.saved(name) if name else None
     statements = [f"SELECT * FROM `{view.name}`"] if view else query.own(expression, file)
-    opened = _built(case, master, jobs)
+    runs = engines.engine(engine, master=master, jobs=jobs)
+    opened = _built(case, runs)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     if (rows := query.stored(opened, view, statements)) is not None:
         left = query.print_rows(rows, form, width)
     else:
-        left = query.run(_spark(opened, master, jobs), opened, statements, form, width)
+        left = query.run(_for_case(runs, opened), opened, statements, form, width)
     if left:
         say(f"{left:,} more rows; --format csv or json prints all.")
 
@@ -437,6 +441,7 @@ def show(
 def verify(
     case: Annotated[Path, typer.Argument(envvar="FORENSICS_CASE", metavar="[CASE]", help="The case folder.")] = CASE,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make damaged views again from the case's tables, if those are whole.")] = False,
+    engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
@@ -452,7 +457,7 @@ def verify(
     opened = open_case(case, check=False)
     faults = opened.faults()
     if rebuild and faults and integrity.of_views(faults):
-        opened = _build(opened, master, jobs, None)
+        opened = _build(opened, engines.engine(engine, master=master, jobs=jobs), None)
         faults = opened.faults()
     checked = look.evidence(opened)
     text.render(look.compose(opened, faults, checked))

@@ -7,6 +7,8 @@ import re
 
 from forensics.errors import CaseError, ForensicsError
 
+#: What is said of an engine's error that has no words of its own here.
+ENGINE_FAILED = "Spark failed."
 _DEBUG = "FORENSICS_DEBUG=1 shows where."
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
 #: What py4j and sockets say when the other side is gone.
@@ -34,7 +36,7 @@ def explained(error: BaseException) -> ForensicsError:
         if _GONE.search(text) or isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
             fix = "Maybe the system was short of memory and ended it; run this again: the case is as it was before."
             return ForensicsError("Spark's JVM has ended before its work was done.", why=_first(text), fix=fix)
-        return ForensicsError("Spark failed.", why=_raised(text) or _first(text), fix=_DEBUG)
+        return ForensicsError(ENGINE_FAILED, why=_raised(text) or _first(text), fix=_DEBUG)
     if module == "pyarrow":
         return CaseError("A file of the case cannot be read.", why=_first(text), fix="Ingest the logs again, into a new folder.")
     if isinstance(error, OSError):

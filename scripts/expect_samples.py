@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.case.ingestion import ingest
 from forensics.case.views import build
+from forensics.engines import engine
 from forensics.report import content, model, text
-from forensics.session import expect_little, session
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def names() -> list[str]:
 def case_of(name: str, folder: Path) -> Case:
     """Reads a sample into a case and builds its views."""
     summary = ingest([SAMPLES / name / "logs"], folder, jobs=2)
-    return build(summary.case, session(jobs=2))
+    return build(summary.case, engine(jobs=2, little=True))
 
 
 def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
@@ -86,7 +86,6 @@ def _plain(value: object) -> object:
 
 def main() -> None:
     """Writes the files of all samples, or of those named."""
-    expect_little()
     for name in sys.argv[1:] or names():
         with tempfile.TemporaryDirectory() as folder:
             case = case_of(name, Path(folder) / "case")

@@ -24,21 +24,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[SparkSession]:
     """The session as the product starts it: what holds here holds there."""
-    from forensics.session import expect_little, session
+    from forensics.engines import engine
 
-    expect_little()
-    spark = session(jobs=2)
-    yield spark
-    spark.stop()
+    running = engine(jobs=2, little=True)
+    yield running.session
+    running.stop()
 
 
 @pytest.fixture
 def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
-    """The session, without the temporary views and the cached rows of the tests before."""
+    """The session, without the temporary views of the tests before."""
     for table in spark_session.catalog.listTables():
         if table.isTemporary:
             spark_session.catalog.dropTempView(table.name)
-    spark_session.catalog.clearCache()
     yield spark_session
 
 

@@ -15,7 +15,7 @@ from simulator import Simulated
 from forensics.case import views
 from forensics.case.folder import Case
 from forensics.case.ingestion import ingest as read_in
-from forensics.session import session
+from forensics.engines import engine
 
 #: Columns without which a verdict cannot be judged.
 VIEWS = ("process", "ownership", "split_brain")
@@ -83,7 +83,7 @@ def judge(
                 file = root / "logs" / rename(one) / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-    case = views.build(read_in([root / "logs"], root / "case").case, session())
+    case = views.build(read_in([root / "logs"], root / "case").case, engine())
     return _read(played, case, ahead, rename)
 
 

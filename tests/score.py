@@ -30,7 +30,7 @@ from verdicts import score_split_brain
 from forensics.case import folder as case_folder
 from forensics.case import views
 from forensics.case.ingestion import ingest as read_in
-from forensics.session import session
+from forensics.engines import engine
 
 #: view -> columns that the comparison cannot do without (DESIGN of the views: users' SQL relies on them too)
 NEEDED = {
@@ -55,7 +55,7 @@ def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
             logs = Path(scratch) / "logs"
             shutil.copytree(recording.logs, logs, ignore=shutil.ignore_patterns(*left_out))
         # One Spark for all recordings: a JVM of its own for each would take most of the time.
-        views.build(read_in([logs], case).case, session())
+        views.build(read_in([logs], case).case, engine())
     return left_out
 
 

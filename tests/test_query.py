@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from forensics.engines.spark import SparkRows
 from forensics.report import query
 
 ROWS = """
@@ -38,7 +39,7 @@ def test_formulas_are_inert(cell: str, shown: str) -> None:
 @pytest.mark.spark
 def test_csv(spark) -> None:
     out = io.StringIO()
-    query.print_csv(query.SparkRows(spark.sql(ROWS)), out)
+    query.print_csv(SparkRows(spark.sql(ROWS)), out)
     assert list(csv.reader(io.StringIO(out.getvalue()))) == [
         ["number", "text", "ts", "list", "map", "maybe"],
         ["1", "'=1+1", "2026-03-01 10:00:00.123", '["a","b"]', '{"k":1}', ""],
@@ -49,23 +50,23 @@ def test_csv(spark) -> None:
 @pytest.mark.spark
 def test_json_keeps_types_nulls_and_equal_names(spark) -> None:
     out = io.StringIO()
-    query.print_json(query.SparkRows(spark.sql(ROWS)), out)
+    query.print_json(SparkRows(spark.sql(ROWS)), out)
     first, second = json.loads(out.getvalue())
     assert first == {"number": 1, "text": "=1+1", "ts": "2026-03-01T10:00:00.123000Z", "list": ["a", "b"], "map": {"k": 1}, "maybe": None}
     assert second["maybe"] == 'x"y, \x1b[31m'
     assert "\x1b" not in out.getvalue()
     out = io.StringIO()
-    query.print_json(query.SparkRows(spark.sql("SELECT 1 AS a WHERE false")), out)
+    query.print_json(SparkRows(spark.sql("SELECT 1 AS a WHERE false")), out)
     assert json.loads(out.getvalue()) == []
 
 
 @pytest.mark.spark
 def test_a_table_fits_or_is_told_record_by_record(spark) -> None:
     wide, narrow = io.StringIO(), io.StringIO()
-    assert query.print_table(query.SparkRows(spark.sql(ROWS)), wide) == 0
+    assert query.print_table(SparkRows(spark.sql(ROWS)), wide) == 0
     assert wide.getvalue().splitlines()[0].split() == ["number", "text", "ts", "list", "map", "maybe"]
     assert "\x1b" not in wide.getvalue()
-    query.print_table(query.SparkRows(spark.sql(ROWS)), narrow, width=40)
+    query.print_table(SparkRows(spark.sql(ROWS)), narrow, width=40)
     assert "── 1 ─" in narrow.getvalue()
     assert "number  1" in narrow.getvalue()
 
@@ -73,7 +74,7 @@ def test_a_table_fits_or_is_told_record_by_record(spark) -> None:
 @pytest.mark.spark
 def test_a_long_table_says_how_much_is_left(spark) -> None:
     out = io.StringIO()
-    assert query.print_table(query.SparkRows(spark.range(query.TABLE_ROWS + 7)), out) == 7
+    assert query.print_table(SparkRows(spark.range(query.TABLE_ROWS + 7)), out) == 7
     assert len(out.getvalue().splitlines()) == query.TABLE_ROWS + 2
 
 

@@ -30,7 +30,7 @@ def status(when: str, state: str, worker: str) -> str:
 def case(spark_session, tmp_path_factory):
     from forensics.case.ingestion import ingest
     from forensics.case.views import build
-    from forensics.session import session
+    from forensics.engines import engine
 
     del spark_session
     folder = tmp_path_factory.mktemp("told")
@@ -51,7 +51,7 @@ def case(spark_session, tmp_path_factory):
         'bootstrap.servers=b:9092\nsecurity.protocol=SASL_SSL\nsasl.jaas.config=x password="geheim";\ngroup.id=app\n'
     )
     summary = ingest([SAMPLE / "logs", SAMPLE / "witness", folder], tmp_path_factory.mktemp("case") / "case", jobs=2)
-    return build(summary.case, session(jobs=2))
+    return build(summary.case, engine(jobs=2))
 
 
 def rows(case, view: str) -> list[dict]:

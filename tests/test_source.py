@@ -17,8 +17,6 @@ from forensics.case.ingestion import ingest
 SAMPLE = Path(__file__).parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
 ROWS = ["event_id", "process_id", "line", "byte_offset", "ts", "event", "message", "generation", "member_id", "assigned_tasks", "config"]
 
-pytestmark = pytest.mark.spark
-
 
 def rows(case: case_folder.Case, table: str = "event_row", columns: list[str] | None = None) -> list[dict]:
     found = ds.dataset([ds.dataset(p, format="parquet") for p in case.table_paths(table)]).to_table(columns=columns or ROWS).to_pylist()
@@ -34,12 +32,12 @@ def one_file(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(one_file, spark_session, tmp_path_factory) -> list[dict]:
+def whole(one_file, tmp_path_factory) -> list[dict]:
     return rows(ingest([one_file], tmp_path_factory.mktemp("whole") / "case").case)
 
 
 @pytest.mark.parametrize("ranges", [2, 7, 64])
-def test_the_same_bytes_cut_anywhere_give_the_same_rows(ranges, one_file, whole, spark_session, tmp_path):
+def test_the_same_bytes_cut_anywhere_give_the_same_rows(ranges, one_file, whole, tmp_path):
     size = (one_file / "w2" / "connect.log").stat().st_size
     case = ingest([one_file], tmp_path / "case", range_bytes=size // ranges + 1).case
     assert rows(case) == whole
@@ -48,7 +46,7 @@ def test_the_same_bytes_cut_anywhere_give_the_same_rows(ranges, one_file, whole,
 
 
 @pytest.mark.parametrize("packing", ["gz", "zip"])
-def test_packed_bytes_give_the_same_rows(packing, one_file, whole, spark_session, tmp_path):
+def test_packed_bytes_give_the_same_rows(packing, one_file, whole, tmp_path):
     content = (one_file / "w2" / "connect.log").read_bytes()
     logs = tmp_path / "logs" / "w2"
     logs.mkdir(parents=True)
@@ -61,7 +59,7 @@ def test_packed_bytes_give_the_same_rows(packing, one_file, whole, spark_session
     assert told == [{k: v for k, v in r.items() if k != "process_id"} for r in whole]
 
 
-def test_odd_evidence_is_told_and_the_rest_is_read(one_file, whole, spark_session, tmp_path):
+def test_odd_evidence_is_told_and_the_rest_is_read(one_file, whole, tmp_path):
     logs = tmp_path / "logs"
     (logs / "w2").mkdir(parents=True)
     (logs / "w2" / "connect.log").write_bytes((one_file / "w2" / "connect.log").read_bytes())
@@ -77,7 +75,7 @@ def test_odd_evidence_is_told_and_the_rest_is_read(one_file, whole, spark_sessio
     assert any("broken.log" in path for path, _ in summary.faults)
 
 
-def test_whatever_is_wrong_with_one_file_the_case_is_published_and_says_so(one_file, whole, spark_session, tmp_path):
+def test_whatever_is_wrong_with_one_file_the_case_is_published_and_says_so(one_file, whole, tmp_path):
     """A time of the year three billion, a name that is no UTF-8, and a log that is replaced while the ingest runs."""
     logs = tmp_path / "logs"
     (logs / "w2").mkdir(parents=True)
@@ -108,7 +106,7 @@ def test_whatever_is_wrong_with_one_file_the_case_is_published_and_says_so(one_f
     assert sorted(dict(again.faults)) == ["absurd.log"]
 
 
-def test_crlf_and_a_byte_order_mark_change_no_fact(one_file, whole, spark_session, tmp_path):
+def test_crlf_and_a_byte_order_mark_change_no_fact(one_file, whole, tmp_path):
     logs = tmp_path / "logs" / "w2"
     logs.mkdir(parents=True)
     (logs / "connect.log").write_bytes(b"\xef\xbb\xbf" + (one_file / "w2" / "connect.log").read_bytes().replace(b"\n", b"\r\n"))
@@ -117,14 +115,14 @@ def test_crlf_and_a_byte_order_mark_change_no_fact(one_file, whole, spark_sessio
     assert [{k: r[k] for k in facts} for r in told] == [{k: r[k] for k in facts} for r in whole]
 
 
-def test_a_second_run_adds_only_what_is_new(one_file, whole, spark_session, tmp_path):
+def test_a_second_run_adds_only_what_is_new(one_file, whole, tmp_path):
     ingest([one_file], tmp_path / "case")
     again = ingest([one_file], tmp_path / "case")
     assert again.added == []
     assert rows(again.case) == whole
 
 
-def test_a_layout_without_times_still_gives_the_order(spark_session, tmp_path):
+def test_a_layout_without_times_still_gives_the_order(tmp_path):
     log = tmp_path / "walk.log"
     log.write_text(
         "[Worker clientId=connect-1, groupId=g] (Re-)joining group (org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:605)\n"

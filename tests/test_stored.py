@@ -20,12 +20,14 @@ import pytest
 
 from forensics.case import view_files
 from forensics.case.folder import Case
+from forensics.engines.rows import ArrowRows, Rows
+from forensics.engines.spark import SMALL, SparkRows, settings
 from forensics.report import query, stored
 
 FORMS: tuple[Callable[..., object], ...] = (query.print_table, query.print_csv, query.print_json)
 
 
-def printed(rows: query.Rows, **width: int) -> list[str]:
+def printed(rows: Rows, **width: int) -> list[str]:
     """Rows in every form."""
     out = []
     for form in FORMS:
@@ -73,27 +75,27 @@ def every_type() -> pa.Table:
     return pa.table(columns)
 
 
-def over(path: Path) -> stored.StoredRows:
+def over(path: Path) -> ArrowRows:
     source = ds.dataset(str(path), format="parquet")
-    return stored.StoredRows(source, tuple((name, name) for name in source.schema.names))
+    return stored.StoredView(source, tuple((name, name) for name in source.schema.names)).rows()
 
 
 @pytest.mark.spark
 def test_every_type_is_printed_as_spark_prints_it(spark, tmp_path: Path) -> None:
     pq.write_table(every_type(), tmp_path / "part.parquet")
     frame = spark.read.parquet(str(tmp_path))
-    assert printed(over(tmp_path)) == printed(query.SparkRows(frame))
+    assert printed(over(tmp_path)) == printed(SparkRows(frame))
 
 
 @pytest.mark.spark
 def test_all_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spark) -> None:
     case = sample_case("split-brain-frozen-worker-3.9.1")
-    with view_files._settings(spark, view_files._SMALL):
+    with settings(spark, SMALL):
         for name, path in case.views().items():
             rows = stored.of_view(case, name)
             assert rows is not None
             spark.sql(view_files._create_over(view_files.views()[name], path))
-            by_spark = query.SparkRows(spark.table(name))
+            by_spark = SparkRows(spark.table(name))
             assert rows.names == by_spark.names
             assert rows.numeric == by_spark.numeric
             assert list(rows.texts()) == list(by_spark.texts()), name
@@ -113,7 +115,7 @@ def test_a_statement_gives_what_spark_gives(sample_case, spark) -> None:
         )
         rows = stored.of_statement(case, statement)
         assert rows is not None
-        assert printed(rows) == printed(query.SparkRows(spark.sql(statement))), where
+        assert printed(rows) == printed(SparkRows(spark.sql(statement))), where
 
 
 # --- without Spark

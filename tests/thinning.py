@@ -28,7 +28,7 @@ from verdicts import score_split_brain
 from forensics.case import views
 from forensics.case.folder import Case
 from forensics.case.ingestion import ingest as read_in
-from forensics.session import session
+from forensics.engines import engine
 
 #: Views that are compared; `holding` has the times of each process's own clock, so that no bound between clocks is in the way.
 VIEWS = ("process", "holding", "ownership", "split_brain")
@@ -127,7 +127,7 @@ def write_copies(logs: Path, root: Path, thinnings: Sequence[str], seed: int) ->
 
 def build(root: Path, case: Path) -> Case:
     """Reads in and builds the views with Spark."""
-    return views.build(read_in([root], case).case, session())
+    return views.build(read_in([root], case).case, engine())
 
 
 def read_rows(paths: dict[str, Path], copies: Iterable[Copy]) -> None:

@@ -62,10 +62,10 @@ def case_of(logs: Mapping[str, str], root: Path) -> Case:
     """Writes logs below a folder, reads them, and builds their views."""
     from forensics.case.ingestion import ingest
     from forensics.case.views import build
-    from forensics.session import session
+    from forensics.engines import engine
 
     for path, text in logs.items():
         file = root / "logs" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return build(ingest([root / "logs"], root / "case").case, session())
+    return build(ingest([root / "logs"], root / "case").case, engine())

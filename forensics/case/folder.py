@@ -24,6 +24,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from forensics.case import integrity
+from forensics.engines.paths import quoted
 from forensics.errors import CaseError
 from forensics.inventory.evidence import NEEDED, READ, SUPERSEDED, Evidence, Place
 from forensics.schema import TABLES, Field, table_schema
@@ -484,16 +485,6 @@ def _dump(manifest: Mapping[str, Any]) -> str:
 def _digest(manifest: Mapping[str, Any]) -> str:
     """SHA-256 of what a manifest says, however it is spaced."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def literal(path: str) -> str:
-    """A path as Spark's readers take it: as it is, and not as a pattern for several."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
-
-
-def quoted(path: str) -> str:
-    """A path within the backticks of a SQL statement."""
-    return literal(path).replace("`", "``")
 
 
 def files_to_drop(case: Case | None, evidence: Iterable[Evidence]) -> list[tuple[str, str]]:

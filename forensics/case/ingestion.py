@@ -1,7 +1,8 @@
-"""Evidence into a case: looks at the files while Spark starts, reads them in one job, and publishes what came out."""
+"""Evidence into a case: looks at the files and reads them while the engine starts, and publishes what came out."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -18,21 +19,22 @@ from forensics.case.folder import Case, CaseWriter, files_to_drop, publish, writ
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
 from forensics.failures import explained
+from forensics.ingest.local_reading import range_rows, read
 from forensics.ingest.local_time_jumps import separate
 from forensics.ingest.row_builder import EVENTS, UNRECOGNISED
-from forensics.ingest.spark_source import NAME, EvidenceSource, job_option, range_rows
 from forensics.ingest.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.names import renamed, with_hosts
 from forensics.inventory.same_content import changed_since
 from forensics.inventory.source_options import SourceOptions
-from forensics.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from forensics.catalogue.patterns import Catalogue
+    from forensics.engines.base import Engine
+    from forensics.ingest.local_reading import Written
 
 _WATCH_SECONDS = 0.3
 Progress = Callable[[str, int, int], None]
@@ -86,12 +88,12 @@ def ingest(
     *,
     options: SourceOptions | None = None,
     parsers: Sequence[Path] = (),
-    master: str = "",
+    engine: Engine | None = None,
     jobs: int | None = None,
     command_line: Sequence[str] = (),
     range_bytes: int = RANGE_BYTES,
     progress: Progress = lambda step, done, total: None,
-    views: Callable[[Case, SparkSession], tuple[Case, Mapping[str, str]]] | None = None,
+    views: Callable[[Case], tuple[Case, Mapping[str, str]]] | None = None,
 ) -> Summary:
     """Reads evidence into a case; what the case has by content is not read again.
 
@@ -100,8 +102,8 @@ def ingest(
         case_dir: the case's folder; made when it does not exist.
         options: zones, layouts and hosts as the user told them.
         parsers: folders of the user's own pattern files.
-        master: URL of a Spark master; empty for this machine.
-        jobs: cores to use on this machine; all when None.
+        engine: starts while evidence is looked at and read, for the views; with a master its executors read. None: no engine is needed.
+        jobs: cores to read with on this machine; all when None.
         command_line: kept in the manifest.
         range_bytes: size of the ranges that large files are cut in.
         progress: told a step (`looking`, `reading`, `writing`), what of it is done, and all of it.
@@ -112,25 +114,29 @@ def ingest(
         UsageError: a path does not exist.
         CatalogueError: a pattern file has a wrong form.
         CaseError: the case cannot be written.
-        ForensicsError: Spark does not start.
+        ForensicsError: the engine does not start, or a process that reads has ended.
     """
     for path in paths:
         if not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
     catalogue = load(parsers)
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
-        starting = pool.submit(session, master, jobs)
+        starting = pool.submit(lambda: engine and engine.session)
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
             progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
-        spark = starting.result()
+        if starting.done():
+            starting.result()  # what is wrong with the engine is said before all is read
         fresh = [e for e in found if e.status == READ]
         faults: dict[str, list[str]] = {}
         if fresh:
             progress("reading", 0, 1)
             staged = writer.staging / "rows"
-            written = _read(spark, fresh, catalogue, staged, range_bytes, progress)
+            if engine and engine.master:
+                written = _read_on_executors(engine.session, fresh, catalogue, staged, range_bytes, progress)
+            else:
+                written = _read(fresh, catalogue, staged, range_bytes, jobs or os.cpu_count() or 1, progress)
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             ranges = separate(staged, _named(written, EVENTS), _named(written, UNRECOGNISED), range_rows(written), zoned)
@@ -145,7 +151,8 @@ def ingest(
         evidence = _merged(writer, found, faults)
         case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line)), None
         if views is not None:
-            case, texts = views(case, spark)
+            starting.result()
+            case, texts = views(case)
         case = publish(case, texts)
     return _summary(case, evidence, fresh)
 
@@ -155,10 +162,17 @@ def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
     return writer.case is not None and writer.case.manifest.get("catalogue_hash") != catalogue.hash
 
 
-def _read(
+def _read(evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int, processes: int, progress: Progress) -> list[Written]:
+    """Reads on this machine."""
+    return read(plan(evidence, range_bytes, processes), catalogue, target, processes, lambda done, total: progress("reading", done, total))
+
+
+def _read_on_executors(
     spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int, progress: Progress
-) -> list[tuple[str, str, int]]:
+) -> list[Written]:
     """One Spark job: its tasks write the rows, and say what they wrote."""
+    from forensics.ingest.spark_source import NAME, EvidenceSource, job_option
+
     spark.dataSource.register(EvidenceSource)
     tasks = plan(evidence, range_bytes, spark.sparkContext.defaultParallelism)
     rows = spark.read.format(NAME).option("job", job_option(tasks, catalogue, target)).load()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources.abc import Traversable
@@ -20,15 +19,17 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
-from forensics.case.folder import literal, quoted
 from forensics.catalogue import known_bugs
+from forensics.engines.paths import quoted
 from forensics.errors import CaseError, ForensicsError
-from forensics.failures import explained
+from forensics.failures import ENGINE_FAILED, explained
 from forensics.resources import sql_dir
 from forensics.schema import table_columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+
+    from forensics.engines.base import Engine
 
 _HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Told):\s*(.+?)\s*$", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
@@ -285,7 +286,7 @@ def columns_over(view: View, found: Sequence[str]) -> Sequence[str]:
 
 
 def build(
-    spark: SparkSession,
+    engine: Engine,
     tables: Mapping[str, Sequence[str]],
     target: Path,
     progress: Callable[[str, int, int], None] | None = None,
@@ -296,7 +297,7 @@ def build(
     """Compute every kept view once, in order, into Parquet.
 
     Args:
-        spark: the session.
+        engine: computes them.
         tables: table name to Parquet paths.
         target: a folder that does not exist; `target/<view>` is made for each.
         progress: called with the view's name, its number and how many there are.
@@ -310,18 +311,15 @@ def build(
         CaseError: a view could not be computed; says which and why.
     """
     for statement in statements(knobs(told)):
-        spark.sql(statement)
+        engine.sql(statement)
     for name, paths in tables.items():
-        rows = spark.read.option("mergeSchema", len(paths) > 1).parquet(*map(literal, paths))
-        missing = _missing(name, rows.columns)
-        (rows.selectExpr("*", *missing) if missing else rows).createOrReplaceTempView(name)
-    with _settings(spark, _SMALL if small else {}):
-        return _build_all(spark, target, progress or (lambda view, number, of: None), _keep_small if small else _keep)
+        found = {column for path in paths for column in pyarrow.dataset.dataset(path, format="parquet").schema.names}
+        engine.table(name, paths, _missing(name, found))
+    with engine.tuned(small=small):
+        return _build_all(engine, target, progress or (lambda view, number, of: None), small=small)
 
 
-def _build_all(
-    spark: SparkSession, target: Path, progress: Callable[[str, int, int], None], keep: Callable[[SparkSession, View, DataFrame, Path], None]
-) -> dict[str, str]:
+def _build_all(engine: Engine, target: Path, progress: Callable[[str, int, int], None], *, small: bool) -> dict[str, str]:
     target.mkdir(parents=True, exist_ok=True)
     everything = views()
     order = TopologicalSorter({name: [r for r in view.reads if r in everything] for name, view in everything.items()})
@@ -333,7 +331,7 @@ def _build_all(
         number = 0
         while order.is_active():
             for name in order.get_ready():
-                running[pool.submit(_compute, spark, everything[name], target / name, keep)] = name
+                running[pool.submit(_compute, engine, everything[name], target / name, small=small)] = name
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 name, number = running.pop(future), number + 1
@@ -347,52 +345,27 @@ def _build_all(
 
 _AT_ONCE = 3
 
-#: Rows by the thousand need no compiled code, no second plan, no shuffle and no broadcast: a build takes less than half the time.
-_SMALL = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-}
 
-
-@contextmanager
-def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    before = {key: spark.conf.get(key, None) for key in settings}
-    try:
-        for key, value in settings.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
-
-
-def _compute(spark: SparkSession, view: View, path: Path, keep: Callable[[SparkSession, View, DataFrame, Path], None]) -> None:
+def _compute(engine: Engine, view: View, path: Path, *, small: bool) -> None:
     """Compute one view, once, and let later views read what was kept of it."""
     try:
         if not view.kept:
             for statement in statements(view.sql):
-                spark.sql(statement)
+                engine.sql(statement)
             return
         head, body = _halves(view)
-        rows = _named(spark.sql(body), _columns(head))
-        keep(spark, view, _told(spark, view, rows, path.parent) if view.told else rows, path)
-    except Exception as e:  # Spark's errors have no common base that pyspark promises
+        rows = _named(engine.sql(body), _columns(head))
+        if view.told:
+            # They are few, and most of them are the report's: they are told in this process.
+            engine.keep_table(view.name, told_table(view, rows.toArrow(), path.parent), rows.schema, path)
+        else:
+            engine.keep(view.name, rows, path, small=small)
+    except Exception as e:  # engines' errors have no common base that pyspark promises
         known = explained(e)
-        if known.what != "Spark failed.":
+        if known.what != ENGINE_FAILED:
             raise known from e
         why = known.why
         raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
-
-
-def _told(spark: SparkSession, view: View, rows: DataFrame, target: Path) -> DataFrame:
-    """The rows with their sentences. They are few, and most of them are the report's: they are told in this process."""
-    return spark.createDataFrame(told_table(view, rows.toArrow(), target), schema=rows.schema)
 
 
 def told_table(view: View, table: pa.Table, target: Path) -> pa.Table:
@@ -436,17 +409,3 @@ def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, list[str]]:
 def _named(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     """The rows with the declared columns, in their order: by name where all are named, else by place."""
     return rows.select(*columns) if sorted(rows.columns) == sorted(columns) else rows.toDF(*columns)
-
-
-def _keep(spark: SparkSession, view: View, rows: DataFrame, path: Path) -> None:
-    rows.write.parquet(str(path))
-    spark.read.schema(rows.schema).parquet(literal(str(path))).createOrReplaceTempView(view.name)
-
-
-def _keep_small(spark: SparkSession, view: View, rows: DataFrame, path: Path) -> None:
-    """As `_keep`, through this process: a few thousand rows are written and read back faster than Spark plans either."""
-    table = rows.toArrow()
-    path.mkdir()
-    pyarrow.parquet.write_table(table, path / "part-0.parquet")
-    # One partition satisfies every join, group and window as it is: a query is one task.
-    spark.createDataFrame(table, schema=rows.schema).coalesce(1).createOrReplaceTempView(view.name)

@@ -1,4 +1,4 @@
-"""A case's views: computed once with Spark, kept as Parquet, and published with the SQL that made them and `open.sql`."""
+"""A case's views: computed once by an engine, kept as Parquet, and published with the SQL that made them and `open.sql`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from forensics.case import folder as case_folder
 from forensics.case import view_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from forensics.case.folder import Case
+    from forensics.engines.base import Engine
 
 #: A case with fewer events is small: planning and compiling a query costs more than running it.
 SMALL_EVENTS = 200_000
 Progress = Callable[[str, int, int], None]
 
 
-def build(case: Case, spark: SparkSession, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None) -> Case:
+def build(case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None) -> Case:
     """Builds all views of a case and makes them part of it.
 
     Args:
         case: the case as it is now; the caller has opened it, so that its files are known to be whole.
-        spark: the session.
+        engine: computes them.
         progress: told each view's name, its number, and how many there are.
         knobs: the user's own thresholds; None for those that the case has.
 
@@ -33,15 +32,15 @@ def build(case: Case, spark: SparkSession, progress: Progress = lambda view, num
         CaseError: a view cannot be computed, or someone else is writing to the case.
     """
     with case_folder.writing(case.root, check=False) as writer:
-        return case_folder.publish(*computed(writer.case or case, spark, progress, knobs))
+        return case_folder.publish(*computed(writer.case or case, engine, progress, knobs))
 
 
 def computed(
-    case: Case, spark: SparkSession, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None
+    case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None
 ) -> tuple[Case, dict[str, str]]:
     """The case with all its views, and the SQL that goes with them: what `case_folder.publish` takes. Arguments as those of `build`."""
     told = case.knobs if knobs is None else dict(knobs)
-    built = view_files.build(spark, case.tables(), case_folder.new_views_folder(case), progress, small=is_small(case), told=told)
+    built = view_files.build(engine, case.tables(), case_folder.new_views_folder(case), progress, small=is_small(case), told=told)
     return _with(case, built, told)
 
 

@@ -10,7 +10,6 @@ The module imports little, for Spark starts several processes that only ask for 
 from __future__ import annotations
 
 import base64
-import json
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -76,18 +75,11 @@ class EvidenceReader(DataSourceReader):
         """Reads, writes and reports. Spark calls it again, elsewhere, when it fails."""
         from pathlib import Path
 
-        from forensics.ingest.memory import keep_memory
-        from forensics.ingest.parquet_parts import PartWriter
-        from forensics.ingest.reading import read_splits
+        from forensics.ingest.local_reading import read_partition
 
         assert isinstance(partition, Task)
-        keep_memory()
-        recogniser, schemas = _prepared(self._catalogue)
         splits: tuple[FileSplit, ...] = pickle.loads(partition.splits)  # noqa: S301
-        with PartWriter(Path(self._target), schemas) as writer:
-            for part in read_splits(splits, recogniser, schemas):
-                writer.write(part)
-        yield from writer.written()
+        yield from read_partition(splits, *_prepared(self._catalogue), Path(self._target))
 
 
 @lru_cache(maxsize=1)
@@ -103,8 +95,3 @@ def _prepared(catalogue: bytes) -> tuple[Recogniser, Schemas]:
 def job_option(tasks: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path) -> str:
     """The value of the option `job`."""
     return base64.b64encode(pickle.dumps(([pickle.dumps(t) for t in tasks], pickle.dumps(catalogue), str(target)))).decode()
-
-
-def range_rows(written: Sequence[tuple[str, str, int]]) -> list[dict[str, object]]:
-    """Rows of `range_row` among what tasks reported, with the key `error`."""
-    return [json.loads(text) for table, text, _ in written if table == "range_row"]

@@ -6,11 +6,11 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
@@ -21,16 +21,15 @@ from forensics.wording.formats import printable, shorten
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from pyspark.sql import DataFrame, SparkSession
-
     from forensics.case.folder import Case
     from forensics.case.view_files import View
+    from forensics.engines.base import Engine
+    from forensics.engines.rows import Rows
 
 #: A table on the screen ends here; CSV and JSON do not.
 TABLE_ROWS = 1000
 _WORD = re.compile(r"\w+")
 _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
-_NUMERIC = ("integer", "long", "short", "byte", "double", "float", "decimal")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 # A spreadsheet runs a cell that begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (full-width forms count too)
@@ -72,24 +71,6 @@ def own(expression: str, file: Path | None) -> list[str]:
     return statements
 
 
-class Rows(Protocol):
-    """What is printed: rows of a case, or of a query."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns."""
-
-    @property
-    def numeric(self) -> Sequence[bool]:
-        """Which of them are numbers."""
-
-    def texts(self) -> Iterator[Sequence[str | None]]:
-        """Rows as text: scalars as Spark casts them, the rest as JSON."""
-
-    def values(self) -> Iterator[Sequence[Any]]:
-        """Rows as what JSON knows; times are ISO 8601 in UTC."""
-
-
 def stored(case: Case, view: View | None, statements: Sequence[str]) -> Rows | None:
     """The rows that are asked for, if the case keeps them; None where only an engine can tell them.
 
@@ -105,11 +86,11 @@ def stored(case: Case, view: View | None, statements: Sequence[str]) -> Rows | N
     return of_statement(case, statements[0]) if len(statements) == 1 else None
 
 
-def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, width: int | None) -> int:
+def run(engine: Engine, case: Case, statements: Sequence[str], form: str, width: int | None) -> int:
     """Runs statements over a case and prints the rows of the last.
 
     Args:
-        spark: the session.
+        engine: runs them.
         case: its views are built.
         statements: SQL.
         form: `table`, `csv` or `json`.
@@ -119,7 +100,7 @@ def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, w
         How many rows a table left out.
 
     Raises:
-        UsageError: Spark cannot run a statement; says why.
+        UsageError: the engine cannot run a statement; says why.
     """
     from pyspark.errors import PySparkException
 
@@ -127,8 +108,8 @@ def run(spark: SparkSession, case: Case, statements: Sequence[str], form: str, w
     opening = view_files.opening(case.tables(), case.views(), case.knobs)
     try:
         for statement in _needed(opening, statements):
-            spark.sql(statement)
-        return print_rows(SparkRows([spark.sql(statement) for statement in statements][-1]), form, width)
+            engine.sql(statement)
+        return print_rows(engine.rows([engine.sql(statement) for statement in statements][-1]), form, width)
     except PySparkException as e:
         raise UsageError("The query cannot be run.", why=_reason(str(e))) from e
 
@@ -232,29 +213,3 @@ def print_json(rows: Rows, to: TextIO | None = None) -> None:
         out.write(("[\n" if first else ",\n") + json.dumps(dict(zip(rows.names, row, strict=True))))
         first = False
     out.write("[]\n" if first else "\n]\n")
-
-
-class SparkRows:
-    """Rows of a data frame, which Spark itself turns into text: it knows every type. They come one partition at a time."""
-
-    def __init__(self, frame: DataFrame) -> None:
-        self.names: Sequence[str] = frame.columns
-        self.numeric: Sequence[bool] = [field.dataType.typeName() in _NUMERIC for field in frame.schema.fields]
-        # Numbered columns allow equal names.
-        self._frame = frame.toDF(*(f"c{i}" for i in range(len(self.names))))
-
-    def texts(self) -> Iterator[Sequence[str | None]]:
-        from pyspark.sql import functions as f
-        from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
-
-        nested = ArrayType | MapType | StructType | VariantType
-        cells = [f.to_json(c.name) if isinstance(c.dataType, nested) else f.col(c.name).cast("string") for c in self._frame.schema.fields]
-        return (tuple(row) for row in self._frame.select(*cells).toLocalIterator()) if cells else iter(())
-
-    def values(self) -> Iterator[Sequence[Any]]:
-        from pyspark.sql import functions as f
-
-        options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-        for row in self._frame.select(f.to_json(f.struct("*"), options)).toLocalIterator():
-            told = json.loads(row[0])
-            yield [told[column] for column in self._frame.columns]

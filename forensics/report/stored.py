@@ -12,7 +12,8 @@ import pyarrow.dataset as ds
 from pyarrow import types
 
 from forensics.case import view_files
-from forensics.report import cells
+from forensics.engines.cells import is_number
+from forensics.engines.rows import ArrowRows
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,8 +28,8 @@ _COMPARED = {"EQ": "__eq__", "NEQ": "__ne__", "GT": "__gt__", "GTE": "__ge__", "
 
 
 @dataclass(frozen=True)
-class StoredRows:
-    """Rows of a view as they are kept.
+class StoredView:
+    """Rows of a view as they are kept, or a choice of them.
 
     Attributes:
         source: the view's Parquet files.
@@ -48,17 +49,9 @@ class StoredRows:
     def names(self) -> Sequence[str]:
         return [name for name, _ in self.columns]
 
-    @property
-    def numeric(self) -> Sequence[bool]:
-        return [cells.is_number(self.source.schema.field(column).type) for _, column in self.columns]
-
-    def texts(self) -> Iterator[Sequence[str | None]]:
-        for batch in self._batches():
-            yield from zip(*(cells.texts(batch.column(column)) for _, column in self.columns), strict=True)
-
-    def values(self) -> Iterator[Sequence[Any]]:
-        for batch in self._batches():
-            yield from zip(*(cells.values(batch.column(column)) for _, column in self.columns), strict=True)
+    def rows(self) -> ArrowRows:
+        """The rows, to be printed."""
+        return ArrowRows(self.names, [is_number(self.source.schema.field(column).type) for _, column in self.columns], self._batches)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         left = self.limit
@@ -66,7 +59,7 @@ class StoredRows:
             if left is not None:
                 batch, left = batch.slice(0, left), left - min(left, batch.num_rows)
             if batch.num_rows:
-                yield batch
+                yield pa.RecordBatch.from_arrays([batch.column(column) for _, column in self.columns], names=self.names)
             if left == 0:
                 return
 
@@ -85,21 +78,26 @@ class StoredRows:
         return table.sort_by(keys).to_batches(max_chunksize=_BATCH)  # type: ignore[no-any-return]
 
 
-def of_view(case: Case, name: str) -> StoredRows | None:
+def of_view(case: Case, name: str) -> ArrowRows | None:
     """All rows of a view; None where the case does not keep them.
 
     Args:
         case: the case.
         name: the view's name.
     """
+    kept = _kept(case, name)
+    return None if kept is None else kept.rows()
+
+
+def _kept(case: Case, name: str) -> StoredView | None:
     path, view = case.view_path(name), view_files.views().get(name)
     if path is None or view is None or not view.kept:
         return None
     source = ds.dataset(str(path), format="parquet")
-    return StoredRows(source, tuple((column, column) for column in view_files.columns_over(view, source.schema.names)))
+    return StoredView(source, tuple((column, column) for column in view_files.columns_over(view, source.schema.names)))
 
 
-def of_statement(case: Case, statement: str) -> StoredRows | None:
+def of_statement(case: Case, statement: str) -> ArrowRows | None:
     """The rows of a statement that only chooses columns and rows of one view; None where it takes an engine to know them.
 
     Whatever is not clear beyond doubt, a wrong name too, is left to the engine: it has the last word on what SQL means.
@@ -107,7 +105,7 @@ def of_statement(case: Case, statement: str) -> StoredRows | None:
     import sqlglot
     from sqlglot import exp
 
-    if "\\" in statement or "''" in statement:
+    if not statement.lstrip().lower().startswith("select") or "\\" in statement or "''" in statement:
         return None
     try:
         query = sqlglot.parse_one(statement, read="spark")
@@ -118,9 +116,9 @@ def of_statement(case: Case, statement: str) -> StoredRows | None:
     table = query.args["from_"].this if query.args.get("from_") else None
     if not isinstance(table, exp.Table) or _told(table) != {"this"}:
         return None
-    rows = of_view(case, table.name.lower())
+    kept = _kept(case, table.name.lower())
     try:
-        return rows and _chosen(rows, query)
+        return None if kept is None else _chosen(kept, query).rows()
     except _Unclear:
         return None
 
@@ -133,7 +131,7 @@ def _told(part: exp.Expression) -> set[str]:
     return {name for name, value in part.args.items() if value}
 
 
-def _chosen(rows: StoredRows, query: exp.Select) -> StoredRows | None:
+def _chosen(rows: StoredView, query: exp.Select) -> StoredView:
     from sqlglot import exp
 
     known = {name: rows.source.schema.field(name).type for name in rows.names}

@@ -1,0 +1,112 @@
+"""What an engine is: PySpark's API, and the few things in which its implementations differ."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from forensics.engines.rows import Rows
+
+
+class Engine(ABC):
+    """Runs queries. Nothing starts before it is needed.
+
+    Attributes:
+        name: as users say it.
+        master: URL of a Spark master, whose executors read evidence too; empty: this machine does all.
+        jobs: cores to use on this machine; all when None.
+        little: whether there is little to do, so that not much need be compiled for it. What runs already does not heed it.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, jobs: int | None = None, master: str = "", *, little: bool = False) -> None:
+        self.jobs, self.master, self.little = jobs, master, little
+        self._starting = threading.Lock()
+        self._session: SparkSession | None = None
+
+    @property
+    def session(self) -> SparkSession:
+        """The session; starts it when it does not run.
+
+        Raises:
+            ForensicsError: it does not start.
+        """
+        with self._starting:
+            if self._session is None:
+                self._session = self._start()
+            return self._session
+
+    @abstractmethod
+    def _start(self) -> SparkSession:
+        """Starts the session, or gives the one of this process."""
+
+    def stop(self) -> None:
+        """Ends the session of this process, which engines of one name share."""
+        self.session.stop()
+        self._session = None
+
+    @abstractmethod
+    def sql(self, statement: str) -> DataFrame:
+        """Runs a statement as it is written for Spark."""
+
+    @abstractmethod
+    def rows(self, frame: DataFrame) -> Rows:
+        """A query's rows, to be printed."""
+
+    @abstractmethod
+    def place(self, path: str) -> str:
+        """A path as this engine's readers take it: as it is, and not as a pattern for several."""
+
+    @contextmanager
+    def tuned(self, *, small: bool) -> Iterator[None]:
+        """Settings for many queries over a case that is small, or not."""
+        del small
+        yield
+
+    def table(self, name: str, paths: Sequence[str], missing: Sequence[str]) -> None:
+        """Makes Parquet folders known as one table.
+
+        Args:
+            name: the table's.
+            paths: of its folders.
+            missing: expressions for columns that no folder has.
+        """
+        rows = self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths))
+        (rows.selectExpr("*", *missing) if missing else rows).createOrReplaceTempView(name)
+
+    def keep(self, name: str, rows: DataFrame, path: Path, *, small: bool) -> None:
+        """Writes a view's rows to a folder, and lets later queries read them there.
+
+        Args:
+            name: the view's.
+            rows: its rows.
+            path: a folder that does not exist.
+            small: whether they fit into this process.
+        """
+        if small:
+            self.keep_table(name, rows.toArrow(), rows.schema, path)
+            return
+        rows.write.parquet(str(path))
+        self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
+
+    def keep_table(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
+        """As `keep`, for rows that are in this process: a few thousand are written and read back faster than an engine plans either."""
+        path.mkdir()
+        pq.write_table(table, path / "part-0.parquet")
+        self._know(name, table, schema, path)
+
+    @abstractmethod
+    def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
+        """Lets later queries read rows that are in this process and in a folder."""

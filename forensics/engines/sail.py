@@ -1,0 +1,115 @@
+"""Sail: PySpark's API over an engine in this process, without Java. It starts at once, and does what one machine can."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from forensics.engines import SAIL
+from forensics.engines.base import Engine
+from forensics.engines.paths import as_url
+from forensics.engines.rows import ArrowRows, are_numbers
+from forensics.engines.sail_sql import Variables, to_sail
+from forensics.errors import ForensicsError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_INSTALL = "pip install 'kafka-forensics[sail]' installs versions that fit each other."
+
+
+class Sail(Engine):
+    """A Spark Connect server in this process, and a session with it."""
+
+    name: ClassVar[str] = SAIL
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+    #: The session of this process, and what ends it with its server.
+    _running: ClassVar[tuple[SparkSession, Callable[[], None]] | None] = None
+
+    def __init__(self, jobs: int | None = None) -> None:
+        super().__init__(jobs)
+        self._variables = Variables()
+
+    def _start(self) -> SparkSession:
+        with Sail._lock:
+            if Sail._running is None:
+                Sail._running = _served(self.jobs)
+                atexit.register(self.stop)
+            return Sail._running[0]
+
+    def stop(self) -> None:
+        with Sail._lock:
+            if Sail._running is not None:
+                Sail._running[1]()
+            Sail._running = self._session = None
+
+    def sql(self, statement: str) -> DataFrame:
+        if self._variables.take(statement):
+            statement = "SELECT 1 WHERE false"
+        return self.session.sql(to_sail(statement, self._variables.texts()))
+
+    def rows(self, frame: DataFrame) -> ArrowRows:
+        def batches() -> Iterator[pa.RecordBatch]:
+            import pyarrow as pa
+
+            # What toLocalIterator does, which makes rows of it.
+            query: Any = frame
+            client = query.sparkSession.client
+            for part in client.to_table_as_iterator(query._plan.to_proto(client), {}):  # noqa: SLF001
+                if isinstance(part, pa.Table):
+                    yield from part.to_batches()
+
+        return ArrowRows(frame.columns, are_numbers(frame.schema), batches)
+
+    def place(self, path: str) -> str:
+        return as_url(path)
+
+    def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
+        del table, schema  # they are in the folder
+        self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)
+
+
+def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
+    """A session with a server of its own, and what ends both.
+
+    Raises:
+        ForensicsError: a package is missing, or of a version that does not fit the others.
+    """
+    # Read when the server is loaded.
+    os.environ.setdefault("RUST_LOG", "error")
+    if jobs:
+        os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(jobs)
+    try:
+        from pysail.spark import SparkConnectServer
+    except ImportError as e:
+        raise ForensicsError("The engine `sail` is not installed.", why=str(e), where="--engine", fix=_INSTALL) from e
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+    except ImportError as e:  # PySpark asks for pandas and gRPC only here
+        raise ForensicsError("The engine `sail` needs all of PySpark's Connect client.", why=str(e), where="--engine", fix=_INSTALL) from e
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
+
+    def stop() -> None:
+        # In this order: a server waits for its clients, and the process for it.
+        session.stop()
+        server.stop()
+
+    try:
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+    except PySparkException as e:
+        import pyspark
+
+        stop()
+        why = f"{str(e).splitlines()[0]} (PySpark {pyspark.__version__})"
+        raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from e
+    return session, stop  # type: ignore[return-value]

@@ -1,0 +1,68 @@
+"""Statements as they are written for Spark, in the words of Sail: it reads paths by another rule and has no session variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from forensics.engines.paths import as_url, unquoted
+
+_TOKEN = re.compile(
+    r"""
+      '(?P<single> (?: [^'\\] | \\. | '' )* )'
+    | "(?P<double> (?: [^"\\] | \\. | "" )* )"
+    | \bparquet \s* \. \s* `(?P<path> (?: [^`] | `` )+ )`
+    | `(?: [^`] | `` )*`
+    | (?P<comment> --[^\n]* | /\*.*?\*/ )
+    | (?<! [\w.] ) (?P<word> [A-Za-z_]\w* ) (?! \w | \s*\( )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_DECLARE = re.compile(
+    r"\s*DECLARE\s+(?:OR\s+REPLACE\s+)?(?:VARIABLE\s+)?(?P<name>\w+)\s+(?P<type>\w+)\s+(?:DEFAULT|=)\s*(?P<value>.+?)\s*", re.IGNORECASE | re.DOTALL
+)
+_SET = re.compile(r"\s*SET\s+(?:VAR|VARIABLE)\s+(?P<name>\w+)\s*=\s*(?P<value>.+?)\s*", re.IGNORECASE | re.DOTALL)
+
+
+class Variables:
+    """Session variables, whose values are written into the statements that name them."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[str, str]] = {}
+
+    def take(self, statement: str) -> bool:
+        """Takes a statement that declares or sets a variable; gives whether it was one."""
+        if found := _DECLARE.fullmatch(statement):
+            self._values[found["name"].lower()] = found["type"], found["value"]
+            return True
+        found = _SET.fullmatch(statement)
+        if found and found["name"].lower() in self._values:
+            self._values[found["name"].lower()] = self._values[found["name"].lower()][0], found["value"]
+            return True
+        return False
+
+    def texts(self) -> Mapping[str, str]:
+        """An expression for each variable, of its type."""
+        return {name: f"CAST({value} AS {kind})" for name, (kind, value) in self._values.items()}
+
+
+def to_sail(statement: str, variables: Mapping[str, str]) -> str:
+    """A statement with its variables' values, its paths as URLs, and quotes within texts as Sail takes them.
+
+    Args:
+        statement: as written for Spark.
+        variables: an expression for each, by name in lower case.
+    """
+
+    def word(found: re.Match[str]) -> str:
+        if found["single"] is not None:
+            return "'" + found["single"].replace("''", "\\'") + "'"
+        if found["double"] is not None:
+            return '"' + found["double"].replace('""', '\\"') + '"'
+        if found["path"] is not None:
+            return "parquet.`" + as_url(unquoted(found["path"])) + "`"
+        if found["comment"] is not None:
+            return " "
+        return variables.get((found["word"] or "").lower(), found[0])
+
+    return _TOKEN.sub(word, statement)

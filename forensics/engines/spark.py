@@ -1,0 +1,111 @@
+"""Apache Spark: the reference, and the engine of clusters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from forensics.engines import SPARK
+from forensics.engines.base import Engine
+from forensics.engines.paths import literal
+from forensics.engines.rows import are_numbers
+from forensics.engines.spark_session import expect_little, session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+
+#: Rows by the thousand need no compiled code, no second plan, no shuffle and no broadcast: a build takes less than half the time.
+SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
+class Spark(Engine):
+    """Spark on this machine, or on a master.
+
+    Args:
+        master: its URL; empty for this machine.
+        jobs: cores to use on this machine; all when None.
+        little: whether there is little to do.
+    """
+
+    name: ClassVar[str] = SPARK
+
+    def __init__(self, master: str = "", jobs: int | None = None, *, little: bool = False) -> None:
+        super().__init__(jobs, master, little=little)
+
+    def _start(self) -> SparkSession:
+        if self.little and not self.master:
+            expect_little()
+        return session(self.master, self.jobs)
+
+    def sql(self, statement: str) -> DataFrame:
+        return self.session.sql(statement)
+
+    def rows(self, frame: DataFrame) -> SparkRows:
+
+        return SparkRows(frame)
+
+    def place(self, path: str) -> str:
+        return literal(path)
+
+    @contextmanager
+    def tuned(self, *, small: bool) -> Iterator[None]:
+        with settings(self.session, SMALL if small else {}):
+            yield
+
+    def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
+        # One partition satisfies every join, group and window as it is: a query is one task.
+        self.session.createDataFrame(table, schema=schema).coalesce(1).createOrReplaceTempView(name)
+
+
+@contextmanager
+def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Settings of a session for a while."""
+    before = {key: spark.conf.get(key, None) for key in wanted}
+    try:
+        for key, value in wanted.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
+
+
+class SparkRows:
+    """Rows of a data frame, which Spark itself turns into text: it knows every type. They come one partition at a time."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.names: Sequence[str] = frame.columns
+        self.numeric: Sequence[bool] = are_numbers(frame.schema)
+        # Numbered columns allow equal names.
+        self._frame = frame.toDF(*(f"c{i}" for i in range(len(self.names))))
+
+    def texts(self) -> Iterator[Sequence[str | None]]:
+        from pyspark.sql import functions as f
+        from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
+
+        nested = ArrayType | MapType | StructType | VariantType
+        cells = [f.to_json(c.name) if isinstance(c.dataType, nested) else f.col(c.name).cast("string") for c in self._frame.schema.fields]
+        return (tuple(row) for row in self._frame.select(*cells).toLocalIterator()) if cells else iter(())
+
+    def values(self) -> Iterator[Sequence[Any]]:
+        from pyspark.sql import functions as f
+
+        options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+        for row in self._frame.select(f.to_json(f.struct("*"), options)).toLocalIterator():
+            told = json.loads(row[0])
+            yield [told[column] for column in self._frame.columns]

@@ -1,0 +1,225 @@
+"""Reads partitions of evidence on this machine: in this process where there is one, else in processes that need nothing of an engine.
+
+Spark starts meanwhile. Its Python workers would read no faster, and only when it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from forensics.catalogue.recogniser import Recogniser
+from forensics.errors import ForensicsError
+from forensics.import_guard import SAFE
+from forensics.ingest.memory import keep_memory
+from forensics.ingest.parquet_parts import PartWriter
+from forensics.ingest.reading import read_splits
+from forensics.ingest.row_builder import Schemas
+from forensics.ingest.splits import FileSplit
+from forensics.ingest.statistics import RangeRow
+
+if TYPE_CHECKING:
+    from forensics.catalogue.patterns import Catalogue
+
+#: Table, name and rows of a file that was written; or `range_row`, its row as JSON, and 1.
+Written = tuple[str, str, int]
+#: Given the bytes that have been read and those that there are.
+Progress = Callable[[int, int], None]
+# The search path is this process's: it may run from a checkout.
+_CHILD = "import sys; sys.path[:] = {path!r}; from forensics.ingest.local_reading import serve; serve()"
+
+
+def read_partition(
+    splits: Iterable[FileSplit], recogniser: Recogniser, schemas: Schemas, target: Path, done: Callable[[RangeRow], None] = lambda row: None
+) -> list[Written]:
+    """Reads splits, writes their rows as Parquet files into a folder, and tells what it wrote.
+
+    Args:
+        splits: what to read; members of one archive stand together.
+        recogniser: knows the messages.
+        schemas: of the tables.
+        target: the folder; made when it does not exist.
+        done: told the statistics of each split when it has been read.
+    """
+    keep_memory()
+    with PartWriter(target, schemas) as writer:
+        for part in read_splits(tuple(splits), recogniser, schemas):
+            writer.write(part)
+            if isinstance(part, RangeRow):
+                done(part)
+    return writer.written()
+
+
+def read(
+    partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path, processes: int, progress: Progress = lambda done, total: None
+) -> list[Written]:
+    """Reads partitions on this machine.
+
+    Args:
+        partitions: as `splits.plan` gives them.
+        catalogue: the messages.
+        target: folder for Parquet files.
+        processes: how many to read in at once.
+        progress: told bytes of the splits that have been read, and all.
+
+    Raises:
+        ForensicsError: a process that read has ended.
+    """
+    total = sum(map(_size, (split for partition in partitions for split in partition)))
+    read_so_far = 0
+
+    def count(size: int) -> None:
+        nonlocal read_so_far
+        read_so_far += size
+        progress(min(read_so_far, total), total)
+
+    if min(processes, len(partitions)) <= 1:
+        recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
+        return [
+            told for splits in partitions for told in read_partition(splits, recogniser, schemas, target, lambda row: count(_bytes_of(row)))
+        ]  # fmt: skip
+    waiting: queue.SimpleQueue[tuple[FileSplit, ...]] = queue.SimpleQueue()
+    for splits in partitions:
+        waiting.put(splits)
+    readers: list[_Reader] = []
+    try:
+        readers.extend(_Reader(catalogue, target) for _ in range(min(processes, len(partitions))))
+        with ThreadPoolExecutor(len(readers)) as pool:
+            futures = [pool.submit(reader.work, waiting, count) for reader in readers]
+            try:
+                return [told for future in futures for told in future.result()]
+            except BaseException:
+                for reader in readers:
+                    reader.kill()
+                raise
+    finally:
+        for reader in readers:
+            reader.close()
+
+
+def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
+    """Rows of `range_row` among what was written, with the key `error`."""
+    return [json.loads(text) for table, text, _ in written if table == "range_row"]
+
+
+def _size(split: FileSplit) -> int:
+    return split.stop - split.start
+
+
+def _bytes_of(row: RangeRow) -> int:
+    return int(row.row["range_end"]) - int(row.row["range_start"])
+
+
+class _Reader:
+    """A process that reads partitions, one after the other.
+
+    Args:
+        catalogue: the messages.
+        target: folder for Parquet files.
+    """
+
+    def __init__(self, catalogue: Catalogue, target: Path) -> None:
+        code = _CHILD.format(path=sys.path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **SAFE}
+        )
+        self._send((catalogue, target))
+
+    def work(self, waiting: queue.SimpleQueue[tuple[FileSplit, ...]], count: Callable[[int], None]) -> list[Written]:
+        """Reads partitions while there are any."""
+        out: list[Written] = []
+        while True:
+            try:
+                splits = waiting.get_nowait()
+            except queue.Empty:
+                return out
+            self._send(splits)
+            while True:
+                match self._receive():
+                    case int() as size:
+                        count(size)
+                    case list() as written:
+                        out.extend(written)
+                        break
+                    case Exception() as error:
+                        raise error
+
+    def _send(self, what: object) -> None:
+        assert self._process.stdin is not None  # noqa: S101  (for the type checker)
+        try:
+            pickle.dump(what, self._process.stdin)
+            self._process.stdin.flush()
+        except OSError as e:
+            raise self._ended() from e
+
+    def _receive(self) -> object:
+        assert self._process.stdout is not None  # noqa: S101
+        try:
+            return pickle.load(self._process.stdout)  # noqa: S301  (what our own process wrote)
+        except EOFError as e:
+            raise self._ended() from e
+
+    def _ended(self) -> ForensicsError:
+        code = self._process.wait()
+        why = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        fix = "Maybe the system was short of memory and ended it: --jobs 1 needs less. Run this again: the case is as it was before."
+        return ForensicsError("A process that read evidence has ended before its work was done.", why=why, fix=fix)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def close(self) -> None:
+        """Ends the process, which ends when nothing more comes."""
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None  # noqa: S101
+            try:
+                stream.close()
+            except OSError:
+                self._process.kill()  # it has not taken what was sent
+        self._process.wait()
+
+
+def serve() -> None:
+    """What a process that reads does: takes partitions from its standard input, and tells what it wrote on its standard output."""
+    source, answers = sys.stdin.buffer, _own_output()
+    catalogue, target = pickle.load(source)  # noqa: S301  (what our own process wrote)
+    recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
+
+    def tell(what: object) -> None:
+        pickle.dump(what, answers)
+        answers.flush()
+
+    while True:
+        try:
+            splits = pickle.load(source)  # noqa: S301
+        except EOFError:
+            return
+        try:
+            tell(read_partition(splits, recogniser, schemas, target, lambda row: tell(_bytes_of(row))))
+        except Exception as e:  # whatever it is, the process that waits says it
+            tell(_portable(e))
+
+
+def _own_output() -> BinaryIO:
+    """Standard output for this module alone; what anything else prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _portable(error: Exception) -> Exception:
+    """An error that another process can take."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301
+    except Exception:  # whatever its class asks for
+        return ForensicsError("Evidence could not be read.", why=f"{type(error).__name__}: {error}")
+    return error

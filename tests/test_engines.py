@@ -1,0 +1,187 @@
+"""Engines: chosen by name, clear when they are not there, and every row of every view the same on each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import made_case
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+from forensics.case import view_files
+from forensics.case.folder import Case
+from forensics.case.ingestion import ingest
+from forensics.engines import engine
+from forensics.engines.base import Engine
+from forensics.engines.paths import as_url, quoted, unquoted
+from forensics.engines.sail_sql import Variables, to_sail
+from forensics.errors import UsageError
+
+SAMPLES = Path(__file__).parent.parent / "sample_logs"
+RECORDINGS = Path(os.environ.get("FORENSICS_RECORDINGS", "/nonexistent"))
+needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is not installed: pip install -e '.[dev,sail]' compares both engines")
+
+
+# --- without an engine
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("SELECT 'it''s', \"a\"\"b\", 'x\\'y'", "SELECT 'it\\'s', \"a\\\"b\", 'x\\'y'"),
+        (
+            "SELECT gap_ms, x.gap_ms, `gap_ms`, gap_ms(1), 'gap_ms', gap_ms2",
+            "SELECT CAST(7 AS BIGINT), x.gap_ms, `gap_ms`, gap_ms(1), 'gap_ms', gap_ms2",
+        ),
+        ("WHERE a > GAP_MS -- not gap_ms\nAND b", "WHERE a > CAST(7 AS BIGINT)  \nAND b"),
+        ("FROM parquet.`/a \\[1\\]/b``c`", "FROM parquet.`file:///a%20%5B1%5D/b%60c`"),
+        ("SELECT '-- no comment', '/* nor this */' /* but this */", "SELECT '-- no comment', '/* nor this */'  "),
+    ],
+)
+def test_statements_are_put_into_sails_words(given: str, sent: str) -> None:
+    assert to_sail(given, {"gap_ms": "CAST(7 AS BIGINT)"}) == sent
+
+
+def test_variables_are_declared_and_set() -> None:
+    variables = Variables()
+    for statement in view_files.statements(view_files.knobs({"assume_skew_ms": 5})):
+        assert variables.take(statement)
+    assert variables.texts()["assume_skew_ms"] == "CAST(5 AS BIGINT)"
+    assert variables.take("SET VAR Gap_Ms = 1 + 1")
+    assert variables.texts()["gap_ms"] == "CAST(1 + 1 AS BIGINT)"
+    assert not variables.take("SET VAR nothing = 1")
+    assert not variables.take("SELECT 1")
+
+
+@pytest.mark.parametrize("path", ["/plain/x", "/a b/c", "/a[1]{2}*?/`x`/ä%20\\y"])
+def test_paths_come_back_from_sql(path: str) -> None:
+    assert unquoted(quoted(path)) == path
+    assert set("[]{}*?") & set(as_url(path)) == set()
+
+
+def test_what_cannot_be_chosen_is_said(monkeypatch) -> None:
+    with pytest.raises(UsageError, match="no engine `duckdb`") as e:
+        engine("duckdb")
+    assert "spark, sail" in e.value.fix
+    monkeypatch.setenv("FORENSICS_ENGINE", "nothing")
+    with pytest.raises(UsageError) as e:
+        engine()
+    assert e.value.where == "FORENSICS_ENGINE"
+    with pytest.raises(UsageError) as e:
+        engine("sail", master="spark://somewhere:7077")
+    assert e.value.where == "--master"
+
+
+def run(code: str, *args: object) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own, after some Python."""
+    main = "\nfrom forensics.cli import main\nsys.argv[0] = 'forensics'\nmain()"
+    return subprocess.run([sys.executable, "-c", f"import sys\n{code}{main}", *map(str, args)], capture_output=True, text=True, check=False)
+
+
+def test_without_pysail_it_is_said_what_to_install(tmp_path: Path) -> None:
+    case = made_case.written(tmp_path / "case").root
+    done = run("sys.modules['pysail'] = None", "sql", "-e", "SELECT count(*) FROM finding", "--engine", "sail", "--case", case)
+    assert done.returncode == 4, done.stderr
+    assert "The engine `sail` is not installed." in done.stderr
+    assert "pip install 'kafka-forensics[sail]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@needs_sail
+def test_a_pyspark_that_pysail_does_not_know_is_said(tmp_path: Path) -> None:
+    case = made_case.written(tmp_path / "case").root
+    code = "import pyspark\npyspark.__version__ = '4.99.0'"
+    done = run(code, "sql", "-e", "SELECT count(*) FROM finding", "--engine", "sail", "--case", case)
+    assert done.returncode == 4, done.stderr
+    assert "The engine `sail` does not start." in done.stderr
+    assert "PySpark 4.99.0" in done.stderr
+    assert "pip install 'kafka-forensics[sail]'" in done.stderr
+
+
+@needs_sail
+def test_a_query_runs_on_sail_without_java_over_a_case_at_any_path(tmp_path: Path) -> None:
+    case = made_case.written(tmp_path / "a [1]*{x}?'s" / "case").root
+    code = "import os\nos.environ['JAVA_HOME'] = '/nonexistent'"
+    own = "SELECT verdict, count(*) AS n, 'it''s' AS text, max(from_lo) AS at FROM split_brain WHERE clock_skew_ms > 5 GROUP BY verdict ORDER BY verdict"
+    done = run(code, "sql", "-e", own, "--format", "csv", "--engine", "sail", "--case", case)
+    assert done.returncode == 0, done.stderr
+    assert list(csv.DictReader(io.StringIO(done.stdout))) == [
+        {"verdict": "proved", "n": "1", "text": "it's", "at": "2026-03-01 10:01:00"},
+        {"verdict": "refuted", "n": "1", "text": "it's", "at": "2026-03-01 10:01:00"},
+        {"verdict": "undecided", "n": "1", "text": "it's", "at": ""},
+    ]
+    wrong = run(code, "sql", "-e", "SELECT nothing FROM nowhere", "--engine", "sail", "--case", case)
+    assert wrong.returncode == 2
+    assert "nowhere" in wrong.stderr
+
+
+# --- both engines
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[tuple[Engine, Engine]]:
+    yield engine("spark", jobs=2, little=True), engine("sail", jobs=2)
+
+
+def tables_of(path: Path) -> dict[str, pa.Table]:
+    return {folder.name: ds.dataset(str(folder), format="parquet").to_table() for folder in sorted(path.iterdir())}
+
+
+def columns(table: pa.Table) -> list[str]:
+    """Names and types; which columns an engine thinks are never NULL is its own affair."""
+    return [f"{field.name}: {field.type}".replace(" not null", "") for field in table.schema]
+
+
+def plain_rows(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def differences(case: Case, engines: tuple[Engine, Engine], folder: Path, *, small: bool = True) -> list[str]:
+    """Views of which the engines give other columns, types or rows."""
+    first, second = (tables_of_built(case, e, folder / e.name, small=small) for e in engines)
+    assert first.keys() == second.keys()
+    found = []
+    for name, table in first.items():
+        other = second[name]
+        if (kinds := columns(table)) != (others := columns(other)):
+            found.append(f"{name}: {kinds} is not {others}")
+        elif (mine := plain_rows(table)) != (others := plain_rows(other)):
+            found.append(f"{name}: {sorted(set(mine) - set(others))[:2]} is not {sorted(set(others) - set(mine))[:2]}")
+    return found
+
+
+def tables_of_built(case: Case, on: Engine, folder: Path, *, small: bool) -> dict[str, pa.Table]:
+    view_files.build(on, case.tables(), folder, small=small)
+    return tables_of(folder)
+
+
+@needs_sail
+@pytest.mark.spark
+@pytest.mark.parametrize("sample", sorted(p.name for p in SAMPLES.iterdir() if (p / "logs").is_dir()))
+def test_every_row_of_every_view_of_a_sample_is_the_same(sample: str, engines, tmp_path: Path) -> None:
+    case = ingest([SAMPLES / sample], tmp_path / "case").case
+    assert differences(case, engines, tmp_path) == []
+
+
+@needs_sail
+@pytest.mark.slow
+@pytest.mark.parametrize("recording", sorted(p.name for p in RECORDINGS.iterdir()) if RECORDINGS.is_dir() else [])
+def test_every_row_of_every_view_of_a_recording_is_the_same(recording: str, engines, tmp_path: Path) -> None:
+    case = ingest([RECORDINGS / recording], tmp_path / "case").case
+    assert differences(case, engines, tmp_path) == []
+
+
+@needs_sail
+@pytest.mark.slow
+def test_a_large_case_has_the_same_rows(engines, tmp_path: Path) -> None:
+    """Rows that do not pass through this process."""
+    case = ingest([SAMPLES / "split-brain-frozen-worker-3.9.1"], tmp_path / "case").case
+    assert differences(case, engines, tmp_path, small=False) == []

@@ -1,0 +1,89 @@
+"""Evidence is read by this machine's own processes, or by Spark's executors: the same rows, with progress, and never fewer without a word."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from forensics.case.folder import TABLES, Case
+from forensics.case.ingestion import ingest
+from forensics.catalogue.patterns import load
+from forensics.errors import ForensicsError
+from forensics.ingest import local_reading as reading
+from forensics.ingest.splits import plan
+from forensics.inventory.inventory import find_evidence
+
+SAMPLE = Path(__file__).parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
+RANGE = 40_000
+
+
+def all_rows(case: Case) -> dict[str, list[str]]:
+    """Every row of every table, in an order that does not depend on who read what."""
+    found = {}
+    for name in TABLES:
+        table = ds.dataset([ds.dataset(path, format="parquet") for path in case.table_paths(name)]).to_table()
+        found[name] = sorted(map(str, table.select(sorted(table.column_names)).to_pylist()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> dict[str, list[str]]:
+    return all_rows(ingest([SAMPLE], tmp_path_factory.mktemp("alone") / "case", jobs=1, range_bytes=RANGE).case)
+
+
+def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("forensics.ingest.splits._LEAST_BYTES", RANGE)
+    told: list[tuple[int, int]] = []
+    started: list[reading._Reader] = []
+    begin = reading._Reader.__init__
+
+    def counted(self: reading._Reader, *args: object) -> None:
+        started.append(self)
+        begin(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading._Reader, "__init__", counted)
+    case = ingest(
+        [SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE, progress=lambda step, done, of: told.append((done, of)) if step == "reading" else None
+    ).case
+    assert all_rows(case) == alone
+    assert len(started) == 2
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][0] == told[-1][1] == sum(file.stat().st_size for file in SAMPLE.rglob("*.log"))
+    assert len(told) > 4
+
+
+def test_a_reading_process_that_is_killed_is_an_error(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("forensics.ingest.splits._LEAST_BYTES", RANGE)
+    work = reading._Reader.work
+
+    def killed(self: reading._Reader, *args: object) -> object:
+        os.kill(self._process.pid, signal.SIGKILL)
+        return work(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading._Reader, "work", killed)
+    with pytest.raises(ForensicsError) as e:
+        ingest([SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE)
+    assert "SIGKILL" in e.value.why
+    assert not (tmp_path / "case" / "case.json").exists()
+
+
+def test_what_goes_wrong_in_a_reading_process_is_said(tmp_path: Path) -> None:
+    """The folder to write to is a file."""
+    (tmp_path / "file").write_text("")
+    catalogue = load(())
+    partitions = plan(find_evidence([SAMPLE]))
+    with pytest.raises(OSError, match="File exists|Not a directory"):
+        reading.read([partitions[0], partitions[0]], catalogue, tmp_path / "file", 2)
+
+
+@pytest.mark.spark
+def test_spark_executors_give_the_rows_of_this_machine(alone, tmp_path: Path, spark_session) -> None:
+    from forensics.engines.spark import Spark
+
+    del spark_session  # what runs is taken for the master
+    case = ingest([SAMPLE], tmp_path / "case", engine=Spark("local[2]"), range_bytes=RANGE).case
+    assert all_rows(case) == alone
