@@ -1,1 +1,11 @@
-"""The case folder: evidence added to it, its tables, its views, and whether its files are still what they were."""
+"""The case folder: evidence added to it, its tables, its views, and whether its files are still what they were.
+
+The modules, in reading order:
+
+    integrity       what files were when they were written
+    folder          tables, the manifest, `open.sql`; writing, whole or not at all
+    ingestion       evidence into a case
+    view_files      `sql/` to views, in their order, and their rows
+    views           a case's views, built once and published
+    shelf           cases that a report makes for itself
+"""

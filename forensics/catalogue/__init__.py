@@ -1,1 +1,15 @@
-"""What Kafka writes: the TOML of `parsers/` to a checked catalogue of messages, and a record to a typed event."""
+"""What Kafka writes: the TOML of `parsers/` to a checked catalogue of messages, and a record to a typed event.
+
+The modules, in reading order:
+
+    pattern_files       `[[event]]` blocks, each with its place in its file
+    literals            text that every match of a pattern contains
+    embedded_protocol   assignments as bytes
+    converters          text of a capture to a typed value
+    client_libraries    clients whose words an application prints in a manner of its own
+    patterns            the catalogue: loaded, compiled, checked
+    prefixes            context in front of a message
+    releases            which releases can have printed a record
+    known_bugs          which releases have which bug
+    recogniser          a record to its event
+"""

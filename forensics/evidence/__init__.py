@@ -1,1 +1,8 @@
-"""What is read: files and what lies in them. Compression and archives inside one another, faults that end a stream, names of rotated logs."""
+"""What is read: files, and what lies in them.
+
+The modules, in reading order:
+
+    streams     bytes that come as far as they can: a fault ends a stream and is kept in it
+    containers  compression and archives inside one another, opened by what they are; encodings
+    rotation    names of files: which are one log, and in what order
+"""

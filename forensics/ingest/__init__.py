@@ -1,1 +1,18 @@
-"""Evidence to rows: splits that Spark's tasks read, and what each of them counts and writes."""
+"""Evidence to rows: splits that tasks read, and what each of them counts and writes.
+
+The way of a byte goes down this list. Readers yield chunks and know nothing of tables; one loop, in `reading`, owns rows and counts.
+
+    splits              the evidence cut in parts, each for one task
+    chunks              what readers yield
+    column_reader       logs that are read as they stand, as columns
+    wrapped_reader      logs that a collector or a paste has wrapped, line by line
+    snapshot_reader     snapshots
+    row_builder         recognised records to Arrow
+    statistics          what a split held
+    reading             splits to rows
+    parquet_parts       rows to files
+    memory              arrays are used again, not given back
+    spark_source        the tasks as a data source of Spark
+    local_reading       the tasks on this machine, before an engine has started
+    local_time_jumps    stretches of a stream in which one zone holds
+"""

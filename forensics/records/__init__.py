@@ -1,1 +1,16 @@
-"""Bytes to records: how a line prints its time, level, thread and logger, which line begins a record, and which continue it."""
+"""Bytes to records: how a line prints its time, level, thread and logger, which line begins a record, and which continue it.
+
+The modules, in reading order:
+
+    timestamps          text of a time to microseconds, and zones
+    pattern_layout      PatternLayout strings of log4j and logback to regular expressions
+    beginnings          with which bytes a match of an expression can begin
+    layouts             `parsers/layouts.toml`: whole lines, wrappers, keys of JSON
+    exports             tables and documents that hold records
+    line_reader         the plain reading, one line at a time
+    layout_check        layouts held to their examples
+    layout_inference    layouts that nobody described, from a file's own lines
+    layout_detection    the beginning of a file to its profile
+    nearest_layout      how far a layout gets on a line that none fits
+    vectorized          the same for millions of lines at once
+"""

@@ -4,15 +4,18 @@ The modules, in reading order:
 
     window      the stretch of time that the reader asks for
     model       the rows of a case, filtered; also the JSON report's shape
+    examined    what an answer about split brain rests on
     names       what processes and members are called
     document    blocks: what is said, without how it looks
-    verdict, findings, groups, unseen     the report's parts, rows to blocks
+    verdict, findings, groups, unseen, offsets_topic      the report's parts, rows to blocks
+    loggers     what to turn on to see more
     content     the parts in their order
     anchors     addresses inside a page
     text, markdown, json_form             blocks (or rows) to characters
     page        the report for a browser
-    explain     what a pasted line is
+    exceptions, pasted, explain     what a pasted line is
     show        the raw lines behind an id
     verify      whether a case and its evidence are what they were
+    stored      rows that need no engine
     query       rows of a query to a table, CSV or JSON
 """

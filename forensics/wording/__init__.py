@@ -2,6 +2,7 @@
 
 The modules, in reading order:
 
+    formats     times, spans, names and untrusted text, as a reader wants them
     language    the sandboxed template language: one environment, and the filters that print spans, moments and lists
     files       word files: loaded, and their form checked
     facts       the names and codes that a query yields, read out of the SQL
