@@ -70,8 +70,8 @@ WITH clock AS (
     CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id,
     array_join(slice(resources, 1, 10), ', ') AS subject, from_ms, to_ms,
     CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code,
-    process_id, CAST(NULL AS INT) AS instance, connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts, said,
-    CAST(NULL AS BIGINT) AS waited_ms, 'fails' AS line_role, event_ids
+    process_id, CAST(NULL AS INT) AS instance, connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts,
+    said, CAST(NULL AS BIGINT) AS waited_ms, 'fails' AS line_role, event_ids
   FROM failed
   UNION ALL
   SELECT
