@@ -11,7 +11,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test slow all lint format docs samples
+.PHONY: report test slow all lint format docs samples pictures
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -44,6 +44,10 @@ docs: .venv/ready
 # What the sample incidents are expected to give; read the difference before you commit it.
 samples: .venv/ready
 	python scripts/expect_samples.py
+
+# Pictures of the report's page in docs/pictures; look at each before you commit it. Needs a Chromium.
+pictures: .venv/ready
+	python scripts/make_screenshots.py
 
 .venv/ready: pyproject.toml scripts/setup scripts/java-home
 	scripts/setup
