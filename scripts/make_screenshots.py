@@ -60,7 +60,15 @@ def take(started: Browser, page: Path, kind: str, to: Path) -> None:
     shown.screenshot(path=to)
     context.close()
     with Image.open(to) as picture:
-        picture.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(to, optimize=True)
+        _few_colours(picture.convert("RGB")).save(to, optimize=True)
+
+
+def _few_colours(picture: Image.Image) -> Image.Image:
+    """The picture in its most frequent colours: flat areas keep exactly theirs, and it is a third as large."""
+    counted = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)[:_COLOURS]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for _, colour in counted for part in colour])
+    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def _read_first_proof(shown: Page) -> None:

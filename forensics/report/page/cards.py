@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from forensics.wording.formats import Clock
 
 _FOLDED = 3
+_FAR_MS = 1000
 #: Of what one rule found, so many are shown; one more takes no more room than the word of it.
 _IN_FULL = 2
 _MOST_LINES = 60
@@ -116,12 +118,11 @@ def _card(
     groups: Sequence[tuple[str, str]],
 ) -> Card:
     roles = {w["event_id"]: w.get("role") or "" for w in f["witness"]}
-    times = {w["event_id"]: clock.at(w.get("ts"), "no time") for w in f["witness"]}
     numbers, number_of_lines = journal.numbers(roles)[:_MOST_LINES], len(roles)
     mine = [e for e in edges if e["from_event_id"] in roles and e["to_event_id"] in roles]
     if overlap is not None:
         roles = _of_owners(overlap, bars, mine) | {i: role for i, role in roles.items() if role}
-    proof = tuple(_proof(n, journal.lines[i], roles, times, looks) for n, i in enumerate(numbers, 1))
+    proof = tuple(_proof(n, journal.lines[i], roles, clock, looks) for n, i in enumerate(numbers, 1))
     points = [spacetime.Point(p.number, p.line) for p in proof]
     group = (f["kafka_cluster"] or "", f["group_id"] or "")
     processes = {p.line.process for p in proof if p.line.process >= 0} | set(overlap.processes if overlap else ())
@@ -148,10 +149,18 @@ def _of_owners(overlap: Overlap, bars: Mapping[str, Bar], edges: Iterable[Row]) 
     return roles
 
 
-def _proof(number: int, line: Line, roles: Mapping[str, str], times: Mapping[str, str], looks: Looks) -> Proof:
+def _proof(number: int, line: Line, roles: Mapping[str, str], clock: Clock, looks: Looks) -> Proof:
     look = looks.all[line.process] if line.process >= 0 else None
     role = ": ".join(x for x in (roles.get(line.event_id), line.event) if x)
-    return Proof(number, role, times[line.event_id], line, look.name if look else "?", swatch(look) if look else Markup(""))
+    return Proof(number, role, _time(line, clock), line, look.name if look else "?", swatch(look) if look else Markup(""))
+
+
+def _time(line: Line, clock: Clock) -> str:
+    """A line's time on the reference clock, and by its own where that is far from it."""
+    if line.at is None or line.own is None:
+        return "no time"
+    text = clock.at(datetime.fromtimestamp(line.at / 1000, UTC)) + (f" ±{line.bound:.0f} ms" if line.bound >= 1 else "")
+    return text + (f" (by its own clock {clock.at(datetime.fromtimestamp(line.own / 1000, UTC))})" if abs(line.own - line.at) >= _FAR_MS else "")
 
 
 def _telling(proof: tuple[Proof, ...], overlap: Overlap | None, bars: Mapping[str, Bar]) -> tuple[Proof, ...]:

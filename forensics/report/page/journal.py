@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forensics.report.page.reference import ms
 from forensics.wording.formats import printable, shorten
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Line:
         event_id: its id.
         at: milliseconds on the reference clock, the middle of the bounds; None: the line has no time.
         bound: the truth is at most so many milliseconds from there.
+        own: milliseconds by its writer's clock.
         process: number of its writer's look.
         where: `path:line`.
         event: what kind of event it is, in words.
@@ -34,6 +36,7 @@ class Line:
     event_id: str
     at: float | None
     bound: float
+    own: float | None
     process: int
     where: str
     event: str
@@ -64,6 +67,7 @@ def write(rows: Iterable[Row], looks: Looks, reference: Reference) -> Journal:
             event_id=row["event_id"],
             at=moment.middle if moment else None,
             bound=(moment.hi - moment.lo) / 2 if moment else 0.0,
+            own=ms(row["ts"]),
             process=looks.number(row["process_id"]),
             where=printable(f"{row['path']}:{row['line']}"),
             event=(row.get("event") or "").replace("_", " "),

@@ -141,6 +141,7 @@ def _lines(scene: Scene, journal: Journal, places: _Words) -> dict[str, Array]:
     split = [x.where.rpartition(":") for x in lines]
     return {
         "line_at": _times(scene, [x.at if x.at is not None else scene.first for x in lines]),
+        "line_own": _times(scene, [x.own if x.own is not None else scene.first for x in lines]),
         "line_timed": np.array([x.at is not None for x in lines], np.uint8),
         "line_bound": _int([round(x.bound * _PER_MS) for x in lines]),
         "line_process": _int([x.process for x in lines]),

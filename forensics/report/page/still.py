@@ -127,17 +127,14 @@ class _Still:
                 self.drawing.box(
                     self._x(layer[0]), top, max(self._x(layer[1]) - self._x(layer[0]), 2.5), _LANE - 1.5, f"overlap-{kind}", title=o.label
                 )
-        words = o.short
-        right = self._x(o.possible[1]) + 4
-        others = [other for other in self.scene.overlaps if other.row == o.row and other is not o]
-        if any(
-            other.possible[0] < o.possible[1] + (self.scene.last - self.scene.first) / 8 and other.possible[0] >= o.possible[0] for other in others
-        ):
-            return
-        if right + words_width(words, 10) < _WIDTH - _RIGHT:
-            self.drawing.text(right, top + 8.5, words, "overlap-label")
-        else:
-            self.drawing.text(self._x(o.possible[0]) - 4, top + 8.5, words, "overlap-label", "end")
+        # Beside it, where nothing else of its lane stands.
+        wide = words_width(o.short) + 8
+        left, right = self._x(o.possible[0]), self._x(o.possible[1])
+        others = [(self._x(x.possible[0]), self._x(x.possible[1])) for x in self.scene.overlaps if x.row == o.row and x is not o]
+        if right + wide < _WIDTH - _RIGHT and not any(begin < right + wide and end > left for begin, end in others):
+            self.drawing.text(right + 4, top + 8.5, o.short, "overlap-label")
+        elif not any(begin < right and end > left - wide for begin, end in others):
+            self.drawing.text(left - 4, top + 8.5, o.short, "overlap-label", "end")
 
     def _tracks(self, y: float) -> None:
         for n in self.tracks:

@@ -96,6 +96,8 @@ class Lines {
     item.dataset.at = scene.line_at[n];
     const bound = Math.round(scene.line_bound[n] / scene.per_ms);
     const time = scene.line_timed[n] ? scene.time(scene.line_at[n]) + (bound ? ` ±${bound} ms` : "") : "no time";
+    const own = scene.line_own[n];
+    if (scene.line_timed[n] && Math.abs(own - scene.line_at[n]) >= 1000) item.title = `its own clock said ${scene.time(own)}`;
     const who = element("span", "who", look.name);
     who.prepend(swatch(look));
     item.append(
@@ -114,7 +116,7 @@ class Lines {
   hole(before, after) {
     const { line_at: at } = this.scene;
     const left = after - before - 1;
-    return element("li", "hole", `${spanWords(at[after] - at[before])}, ${number(left)} more ${left === 1 ? "line" : "lines"} of the catalogue`);
+    return element("li", "hole", `${number(left)} more ${left === 1 ? "line" : "lines"} in ${spanWords(at[after] - at[before])}`);
   }
 }
 

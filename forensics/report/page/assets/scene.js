@@ -6,7 +6,7 @@ class Scene {
   constructor(data) {
     Object.assign(this, data);
     for (const name of Object.keys(data)) {
-      if (/^(bar_(start|stop|work)|round_(start|settled|end)|state_(begin|end)$|line_at)/.test(name)) this[name] = data[name].map((t) => this.absolute(t));
+      if (/^(bar_(start|stop|work)|round_(start|settled|end)|state_(begin|end)$|line_(at|own)$)/.test(name)) this[name] = data[name].map((t) => this.absolute(t));
     }
     for (const o of this.overlaps) for (const layer of ["possible", "there", "work"]) if (o[layer]) o[layer] = o[layer].map((t) => this.absolute(t));
     this.oneDay = new Date(this.first).toISOString().slice(0, 10) === new Date(this.last).toISOString().slice(0, 10);
