@@ -64,10 +64,12 @@ def take(started: Browser, page: Path, kind: str, to: Path) -> None:
 
 
 def _few_colours(picture: Image.Image) -> Image.Image:
-    """The picture in its most frequent colours: flat areas keep exactly theirs, and it is a third as large."""
-    counted = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)[:_COLOURS]
+    """The picture in half of its most frequent colours, which flat areas keep exactly, and as many that stand for the others: a third as large."""
+    counted = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)[: _COLOURS // 2]
+    frequent = [part for _, colour in counted for part in colour]
+    others = picture.quantize(_COLOURS // 2, Image.Quantize.FASTOCTREE).getpalette() or []
     palette = Image.new("P", (1, 1))
-    palette.putpalette([part for _, colour in counted for part in colour])
+    palette.putpalette([*frequent, *others])
     return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
