@@ -9,7 +9,7 @@ import pytest
 
 from forensics import resources
 from forensics.records.layout_check import check
-from forensics.records.layouts import packaged, parse_layouts
+from forensics.records.layouts import packaged, parse_layouts, read_json_as_far
 
 LAYOUTS = packaged()
 
@@ -69,3 +69,16 @@ def test_no_line_makes_a_head_try_for_ever(layout):
             LAYOUTS.find(line[: at + 1] + more * 60, layout.untimed)
             LAYOUTS.find_tail(layout, more * 60 + line[at:])
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a":"b", "c": "d"e", "f": 1, "g": "h\\"i"}', {"a": "b", "c": 'd"e', "f": "1", "g": 'h"i'}),
+        ('{"id": "A", "content": {"timestamp": "2024", "message": "cut of', {"id": "A", "content.timestamp": "2024", "content.message": "cut of"}),
+        ('{"a": {"b": "x"y", "c": {"d": "z"}}, "e": "f", "g": 3', {"a.b": 'x"y', "a.c.d": "z", "e": "f", "g": "3"}),
+        ('{"level": {}, "tags": ["a", "b"], "message": "x {"a": "b"} y', {"message": 'x {"a": "b"} y'}),
+    ],
+)
+def test_a_broken_object_is_read_as_far_as_it_goes(text, found):
+    assert read_json_as_far(text) == found

@@ -137,7 +137,7 @@ WHOLE = "[2026-11-21 07:51:21,404] INFO [Worker clientId=connect-1, groupId=g] J
 TAKING = {
     "guess": (guess, [WHOLE, "2026-11-21 07:51:21 | INFO | main thread | a.B | joined", "ts=2026-11-21T07:51:21Z level=info logger=a.B msg=x"]),
     "colours": (strip_colours, ["\x1b[32mINFO\x1b[0m m", "[32mINFO[0;39m m"]),
-    "broken JSON": (read_json_as_far, ['{"a":"b", "c": "d"e", "f": 1, "g": "h\\"i"}']),
+    "broken JSON": (read_json_as_far, ['{"a":"b", "c": "d"e", "f": 1, "g": "h\\"i"}', '{"a": {"b": [1], "c": {"d": "e"f"}}, "g": 1']),
     "prefixes": (Prefixes().split, ["[b|task-1] [Consumer clientId=connector-consumer-b-1, groupId=connect-b] Resetting", "stream-thread [a-1] x"]),
     "looks timed": (lambda text: layouts_module.has_colours([text]), [WHOLE]),
 }

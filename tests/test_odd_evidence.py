@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import os
+import re
 import tarfile
 import time
 import warnings
@@ -320,6 +321,41 @@ def test_a_little_that_would_be_very_much_is_cut(kind, tmp_path):
     packed_size = (tmp_path / f"some.log.{kind}").stat().st_size
     assert (mine.fingerprint.size or 0) <= max(streams.HARMLESS_BYTES, streams.MOST_RATIO * packed_size)
     assert "unpack it" in mine.note or mine.status == "unreadable"
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
+@pytest.mark.parametrize("before", [b"", TEXT, b"w1 | " + TEXT.replace(b"\n", b"\nw1 | ")], ids=["", "log", "wrapped log"])
+def test_short_lines_without_end_are_cut_in_proportion_to_what_they_shrink_to(before, kind, tmp_path):
+    content = before + b"a\n" * 3_000_000
+    name = f"some.log.{kind}"
+    (tmp_path / name).write_bytes(packed(kind, content))
+    size = (tmp_path / name).stat().st_size
+    begun = time.process_time()
+    found, _, reading = told([tmp_path])
+    assert time.process_time() - begun < 20
+    (mine,) = reading.evidence
+    lines = mine.fingerprint.lines
+    assert lines <= max(streams.HARMLESS_LINES, streams.LINES_A_BYTE * size)
+    assert lines == reading.total("lines")
+    assert len(found) == before.count(b"(Re-)joining")
+    assert "more lines than logs of its size have and is cut there" in mine.note
+    said = re.search(r"before it, (more than )?([0-9,]+) bytes \(([0-9,]+) lines\) are lost", mine.note)
+    left = content.count(b"\n") - lines
+    assert (left >= int(said[3].replace(",", "")) > 0) if said[1] else int(said[3].replace(",", "")) == left
+    assert [r["lines"] for r in read_evidence(find_evidence([tmp_path]), broken=True).ranges] == [lines]
+
+
+def test_what_one_member_of_an_archive_took_is_said_of_the_next(tmp_path):
+    """Whoever packs a bomb before the evidence does not hide that there was evidence."""
+    data = tarred(("a.log", TEXT), ("b.log", b"a\n" * 2_000_000), ("c.log", TEXT))
+    (tmp_path / "bundle.tgz").write_bytes(gzip.compress(data))
+    (tmp_path / "bundle.zip").write_bytes(zipped({"a.log": TEXT, "b.log": b"a\n" * 2_000_000, "c.log": TEXT[1:]}))
+    found, _, reading = told([tmp_path])
+    assert len(of(found, "bundle.tgz/a.log")) == 400
+    notes = {e.path: (e.status, e.note or "") for e in reading.evidence}
+    assert "cut there" in notes["bundle.tgz/b.log"][1] and "cut there" in notes["bundle.tgz"][1]
+    assert "cut there" in notes["bundle.zip/b.log"][1]
+    assert notes["bundle.zip/c.log"][0] == "unreadable" and "cut there" in notes["bundle.zip/c.log"][1]
 
 
 def test_a_log_that_grows_is_read_as_far_as_its_hash_goes(tmp_path):

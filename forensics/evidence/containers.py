@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from forensics.evidence.streams import BLOCK, BROKEN, COMPRESSION, Budget, Checked, Part, Peekable, Readable, deflated, fault_of, lost_of, why
+from forensics.evidence.streams import BLOCK, BROKEN, COMPRESSION, Budget, Checked, Lost, Part, Peekable, Readable, deflated, fault_of, lost_of, why
 
 _SPOOL_BYTES = 64 << 20
 _TAR_MARK = slice(257, 262)
@@ -45,8 +45,8 @@ class Content:
         self.plain, self.error = plain, error
 
     @property
-    def lost(self) -> tuple[int, bool]:
-        """Bytes behind the fault, and whether that is exact; 0 when nobody knows."""
+    def lost(self) -> Lost:
+        """What stands behind the fault."""
         return lost_of(self._stream)
 
     def read(self, size: int = BLOCK) -> bytes:
@@ -126,7 +126,7 @@ class _Walk:
             for entry in archive:
                 full = names.of(entry.name) if entry.isreg() else None
                 if full is not None and self._may_hold(full):
-                    part = archive.extractfile(entry) if entry.issparse() else Part(archive.fileobj, entry.size)
+                    part = archive.extractfile(entry) if entry.issparse() else Part(archive.fileobj, entry.size, stream)
                     yield from self.expand(Peekable(part), full, depth + 1)
                 archive.members = []  # a stream never goes back; its index would only grow
         if fault := stream.fault or damaged.told:

@@ -20,8 +20,13 @@ MOST_DEPTH = 6
 MOST_MEMBERS = 100_000
 #: Logs shrink to a tenth or a fiftieth; those that say one thing over and over to a hundredth.
 MOST_RATIO = 250
-#: Below this an archive may expand as much as it likes.
+#: What is small may expand more, up to so many bytes.
 HARMLESS_BYTES = 32 << 20
+_SMALL_RATIO = 1_000
+#: Lines cost time whatever is in them. Logs have one for five bytes of what they shrink to; those that say one thing over and over have one for each.
+LINES_A_BYTE = 2
+HARMLESS_LINES = 500_000
+_SMALL_LINES_A_BYTE = 50
 BLOCK = 1 << 20
 #: Bytes that are inflated at a time. Of bzip2, xz and zstd a fault loses as much in front of it.
 _STEP = 64 << 10
@@ -56,10 +61,25 @@ def fault_of(stream: object) -> str:
     return str(getattr(stream, "fault", ""))
 
 
-def lost_of(stream: object) -> tuple[int, bool]:
-    """Bytes that a stream could not give because of its fault, and whether that is exact; 0 when nobody knows."""
-    lost, exact = getattr(stream, "lost", (0, False))
-    return int(lost), bool(exact)
+@dataclass(frozen=True)
+class Lost:
+    """What a stream could not give because of its fault.
+
+    Attributes:
+        size: bytes; 0 when nobody knows.
+        lines: lines, None when they can only be guessed by the bytes.
+        how: put before the number of bytes: `about `, `more than `, or nothing when it is exact.
+    """
+
+    size: int = 0
+    lines: int | None = None
+    how: str = "about "
+
+
+def lost_of(stream: object) -> Lost:
+    """What a stream could not give because of its fault."""
+    lost = getattr(stream, "lost", None)
+    return lost if isinstance(lost, Lost) else Lost()
 
 
 class Limited:
@@ -83,25 +103,48 @@ class Limited:
         return count
 
 
-@dataclass
 class Budget:
-    """What the archive on disk may still give."""
+    """What the archive on disk may still give: in proportion to its size, so that no sender makes much work with few bytes.
 
-    size: int
-    given: int = 0
-    members: int = 0
+    Args:
+        size: of the archive.
 
-    def take(self, count: int) -> None:
-        self.given += count
-        if self.given > HARMLESS_BYTES and self.given > MOST_RATIO * max(self.size, 1):
-            raise ValueError(f"it expands to more than {MOST_RATIO} times its size and is cut here; if you trust it, unpack it and ingest the folder")
+    Attributes:
+        most_unread: bytes that may be inflated only to tell what was cut.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._bytes = max(MOST_RATIO * size, min(HARMLESS_BYTES, _SMALL_RATIO * size))
+        self._lines = max(LINES_A_BYTE * size, min(HARMLESS_LINES, _SMALL_LINES_A_BYTE * size))
+        self.most_unread = _SMALL_RATIO * size
+        self._members = 0
+
+    def take(self, data: bytes) -> tuple[bytes, str]:
+        """As much of the next bytes as may be read, and why that is not all."""
+        kept, reason = data, ""
+        if len(kept) > self._bytes:
+            kept, reason = kept[: self._bytes], f"it expands to more than {MOST_RATIO} times its size"
+        lines = kept.count(b"\n")
+        if lines > self._lines:
+            kept, reason = _first_lines(kept, self._lines), "it expands to more lines than logs of its size have"
+            lines = self._lines
+        self._bytes -= len(kept)
+        self._lines -= lines
+        return kept, reason and f"{reason} and is cut there; if you trust it, unpack it and ingest the folder"
 
     def enter(self, depth: int) -> None:
-        self.members += 1
-        if self.members > MOST_MEMBERS:
+        self._members += 1
+        if self._members > MOST_MEMBERS:
             raise ValueError(f"it has more than {MOST_MEMBERS:,} members")
         if depth > MOST_DEPTH:
             raise ValueError(f"archives are nested more than {MOST_DEPTH} deep")
+
+
+def _first_lines(data: bytes, count: int) -> bytes:
+    at = 0
+    for _ in range(count):
+        at = data.index(b"\n", at) + 1
+    return data[:at]
 
 
 class Peekable:
@@ -115,7 +158,7 @@ class Peekable:
         return self._raised or fault_of(self._stream)
 
     @property
-    def lost(self) -> tuple[int, bool]:
+    def lost(self) -> Lost:
         return lost_of(self._stream)
 
     def peek(self, size: int) -> bytes:
@@ -148,22 +191,23 @@ class Part:
     Args:
         stream: of the archive.
         size: of the file.
+        below: stream that knows why the archive ended early; the archive's when None.
     """
 
-    def __init__(self, stream: Readable, size: int) -> None:
-        self._stream, self._left = stream, size
+    def __init__(self, stream: Readable, size: int, below: object = None) -> None:
+        self._stream, self._left, self._below = stream, size, below or stream
         self.fault = ""
 
     @property
-    def lost(self) -> tuple[int, bool]:
-        return self._left, True
+    def lost(self) -> Lost:
+        return Lost(self._left, how="")
 
     def read(self, size: int = -1, /) -> bytes:
         size = min(BLOCK if size < 0 else size, self._left)
         data = self._stream.read(size) if size else b""
         self._left -= len(data)
         if size and not data:
-            self.fault = fault_of(self._stream) or "the archive ends in the middle of it"
+            self.fault = fault_of(self._below) or "the archive ends in the middle of it"
         return data
 
 
@@ -180,8 +224,8 @@ class Checked:
         return fault_of(self._stream) or self._wrong
 
     @property
-    def lost(self) -> tuple[int, bool]:
-        return max(0, self._size - self._given), True
+    def lost(self) -> Lost:
+        return Lost(max(0, self._size - self._given), how="")
 
     def read(self, size: int = -1, /) -> bytes:
         data = self._stream.read(size)
@@ -248,7 +292,7 @@ class Inflating:
 
     Attributes:
         fault: why it ended early, and how much of the compressed data stands behind that.
-        lost: bytes that it would have given, as far as one can tell.
+        lost: what it would have given, as far as one can tell.
     """
 
     def __init__(self, stream: Readable, new: Callable[[], Any], budget: Budget, *, several: bool = True) -> None:
@@ -257,20 +301,23 @@ class Inflating:
         self._taken = self._given = 0
         self._ended = False
         self.fault = ""
-        self.lost = (0, False)
+        self.lost = Lost()
 
     def read(self, size: int = -1, /) -> bytes:
         size = _STEP if size < 0 else min(size, _STEP)
         while size and not self._ended:
             try:
                 data = self._step(size)
-                self._budget.take(len(data))
             except BROKEN as e:
                 self._fail(why(e))
                 break
-            if data:
-                self._given += len(data)
-                return data
+            kept, self.fault = self._budget.take(data)
+            self._given += len(kept)
+            if self.fault:
+                self.lost = _unread(data[len(kept) :], lambda: self._ended, lambda: self._step(_STEP), self._budget)
+                self._ended = True
+            if kept:
+                return kept
         return b""
 
     def _step(self, size: int) -> bytes:
@@ -309,11 +356,28 @@ class Inflating:
         """Keeps the fault; reads the compressed data to its end to tell how much of it is lost."""
         self._ended = True
         at = self._taken
-        behind, exact = lost_of(self._stream)
+        behind = lost_of(self._stream).size
         while data := self._stream.read(BLOCK):
             behind += len(data)
-        self.lost = (behind * self._given // at if at else 0), False
+        self.lost = Lost(behind * self._given // at if at else 0)
         self.fault = f"{reason} (about byte {at:,} of {at + behind:,} that are compressed)"
+
+
+def _unread(begun: bytes, ended: Callable[[], bool], step: Callable[[], bytes], budget: Budget) -> Lost:
+    """What is inflated only to tell how much was cut: to its end, if the budget has enough for that."""
+    size, lines, how = len(begun), begun.count(b"\n"), ""
+    try:
+        while not ended():
+            if budget.most_unread <= 0:
+                how = "more than "
+                break
+            data = step()
+            budget.most_unread -= len(data)
+            size += len(data)
+            lines += data.count(b"\n")
+    except BROKEN:
+        how = "more than "
+    return Lost(size, lines, how)
 
 
 class Zstd:
@@ -323,26 +387,36 @@ class Zstd:
         self._counted = _Counted(stream)
         self._engine = pa.CompressedInputStream(pa.PythonFile(self._counted, mode="r"), "zstd")
         self._budget, self._given = budget, 0
+        self._ended = False
         self.fault = ""
-        self.lost = (0, False)
+        self.lost = Lost()
 
     def read(self, size: int = -1, /) -> bytes:
-        if self.fault:
+        if self._ended:
             return b""
         try:
-            data = bytes(self._engine.read(_ZSTD_STEP if size < 0 else min(size, _ZSTD_STEP)))
-            self._budget.take(len(data))
+            data = self._step(_ZSTD_STEP if size < 0 else min(size, _ZSTD_STEP))
         except BROKEN as e:
+            self._ended = True
             at = self._counted.taken
             while self._counted.read(BLOCK):
                 pass
-            behind = self._counted.taken - at + lost_of(self._counted.stream)[0]
-            self.lost = (behind * self._given // at if at else 0), False
+            behind = self._counted.taken - at + lost_of(self._counted.stream).size
+            self.lost = Lost(behind * self._given // at if at else 0)
             self.fault = f"{fault_of(self._counted.stream) or why(e)} (about byte {at:,} of {at + behind:,} that are compressed)"
             return b""
-        self._given += len(data)
-        if not data:
+        kept, self.fault = self._budget.take(data)
+        self._given += len(kept)
+        if self.fault:
+            self.lost = _unread(data[len(kept) :], lambda: self._ended, lambda: self._step(_STEP), self._budget)
+            self._ended = True
+        elif self._ended:
             self.fault = fault_of(self._counted.stream)
+        return kept
+
+    def _step(self, size: int) -> bytes:
+        data = bytes(self._engine.read(size))
+        self._ended = self._ended or not data
         return data
 
 

@@ -64,7 +64,7 @@ class Chunk:
     unread: tuple[int, str] | None = None
     error: str = ""
 
-    def see_unfit(self, line: int, raw: bytes) -> None:
-        """Takes note of a line that belongs to no record."""
-        self.unfit += 1
+    def see_unfit(self, line: int, raw: bytes, count: int = 1) -> None:
+        """Takes note of lines that belong to no record, by the first of them."""
+        self.unfit += count
         self.first_unfit = self.first_unfit or (line, raw)

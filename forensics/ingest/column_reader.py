@@ -179,7 +179,7 @@ class ColumnReader:
             line = int(page.begun.lines[i])
             text = decode(page.buffer.slice(int(page.starts[line]), int(page.ends[line])))
             start = self._reader.start(Line(text))
-            if start is not None and self._reader.finish(start, [text]).no_time:
+            if start is not None and self._reader.moment(start, text)[1]:
                 found.append(page.line + line)
         return found
 
@@ -253,12 +253,14 @@ def _sieve(texts: tuple[str, ...]) -> str:
 
 def _see_unfit(chunk: Chunk, page: _Page, begin: int, stop: int, before: int | None) -> None:
     """Takes note of lines that no record can claim; `before` is where a record begins that may go on in them."""
-    for i in range(begin, stop):
-        if before is not None and page.at + int(page.starts[i]) - before < MOST_RECORD_BYTES:
-            continue
-        raw = page.buffer.slice(int(page.starts[i]), int(page.ends[i]))
-        if decode(raw).strip():
-            chunk.see_unfit(page.line + i, raw)
+    if before is not None:
+        begin = max(begin, min(int(np.searchsorted(page.starts, before - page.at + MOST_RECORD_BYTES)), stop))
+    if begin >= stop:
+        return
+    unfit = np.flatnonzero(~page.buffer.blank(page.starts[begin:stop], page.ends[begin:stop]))
+    if len(unfit):
+        first = begin + int(unfit[0])
+        chunk.see_unfit(page.line + first, page.buffer.slice(int(page.starts[first]), int(page.ends[first])), len(unfit))
 
 
 def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:

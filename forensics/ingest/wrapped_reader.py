@@ -61,7 +61,7 @@ class WrappedReader:
                 if mine and not fits:
                     self._chunk.see_unfit(number, raw)
                 self._take(ended, start, end)
-                if len(self._found) >= _MOST_RECORDS or self._bytes >= _MOST_BYTES:
+                if len(self._found) + len(self._chunk.holes) + len(self._chunk.cut) >= _MOST_RECORDS or self._bytes >= _MOST_BYTES:
                     yield self._begin()
             self._take(self._assembler.close(), start, end)
             self._chunk.unread = self._assembler.fault

@@ -120,11 +120,16 @@ def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerpri
 
 def _fault_note(content: Content, size: int, lines: int) -> str:
     """What was read of a content before its fault, and what was not."""
-    note = f"read up to a fault: {content.error}; {lines:,} {'line' if lines == 1 else 'lines'} ({size:,} bytes) before it"
-    lost, exact = content.lost
-    if not lost:
+    note = f"read up to a fault: {content.error}; {_some(lines)} ({size:,} bytes) before it"
+    lost = content.lost
+    if not lost.size:
         return note
-    return f"{note}, {'' if exact else 'about '}{lost:,} bytes (about {max(1, lost * lines // max(size, 1)):,} lines) are lost"
+    behind = _some(lost.lines) if lost.lines is not None else f"about {_some(max(1, lost.size * lines // max(size, 1)))}"
+    return f"{note}, {lost.how}{lost.size:,} bytes ({behind}) are lost"
+
+
+def _some(lines: int) -> str:
+    return f"{lines:,} {'line' if lines == 1 else 'lines'}"
 
 
 @dataclass

@@ -217,7 +217,7 @@ def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) 
     for text in lines:
         line = reader.unwrap(text)
         start = reader.start(line)
-        moment = reader.finish(start, [line.text]).moment if start is not None else None
+        moment = reader.moment(start, line.text)[0] if start is not None else None
         if moment is not None and moment.wall_us is not None:
             times.append(moment)
             if len(times) >= most:

@@ -30,9 +30,14 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?\[[0-9]{1,2}(?:;[0-9]
 #: A key and its value in an object whose quotation marks are not escaped.
 _BROKEN_PAIR = re.compile(
     r"""\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}
-    (?:"(?P<text>.*?)(?:"\s{0,20}(?=,\s{0,20}"[^"]{1,60}"\s{0,20}:|\}?\s{0,20}\Z)|\Z)|(?P<bare>[^",{}\[\]]+)),?""",
+    (?:"(?P<text>.*?)(?:"[\s}]{0,40}(?=,\s{0,20}"[^"]{1,60}"\s{0,20}:|\Z)|\Z)|(?P<bare>[^",{}\[\]]+))""",
     re.DOTALL | re.VERBOSE,
 )
+#: What stands before the next key: the ends of objects, and the beginning of one.
+_BROKEN_ENDS = re.compile(r"[\s}]{0,40},?")
+_BROKEN_OBJECT = re.compile(r'\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}\{')
+_BROKEN_LIST = re.compile(r'\s{0,20}"[^"]{1,60}"\s{0,20}:\s{0,20}\[[^\[\]]{0,2000}\]')
+_MOST_NESTED = 8
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
 _PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
@@ -265,16 +270,29 @@ class BrokenJson(dict[str, Any]):
 
 
 def read_json_as_far(text: str) -> dict[str, Any]:
-    """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains."""
+    """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains.
+
+    Keys of objects inside a broken one are flat, with points (`content.timestamp`).
+    """
     found = read_json(text)
     if found is not None:
         return found
-    broken = BrokenJson()
-    at = 1
-    while match := _BROKEN_PAIR.match(text, at):
-        broken[match["key"]] = match["text"].replace('\\"', '"') if match["text"] is not None else match["bare"]
-        at = match.end()
-    return broken
+    broken, outer, at = BrokenJson(), list[str](), 1
+    while True:
+        if ends := _BROKEN_ENDS.match(text, at):
+            at = ends.end()
+            del outer[max(len(outer) - ends[0].count("}"), 0) :]
+        if passed := _BROKEN_LIST.match(text, at):
+            at = passed.end()
+        elif (opened := _BROKEN_OBJECT.match(text, at)) and len(outer) < _MOST_NESTED:
+            outer.append(opened["key"])
+            at = opened.end()
+        elif match := _BROKEN_PAIR.match(text, at):
+            value = match["text"]
+            broken[".".join((*outer, match["key"]))] = match["bare"] if value is None else value.replace('\\"', '"')
+            at = match.end() if value is None else match.end("text") + 1
+        else:
+            return broken
 
 
 def layout_of_pattern(name: str, patterns: Sequence[str], **more: Any) -> Layout:  # noqa: ANN401

@@ -12,7 +12,7 @@ from typing import Any
 
 from forensics.errors import reason_of
 from forensics.records.exports import read_first_object, read_row
-from forensics.records.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
+from forensics.records.layouts import JSON_LAYOUT, BrokenJson, JsonKeys, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
 from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
 
 #: A line that begins further than this behind its record's first byte is no part of it, and what is longer is cut.
@@ -199,6 +199,21 @@ class RecordReader:
         except Exception as e:
             return Record(JSON_LAYOUT if isinstance(start, Mapping) else start[0].name, message="\n".join(whole).rstrip(), fault=reason_of(e))
 
+    def moment(self, start: Start, text: str) -> tuple[Moment | None, bool]:
+        """Time of the record that a line begins, and whether it has one that is none: what `finish` tells of them, for less."""
+        if isinstance(start, Mapping):
+            try:
+                return _moment_of_json(self.layouts.keys, start)
+            except Exception:  # whatever is wrong with it: `finish` says so
+                return None, False
+        layout, match = start
+        time = match.groupdict().get("ts")
+        if not time or not layout.time or layout.columns or layout.document or layout.second or "(?P<ts>" in "".join(layout.tails):
+            record = self.finish(start, [text])
+            return record.moment, record.no_time
+        moment = layout.time.read(time)
+        return moment, moment is None
+
     def _finish(self, start: Start, lines: list[str]) -> Record:
         if isinstance(start, Mapping):
             return _json_record(self.layouts, start, lines[:-1] if lines[-1] == "]" else lines)  # which closes a list of objects, one a line
@@ -290,11 +305,10 @@ def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -
     name, _, number = str(logger).rpartition(":") if logger else ("", "", "")
     if name and _is_number(number):  # class:line in one key
         logger, line = name, number
-    printed = _instant(found) or keys.get("time", found)
-    time = _json_time(printed)
+    moment, no_time = _moment_of_json(keys, found)
     return Record(
         layout=JSON_LAYOUT,
-        moment=time,
+        moment=moment,
         level=_text(keys.get("level", found)),
         thread=_text(keys.get("thread", found)),
         logger=_text(logger),
@@ -303,8 +317,15 @@ def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -
         message="\n".join(texts).rstrip(),
         source=_text(keys.get("source", found)),
         pairs=found,
-        no_time=time is None and _is_time(printed),
+        no_time=no_time,
     )
+
+
+def _moment_of_json(keys: JsonKeys, found: Mapping[str, Any]) -> tuple[Moment | None, bool]:
+    """Time of an object, and whether it has one that is none."""
+    printed = _instant(found) or keys.get("time", found)
+    moment = _json_time(printed)
+    return moment, moment is None and _is_time(printed)
 
 
 def _text(value: object) -> str | None:

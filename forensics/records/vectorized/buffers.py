@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from forensics.evidence.streams import Readable
 
@@ -17,6 +18,12 @@ Octets = npt.NDArray[np.uint8]
 
 #: Bytes that may be read behind the data, and before it.
 PAD = 128
+#: ASCII characters that no line of blanks has, by byte.
+_SOLID = np.array([b < 128 and b not in b"\0\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f " for b in range(256)])
+#: A line of blanks as Python's `strip` knows them, byte order marks in front of it, in UTF-8.
+_BLANK = (
+    r"^(?:\xef\xbb\xbf)?(?:[\x00\t-\r\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)*$"
+)
 
 
 class Buffer:
@@ -64,6 +71,22 @@ class Buffer:
             starts[0] = 0
             np.add(breaks[:-1], 1, out=starts[1:])
         return starts, breaks
+
+
+    def blank(self, starts: Ints, ends: Ints) -> Flags:
+        """Which lines hold nothing but blanks, in any alphabet, zero bytes and byte order marks."""
+        size = int(ends[-1]) - int(starts[0]) if len(starts) else 0
+        if not size:
+            return np.ones(len(starts), bool)
+        begin = int(starts[0]) + PAD
+        solid = np.zeros(size + 1, np.int32)
+        np.cumsum(_SOLID[self._bytes[begin : begin + size]], out=solid[1:])
+        blank: Flags = solid[ends - starts[0]] == solid[starts - starts[0]]
+        rest = np.flatnonzero(blank & (ends > starts))
+        if len(rest):
+            array = self.segments(starts).take(pa.array(rest))
+            blank[rest] = pc.match_substring_regex(array, _BLANK).to_numpy(zero_copy_only=False)
+        return blank
 
 
 class Window:

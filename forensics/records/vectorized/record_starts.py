@@ -222,7 +222,7 @@ class RecordStartFinder:
         start = self._reader.start(Line(text))
         if start is None:
             return NO_TIME
-        moment = self._reader.finish(start, [text]).moment
+        moment, _ = self._reader.moment(start, text)
         time = utc(moment, self._zone)
         if moment is None or time is None or moment.second_at < 0 or len(headers) >= _MOST_HEADERS:
             return NO_TIME if time is None else time
