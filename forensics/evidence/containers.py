@@ -117,7 +117,7 @@ class _Walk:
             elif self._wanted is None or name in self._wanted:
                 yield name, Content(stream, plain=on_disk is not None)
         except BROKEN as e:
-            yield name, Content(stream, error=why(e))
+            yield name, Content(stream, error=stream.fault or why(e))
 
     def _tar(self, stream: Peekable, name: str | None, depth: int) -> Members:
         names, damaged = _Names(name), _Damaged()

@@ -21,9 +21,7 @@ PAD = 128
 #: ASCII characters that no line of blanks has, by byte.
 _SOLID = np.array([b < 128 and b not in b"\0\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f " for b in range(256)])
 #: A line of blanks as Python's `strip` knows them, byte order marks in front of it, in UTF-8.
-_BLANK = (
-    r"^(?:\xef\xbb\xbf)?(?:[\x00\t-\r\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)*$"
-)
+_BLANK = r"^(?:\xef\xbb\xbf)?(?:[\x00\t-\r\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)*$"
 
 
 class Buffer:
@@ -71,7 +69,6 @@ class Buffer:
             starts[0] = 0
             np.add(breaks[:-1], 1, out=starts[1:])
         return starts, breaks
-
 
     def blank(self, starts: Ints, ends: Ints) -> Flags:
         """Which lines hold nothing but blanks, in any alphabet, zero bytes and byte order marks."""
