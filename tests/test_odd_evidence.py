@@ -349,7 +349,7 @@ def test_what_one_member_of_an_archive_took_is_said_of_the_next(tmp_path):
     """Whoever packs a bomb before the evidence does not hide that there was evidence."""
     data = tarred(("a.log", TEXT), ("b.log", b"a\n" * 2_000_000), ("c.log", TEXT))
     (tmp_path / "bundle.tgz").write_bytes(gzip.compress(data))
-    (tmp_path / "bundle.zip").write_bytes(zipped({"a.log": TEXT, "b.log": b"a\n" * 2_000_000, "c.log": TEXT[1:]}))
+    (tmp_path / "bundle.zip").write_bytes(zipped({"a.log": TEXT, "b.log": b"b\n" * 2_000_000, "c.log": TEXT[1:]}))
     found, _, reading = told([tmp_path])
     assert len(of(found, "bundle.tgz/a.log")) == 400
     notes = {e.path: (e.status, e.note or "") for e in reading.evidence}
