@@ -544,7 +544,7 @@ def check(
         *layout_check.check(),
         *patterns.check(paths or ()),
         *check_rules(rules, frozenset(view_files.RULE_COLUMNS)),
-        *check_views(view_files.told_queries()),
+        *check_views(view_files.worded_queries()),
         *known_bugs.check(rule_words()["known-bug"].codes),
     ]
     for error in errors:

@@ -1,7 +1,7 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, process_life, evidence_file, member, generation
 -- Grain: process_id, kind, from_ts, note
--- Told: by view
+-- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
 CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',

@@ -1,7 +1,7 @@
 -- One row per finding of any rule: what repeats is one finding, told by its worst occurrence.
 -- Reads: occurrence
 -- Grain: finding_id
--- Told: by view
+-- Words: by view
 -- The worst is the longest, or, where no length is known, the last.
 CREATE OR REPLACE TEMPORARY VIEW finding (
   finding_id    COMMENT 'Stable id of the finding',

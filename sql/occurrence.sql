@@ -1,7 +1,7 @@
 -- One row per time that a rule found something, and the finding that it is told with.
 -- Reads: rule_finding
 -- Grain: occurrence_id
--- Told: by rule
+-- Words: by rule
 -- `rule_finding` holds the rows of every file under rules/: a new rule is one new file there. What happens to one subject again and
 -- again, for the same cause, is one finding; what happens to many, from repeat_times on too. The cause is what the advice says without
 -- names and numbers: what asks for the same thing to be done is of one kind. Tasks and partitions that had two owners are looked for by

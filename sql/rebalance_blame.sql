@@ -1,7 +1,7 @@
 -- One row per generation and part of its rebalance: what the time went by with, who was waited for, and which setting decided it.
 -- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, clock_offset
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
--- Told: by view
+-- Words: by view
 -- `detection`: from the last sign that the coordinator can have had of a lost member to the rebalance. `waiting`: the join phase.
 -- `sync`: from the join phase to the leader's assignment. `scheduled_delay`: a Connect group kept lost tasks for a worker to come back.
 -- What another value would have given follows from the printed times alone; nothing is said where the value in force is not printed.

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from forensics.case import view_files
+from forensics.case import materialise, view_files
 from forensics.case.folder import Case
 from forensics.case.ingestion import ingest
 from forensics.engines import engine
@@ -159,7 +159,7 @@ def differences(case: Case, engines: tuple[Engine, Engine], folder: Path, *, sma
 
 
 def tables_of_built(case: Case, on: Engine, folder: Path, *, small: bool) -> dict[str, pa.Table]:
-    view_files.build(on, case.tables(), folder, small=small)
+    materialise.build(on, case.tables(), folder, small=small)
     return tables_of(folder)
 
 

@@ -192,7 +192,7 @@ def test_a_path_is_no_pattern() -> None:
 
 def test_a_copied_case_gives_the_rows_beside_it_whatever_open_sql_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from forensics.case import folder as case_folder
-    from forensics.case import view_files
+    from forensics.case import open_sql
 
     original, copy = tmp_path / "origin[a]l", tmp_path / "cop[y]"
     _manifest(original)
@@ -203,6 +203,6 @@ def test_a_copied_case_gives_the_rows_beside_it_whatever_open_sql_says(tmp_path:
 
     monkeypatch.setattr(case_folder, "_replace", refuse)
     case = open_case(copy)
-    said = "\n".join(view_files.opening(case.tables(), case.views(), case.knobs))
+    said = "\n".join(open_sql.opening(case.tables(), case.views(), case.knobs))
     assert "origin" not in said
     assert f"parquet.`{literal(str(copy))}/tables/event_row/segment-000`" in said

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from forensics.case import folder as case_folder
-from forensics.case import view_files, views
+from forensics.case import materialise, view_files, views
 from forensics.cli import app
 from forensics.errors import CaseError
 
@@ -98,7 +98,7 @@ def test_an_ingest_that_fails_at_the_views_leaves_the_last_good_case(log: Path, 
     def broken(*args: object, **more: object) -> None:
         raise CaseError("The view x could not be computed.")
 
-    monkeypatch.setattr(view_files, "build", broken)
+    monkeypatch.setattr(materialise, "build", broken)
     done = ingest(log.parent, "--case", case)
     assert isinstance(done.exception, CaseError)
     assert "--no-views" in done.exception.fix

@@ -10,6 +10,7 @@ import pytest
 
 from forensics.case import view_files
 from forensics.case.folder import OPEN_SQL
+from forensics.case.materialise import with_words
 from forensics.report.query import _needed
 from forensics.wording import tell
 from forensics.wording.files import rule_words, view_words
@@ -82,8 +83,8 @@ def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sampl
 def test_a_view_yields_and_tells_what_its_example_says(name: str, number: int, spark, sample_case, tmp_path) -> None:
     example, view = view_words()[name].examples[number], view_files.views()[name]
     _give(spark, sample_case("split-brain-frozen-worker-3.9.1"), view, example["given"])
-    query, columns = view_files.told_queries()[name]
-    rows = view_files.told_table(view, spark.sql(query).select(*columns).toArrow(), tmp_path).to_pylist()
+    query, columns = view_files.worded_queries()[name]
+    rows = with_words(view, spark.sql(query).select(*columns).toArrow(), tmp_path).to_pylist()
     assert len(rows) == len(example["expect"]), rows
     for wanted in example["expect"]:
         same = [row for row in rows if _is(row, wanted)]

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from forensics.case import view_files
+from forensics.case import open_sql, view_files
 from forensics.case.folder import Case
 from forensics.engines.rows import ArrowRows, Rows
 from forensics.engines.spark import SMALL, SparkRows, settings
@@ -94,7 +94,7 @@ def test_all_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spa
         for name, path in case.views().items():
             rows = stored.of_view(case, name)
             assert rows is not None
-            spark.sql(view_files._create_over(view_files.views()[name], path))
+            spark.sql(open_sql.create_over(view_files.views()[name], path))
             by_spark = SparkRows(spark.table(name))
             assert rows.names == by_spark.names
             assert rows.numeric == by_spark.numeric
@@ -105,7 +105,7 @@ def test_all_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spa
 @pytest.mark.spark
 def test_a_statement_gives_what_spark_gives(sample_case, spark) -> None:
     case = sample_case("split-brain-frozen-worker-3.9.1")
-    spark.sql(view_files._create_over(view_files.views()["config_value"], case.views()["config_value"]))
+    spark.sql(open_sql.create_over(view_files.views()["config_value"], case.views()["config_value"]))
     for where in (
         "", "WHERE component = 'worker'", "WHERE component <> 'worker' OR value IS NULL", "WHERE NOT (value IN ('false', 'none'))",
         "WHERE value IS NOT NULL AND NOT value = 'true'",

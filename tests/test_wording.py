@@ -156,7 +156,7 @@ def view_problems(words: str, query: str = VIEW_QUERY) -> list[str]:
 
 
 def test_every_view_that_is_told_fits_its_words() -> None:
-    assert [str(e) for e in check.check_views(view_files.told_queries())] == []
+    assert [str(e) for e in check.check_views(view_files.worded_queries())] == []
     assert {e.what for e in check.check_views({})} == {
         f"The view {name} has a word file, but does not say that it is told." for name in files.view_words()
     }

@@ -5,7 +5,9 @@ The modules, in reading order:
     integrity       what files were when they were written
     folder          tables, the manifest, `open.sql`; writing, whole or not at all
     ingestion       evidence into a case
-    view_files      `sql/` to views, in their order, and their rows
+    view_files      `sql/` to views, in their order
+    open_sql        the text by which any Spark reads a case
+    materialise     views to rows
     views           a case's views, built once and published
     shelf           cases that a report makes for itself
 """

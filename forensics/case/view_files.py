@@ -1,37 +1,21 @@
-"""SQL files to views: their order, their build into a case, and the text of `open.sql`.
+"""SQL files to views, in the order in which they are built.
 
-A view file says what it needs in its header (`-- Reads: a, b`); the order of building follows from these lines and is stated
-nowhere else. Views are built once a case and kept as Parquet, so that a reader never waits for the steps below the view.
+A view file says what it needs in its header (`-- Reads: a, b`); the order follows from these lines and is stated nowhere else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet
 
 from forensics.catalogue import known_bugs
-from forensics.engines.paths import quoted
-from forensics.errors import CaseError, ForensicsError
-from forensics.failures import ENGINE_FAILED, explained
+from forensics.errors import ForensicsError
 from forensics.resources import sql_dir
-from forensics.schema import table_columns
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from forensics.engines.base import Engine
-
-_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Told):\s*(.+?)\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words):\s*(.+?)\s*$", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
 
 
@@ -47,7 +31,7 @@ class View:
         grain: columns that tell its rows apart.
         kept: False for a view that is cheap and wide, so that it is computed when read (`-- Kept: no`).
         facts: whether it is a rule that yields facts, which the words beside it tell.
-        told: whose words add sentences to its rows when they are kept: `by view` (its own word file), `by rule` (that of each row's rule); empty: none.
+        words: whose words add sentences to its rows when they are kept: `by view` (its own word file), `by rule` (that of each row's rule); empty: none.
     """
 
     name: str
@@ -57,22 +41,42 @@ class View:
     grain: tuple[str, ...]
     kept: bool
     facts: bool = False
-    told: str = ""
+    words: str = ""
 
     @property
     def about(self) -> str:
         """The first sentence of the header: what a row is."""
         return self.sql.splitlines()[0].lstrip("- ").strip()
 
+    @property
+    def create(self) -> str:
+        """The clause CREATE ..., with the columns and their comments."""
+        return self._halves[0]
 
-def knobs(told: Mapping[str, int] | None = None) -> str:
+    @property
+    def query(self) -> str:
+        """The query after AS."""
+        return self._halves[1]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it declares."""
+        return re.findall(r"^\s{2}(\w+)\s+COMMENT", self.create, re.MULTILINE)
+
+    @property
+    def _halves(self) -> tuple[str, str]:
+        create, query = re.split(r"\nAS\s*\n", statements(self.sql)[-1], maxsplit=1)
+        return create, query
+
+
+def knobs(overrides: Mapping[str, int] | None = None) -> str:
     """The text of `knobs.sql`: the thresholds as session variables.
 
     Args:
-        told: values of the user's own, by variable.
+        overrides: values of the user's own, by variable.
     """
     text = (sql_dir() / "knobs.sql").read_text(encoding="utf-8")
-    for name, value in (told or {}).items():
+    for name, value in (overrides or {}).items():
         text = re.sub(rf"(VARIABLE {name} \w+ DEFAULT )\S+;", rf"\g<1>{value};", text)
     return text
 
@@ -161,7 +165,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
         )
     names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
     return View(
-        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", facts, header.get("Told", "")
+        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", facts, header.get("Words", "")
     )
 
 
@@ -176,13 +180,12 @@ def _created(view_name: str, query: str) -> str:
 
 def rule_queries() -> dict[str, str]:
     """The queries of the rules that yield facts, without CREATE, by the rule's id."""
-    return {rule_id(v.name): _halves(v)[1] for v in views().values() if v.facts}
+    return {rule_id(v.name): v.query for v in views().values() if v.facts}
 
 
-def told_queries() -> dict[str, tuple[str, list[str]]]:
-    """The queries of the views that their own words tell, and the columns that they declare, by the view."""
-    halves = {v.name: _halves(v) for v in views().values() if v.told == "by view"}
-    return {name: (body, _columns(head)) for name, (head, body) in halves.items()}
+def worded_queries() -> dict[str, tuple[str, list[str]]]:
+    """The query and the columns of each view to whose rows its own words add sentences."""
+    return {v.name: (v.query, v.columns) for v in views().values() if v.words == "by view"}
 
 
 def statements(sql: str) -> list[str]:
@@ -215,197 +218,3 @@ def statements(sql: str) -> list[str]:
         i += 1
     out.append("".join(current).strip())
     return [s for s in out if s]
-
-
-def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], told: Mapping[str, int] | None = None) -> list[str]:
-    """The statements of `open.sql`: knobs, tables, then every view over the rows that were kept of it, in order.
-
-    Views as text alone would be planned anew inside each other at every reading, which takes minutes; so there are none before the first build.
-    """
-    out = statements(knobs(told))
-    for name, paths in tables.items():
-        out.append(_table(name, paths))
-    for name, view in views().items():
-        if name in built:
-            out.append(_create_over(view, built[name]))
-        elif built and not view.kept:
-            out.extend(statements(view.sql))
-    return out
-
-
-def _table(name: str, paths: Sequence[str]) -> str:
-    """A table as a view over its Parquet, each column with its meaning."""
-    meanings = {column.name: column.meaning for column in table_columns(name)}
-    found: dict[str, None] = {}
-    for path in paths:
-        found |= dict.fromkeys(pyarrow.dataset.dataset(path, format="parquet").schema.names)
-    missing = _missing(name, found)
-    names = [*found, *(m.rpartition("`")[0].rpartition("`")[2] for m in missing)]
-    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in names)
-    union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{quoted(path)}`" for path in paths)
-    selected = ", ".join([*(f"`{c}`" for c in found), *missing])
-    return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {selected} FROM ({union})"
-
-
-def _missing(table: str, present: Iterable[str]) -> list[str]:
-    """Expressions for the columns that a table lacks because an earlier version wrote it: they are NULL."""
-    from pyspark.sql.pandas.types import from_arrow_type
-
-    known = set(present)
-    absent = [c for c in table_columns(table) if c.name not in known]
-    return [f"CAST(NULL AS {from_arrow_type(c.type).simpleString()}) AS `{c.name}`" for c in absent]
-
-
-def _halves(view: View) -> tuple[str, str]:
-    """A view file's CREATE ... clause with its columns and comments, and the query after AS."""
-    head, body = re.split(r"\nAS\s*\n", statements(view.sql)[-1], maxsplit=1)
-    return head, body
-
-
-def _columns(head: str) -> list[str]:
-    return re.findall(r"^\s{2}(\w+)\s+COMMENT", head, re.MULTILINE)
-
-
-def _create_over(view: View, path: str) -> str:
-    """The view's own CREATE statement, with its columns' comments, over the Parquet rows that it had.
-
-    Rows that another version kept may have other columns: then they come as they are.
-    """
-    head, _ = _halves(view)
-    found = pyarrow.dataset.dataset(path, format="parquet").schema.names
-    if sorted(found) != sorted(_columns(head)):
-        return f"CREATE OR REPLACE TEMPORARY VIEW {view.name}\nAS\nSELECT * FROM parquet.`{quoted(path)}`"
-    columns = ", ".join(f"`{c}`" for c in columns_over(view, found))
-    return f"{head}\nAS\nSELECT {columns} FROM parquet.`{quoted(path)}`"
-
-
-def columns_over(view: View, found: Sequence[str]) -> Sequence[str]:
-    """The columns of the rows that were kept of a view, in the view's order; rows that another version kept have their own."""
-    declared = _columns(_halves(view)[0])
-    return declared if sorted(found) == sorted(declared) else found
-
-
-def build(
-    engine: Engine,
-    tables: Mapping[str, Sequence[str]],
-    target: Path,
-    progress: Callable[[str, int, int], None] | None = None,
-    *,
-    small: bool = False,
-    told: Mapping[str, int] | None = None,
-) -> dict[str, str]:
-    """Compute every kept view once, in order, into Parquet.
-
-    Args:
-        engine: computes them.
-        tables: table name to Parquet paths.
-        target: a folder that does not exist; `target/<view>` is made for each.
-        progress: called with the view's name, its number and how many there are.
-        small: whether the case is so small that planning and compiling a query costs more than running it.
-        told: thresholds of the user's own.
-
-    Returns:
-        View name to the path of its rows.
-
-    Raises:
-        CaseError: a view could not be computed; says which and why.
-    """
-    for statement in statements(knobs(told)):
-        engine.sql(statement)
-    for name, paths in tables.items():
-        found = {column for path in paths for column in pyarrow.dataset.dataset(path, format="parquet").schema.names}
-        engine.table(name, paths, _missing(name, found))
-    with engine.tuned(small=small):
-        return _build_all(engine, target, progress or (lambda view, number, of: None), small=small)
-
-
-def _build_all(engine: Engine, target: Path, progress: Callable[[str, int, int], None], *, small: bool) -> dict[str, str]:
-    target.mkdir(parents=True, exist_ok=True)
-    everything = views()
-    order = TopologicalSorter({name: [r for r in view.reads if r in everything] for name, view in everything.items()})
-    order.prepare()
-    built: dict[str, str] = {}
-    # A view of a small case costs mostly planning, which Spark does on one core a query: two at a time use both.
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        running: dict[Future[None], str] = {}
-        number = 0
-        while order.is_active():
-            for name in order.get_ready():
-                running[pool.submit(_compute, engine, everything[name], target / name, small=small)] = name
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                name, number = running.pop(future), number + 1
-                future.result()
-                if everything[name].kept:
-                    built[name] = str(target / name)
-                progress(name, number, len(everything))
-                order.done(name)
-    return built
-
-
-_AT_ONCE = 3
-
-
-def _compute(engine: Engine, view: View, path: Path, *, small: bool) -> None:
-    """Compute one view, once, and let later views read what was kept of it."""
-    try:
-        if not view.kept:
-            for statement in statements(view.sql):
-                engine.sql(statement)
-            return
-        head, body = _halves(view)
-        rows = _named(engine.sql(body), _columns(head))
-        if view.told:
-            # They are few, and most of them are the report's: they are told in this process.
-            engine.keep_table(view.name, told_table(view, rows.toArrow(), path.parent), rows.schema, path)
-        else:
-            engine.keep(view.name, rows, path, small=small)
-    except Exception as e:  # engines' errors have no common base that pyspark promises
-        known = explained(e)
-        if known.what != ENGINE_FAILED:
-            raise known from e
-        why = known.why
-        raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
-
-
-def told_table(view: View, table: pa.Table, target: Path) -> pa.Table:
-    """The rows of a view with their sentences.
-
-    Args:
-        view: one that is told.
-        table: its rows; columns of text that words fill may be NULL in it.
-        target: the folder of the views that were kept so far.
-    """
-    from forensics.wording import tell
-    from forensics.wording.files import view_words
-
-    if view.told == "by rule":
-        told = tell.findings(table.to_pylist(), rule_facts(lambda name: target / name))
-        columns: Iterable[str] = tell.TEXTS
-    else:
-        told = tell.of_view(view.name, table.to_pylist())
-        columns = view_words()[view.name].columns
-    for column in columns:
-        at = table.schema.get_field_index(column)
-        table = table.set_column(at, table.schema.field(at), pa.array([row[column] for row in told], table.schema.field(at).type))
-    return table
-
-
-def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, list[str]]:
-    """The names of each rule's facts, by the rule's id, as its rows have them.
-
-    Args:
-        folder: gives the folder of a view's rows.
-    """
-    found = {}
-    for view in views().values():
-        path = folder(view.name) if view.facts else None
-        if path is not None and path.is_dir():
-            facts = pyarrow.dataset.dataset(str(path), format="parquet").schema.field("facts").type
-            found[rule_id(view.name)] = [facts.field(i).name for i in range(facts.num_fields)]
-    return found
-
-
-def _named(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The rows with the declared columns, in their order: by name where all are named, else by place."""
-    return rows.select(*columns) if sorted(rows.columns) == sorted(columns) else rows.toDF(*columns)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset
 
 from forensics.case import folder as case_folder
-from forensics.case import view_files
+from forensics.case import materialise, view_files
+from forensics.case.open_sql import opening
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -39,9 +40,9 @@ def computed(
     case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None
 ) -> tuple[Case, dict[str, str]]:
     """The case with all its views, and the SQL that goes with them: what `case_folder.publish` takes. Arguments as those of `build`."""
-    told = case.knobs if knobs is None else dict(knobs)
-    built = view_files.build(engine, case.tables(), case_folder.new_views_folder(case), progress, small=is_small(case), told=told)
-    return _with(case, built, told)
+    overrides = case.knobs if knobs is None else dict(knobs)
+    built = materialise.build(engine, case.tables(), case_folder.new_views_folder(case), progress, small=is_small(case), overrides=overrides)
+    return _with(case, built, overrides)
 
 
 def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, dict[str, str]]:
@@ -49,10 +50,10 @@ def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, d
     return _with(case, {}, case.knobs if knobs is None else dict(knobs))
 
 
-def _with(case: Case, built: Mapping[str, str], told: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
-    case = case_folder.with_views(case, built, told)
-    texts = {f"{case_folder.KEPT_SQL}/{name}": text for name, text in _texts(told).items()}
-    texts[case_folder.OPEN_SQL] = case_folder.open_sql(view_files.opening(case.tables(), case.views(), told))
+def _with(case: Case, built: Mapping[str, str], overrides: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
+    case = case_folder.with_views(case, built, overrides)
+    texts = {f"{case_folder.KEPT_SQL}/{name}": text for name, text in _texts(overrides).items()}
+    texts[case_folder.OPEN_SQL] = case_folder.open_sql(opening(case.tables(), case.views(), overrides))
     return case, texts
 
 

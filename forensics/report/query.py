@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from forensics.case import view_files
+from forensics.case import open_sql, view_files
 from forensics.errors import UsageError
 from forensics.wording.formats import printable, shorten
 
@@ -105,7 +105,7 @@ def run(engine: Engine, case: Case, statements: Sequence[str], form: str, width:
     from pyspark.errors import PySparkException
 
     # Never from open.sql: in a copy it may name the original's rows, and whoever sends a case may have written anything there.
-    opening = view_files.opening(case.tables(), case.views(), case.knobs)
+    opening = open_sql.opening(case.tables(), case.views(), case.knobs)
     try:
         for statement in _needed(opening, statements):
             engine.sql(statement)

@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 from pyarrow import types
 
 from forensics.case import view_files
+from forensics.case.open_sql import columns_over
 from forensics.engines.cells import is_number
 from forensics.engines.rows import ArrowRows
 
@@ -94,7 +95,7 @@ def _kept(case: Case, name: str) -> StoredView | None:
     if path is None or view is None or not view.kept:
         return None
     source = ds.dataset(str(path), format="parquet")
-    return StoredView(source, tuple((column, column) for column in view_files.columns_over(view, source.schema.names)))
+    return StoredView(source, tuple((column, column) for column in columns_over(view, source.schema.names)))
 
 
 def of_statement(case: Case, statement: str) -> ArrowRows | None:

@@ -63,7 +63,7 @@ def check_views(queries: Mapping[str, tuple[str, Sequence[str]]]) -> Iterator[Fo
         return
     for view in sorted(queries.keys() ^ words.keys()):
         what = "says that it is told, but has no word file" if view in queries else "has a word file, but does not say that it is told"
-        yield ForensicsError(f"The view {view} {what}.", why="`-- Told: by view` and a word file belong together", where=f"sql/{view}.sql")
+        yield ForensicsError(f"The view {view} {what}.", why="`-- Words: by view` and a word file belong together", where=f"sql/{view}.sql")
     for view in sorted(queries.keys() & words.keys()):
         try:
             found = yields(queries[view][0])

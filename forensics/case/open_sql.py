@@ -1,0 +1,68 @@
+"""The text of `open.sql`: the tables of a case, and its views over the rows that were kept of them, each column with its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow.dataset
+
+from forensics.case.view_files import View, knobs, statements, views
+from forensics.engines.paths import quoted
+from forensics.schema import table_columns
+
+
+def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overrides: Mapping[str, int] | None = None) -> list[str]:
+    """The statements of `open.sql`: knobs, tables, then every view over the rows that were kept of it, in order.
+
+    Views as text alone would be planned anew inside each other at every reading, which takes minutes; so there are none before the first build.
+    """
+    out = statements(knobs(overrides))
+    for name, paths in tables.items():
+        out.append(_table(name, paths))
+    for name, view in views().items():
+        if name in built:
+            out.append(create_over(view, built[name]))
+        elif built and not view.kept:
+            out.extend(statements(view.sql))
+    return out
+
+
+def _table(name: str, paths: Sequence[str]) -> str:
+    """A table as a view over its Parquet, each column with its meaning."""
+    meanings = {column.name: column.meaning for column in table_columns(name)}
+    found: dict[str, None] = {}
+    for path in paths:
+        found |= dict.fromkeys(pyarrow.dataset.dataset(path, format="parquet").schema.names)
+    missing = missing_columns(name, found)
+    names = [*found, *(m.rpartition("`")[0].rpartition("`")[2] for m in missing)]
+    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in names)
+    union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{quoted(path)}`" for path in paths)
+    selected = ", ".join([*(f"`{c}`" for c in found), *missing])
+    return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {selected} FROM ({union})"
+
+
+def missing_columns(table: str, present: Iterable[str]) -> list[str]:
+    """Expressions for the columns that a table lacks because an earlier version wrote it: they are NULL."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    known = set(present)
+    absent = [c for c in table_columns(table) if c.name not in known]
+    return [f"CAST(NULL AS {from_arrow_type(c.type).simpleString()}) AS `{c.name}`" for c in absent]
+
+
+def create_over(view: View, path: str) -> str:
+    """The view's own CREATE statement, with its columns' comments, over the Parquet rows that it had.
+
+    Rows that another version kept may have other columns: then they come as they are.
+    """
+    found = pyarrow.dataset.dataset(path, format="parquet").schema.names
+    if sorted(found) != sorted(view.columns):
+        return f"CREATE OR REPLACE TEMPORARY VIEW {view.name}\nAS\nSELECT * FROM parquet.`{quoted(path)}`"
+    columns = ", ".join(f"`{c}`" for c in columns_over(view, found))
+    return f"{view.create}\nAS\nSELECT {columns} FROM parquet.`{quoted(path)}`"
+
+
+def columns_over(view: View, found: Sequence[str]) -> Sequence[str]:
+    """The columns of the rows that were kept of a view, in the view's order; rows that another version kept have their own."""
+    declared = view.columns
+    return declared if sorted(found) == sorted(declared) else found
