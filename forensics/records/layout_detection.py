@@ -71,12 +71,12 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
 
 def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
     """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
-    told = _Told.of(lines, layouts, profile)
-    if not told.unsaid:
+    described = _LayoutScore.of(lines, layouts, profile)
+    if not described.unsaid:
         return profile
-    best = profile, told.score
+    best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()
-    for text in (told.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers)):
+    for text in (described.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers)):
         learned = infer(text) if text else ()
         if not learned or learned in tried:
             continue
@@ -85,7 +85,7 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
             more = layouts.with_learned(learned, first=first)
             found = _profile(lines, more, untimed=not any(x.time for x in learned) and (profile.untimed or not profile.fitting))
             found = replace(found, learned=learned, learned_first=first)
-            score = _Told.of(lines, layouts, found).score
+            score = _LayoutScore.of(lines, layouts, found).points
             if score > best[1]:
                 best = found, score
     return best[0] if best[0].learned else _messages_only(best[0], lines)
@@ -107,19 +107,19 @@ def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list
 
 
 @dataclass(frozen=True)
-class _Told:
+class _LayoutScore:
     """What a profile makes of some lines.
 
     Attributes:
-        score: one point for each time, date and level, two for each logger of a record, less one for each line that belongs to none.
+        points: one for each time, date and level, two for each logger of a record, less one for each line that belongs to none.
         unsaid: lines that begin a record without a logger, or belong to no record; empty when they are few.
     """
 
-    score: int
+    points: int
     unsaid: list[str]
 
     @classmethod
-    def of(cls, lines: Sequence[str], layouts: Layouts, profile: Profile) -> _Told:
+    def of(cls, lines: Sequence[str], layouts: Layouts, profile: Profile) -> _LayoutScore:
         reader = RecordReader(layouts, profile)
         assembler = Assembler(reader)
         records: list[PlacedRecord] = []
