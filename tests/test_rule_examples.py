@@ -64,6 +64,8 @@ def test_every_rule_has_an_example() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize(("rule", "number"), EXAMPLES)
 def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sample_case) -> None:
+    from pyspark.sql.pandas.types import to_arrow_type
+
     example = rule_words()[rule].examples[number]
     _give(spark, sample_case("split-brain-frozen-worker-3.9.1"), view_files.views()["rule_" + rule.replace("-", "_")], example["given"])
     table = spark.sql(view_files.rule_queries()[rule]).select(*view_files.RULE_COLUMNS)
@@ -74,7 +76,7 @@ def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sampl
         for key, value in wanted.items():
             shown = {k: row["facts"][k] for k in value} if key == "facts" else row[key]
             assert shown == value, (key, row)
-        sentences = tell.findings([_finding(rule, row)], {rule: table.schema["facts"].dataType.fieldNames()})
+        sentences = tell.findings([_finding(rule, row)], {rule: to_arrow_type(table.schema["facts"].dataType)})
         assert all(sentences[0][text] for text in tell.TEXTS)
 
 

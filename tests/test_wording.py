@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import jinja2
+import pyarrow as pa
 import pytest
 
 from forensics.case import view_files
@@ -112,8 +113,18 @@ def test_templates_cannot_reach_the_machine() -> None:
             told(text, {"name": "x"})
 
 
+def test_what_is_not_known_is_a_question_mark() -> None:
+    assert told("{{ name }} had {{ parts[0].owner }}", {"name": None, "parts": [{"owner": None}]}) == "? had ?"
+
+
 def test_text_from_logs_is_no_template() -> None:
     assert told("{{ name }}", {"name": "{{ 7 * 7 }}"}) == "{{ 7 * 7 }}"
+
+
+def test_facts_that_are_null_are_there_at_any_depth() -> None:
+    inner = pa.struct([("owner", pa.string()), ("ms", pa.int64())])
+    type_ = pa.struct([("name", pa.string()), ("parts", pa.list_(inner)), ("one", inner)])
+    assert tell._whole({"parts": [{"ms": 1}, None]}, type_) == {"name": None, "parts": [{"owner": None, "ms": 1}, None], "one": None}
 
 
 def test_moments_are_told_in_the_readers_zone_and_with_dates_where_days_differ() -> None:
@@ -131,11 +142,11 @@ def finding(**more: object) -> dict[str, object]:
     return row | {"severity": "warning", "verdict": "proved", "kafka_cluster": "k"} | more
 
 
-NAMES = {"poll-timeout": ["name", "process_id", "left_at_ms", "limit_ms"]}
+TYPES = {"poll-timeout": pa.struct([("name", pa.string()), ("process_id", pa.string()), ("left_at_ms", pa.int64()), ("limit_ms", pa.int64())])}
 
 
 def test_a_fact_that_is_not_known_is_left_out_of_the_sentence() -> None:
-    (row,) = tell.findings([finding()], NAMES)
+    (row,) = tell.findings([finding()], TYPES)
     assert row["headline"] == "worker connect-1 in w1/connect.log did not poll in time and left g"
     assert "`rebalance.timeout.ms` between two polls" in row["explanation"]
     assert row["witness"] == ["e"]
@@ -143,7 +154,7 @@ def test_a_fact_that_is_not_known_is_left_out_of_the_sentence() -> None:
 
 def test_a_code_without_words_names_the_file() -> None:
     with pytest.raises(ForensicsError, match=r"no words for the code `new`(.|\n)*poll-timeout.toml"):
-        tell.findings([finding(code="new")], NAMES)
+        tell.findings([finding(code="new")], TYPES)
 
 
 VIEW_QUERY = "SELECT p AS process_id, t AS from_ts, CASE WHEN x THEN 'gap' END AS code, CAST(NULL AS STRING) AS note, named_struct('lasted_ms', m) AS facts FROM t"

@@ -127,8 +127,8 @@ def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:
     return table
 
 
-def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, list[str]]:
-    """The names of each rule's facts, by the rule's id, as its rows have them.
+def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, pyarrow.DataType]:
+    """The Arrow type of each rule's facts, by the rule's id, as its rows have them.
 
     Args:
         folder: gives the folder of a view's rows.
@@ -137,8 +137,7 @@ def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, list[str]]:
     for view in views().values():
         path = folder(view.name) if view.facts else None
         if path is not None and path.is_dir():
-            facts = pyarrow.dataset.dataset(str(path), format="parquet").schema.field("facts").type
-            found[rule_id(view.name)] = [facts.field(i).name for i in range(facts.num_fields)]
+            found[rule_id(view.name)] = pyarrow.dataset.dataset(str(path), format="parquet").schema.field("facts").type
     return found
 
 

@@ -98,7 +98,7 @@ FILTERS = {
 @lru_cache(maxsize=1)
 def environment() -> SandboxedEnvironment:
     """The one environment: no autoescape, for what is told is text, which each report format escapes itself."""
-    env = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    env = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, finalize=lambda value: "?" if value is None else value)  # noqa: S701
     env.globals.clear()
     env.filters = {
         name: f for name, f in env.filters.items() if name in ("default", "length", "join", "first", "last", "round", "int", "map", "select")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import jinja2
+import pyarrow as pa
 
 from forensics.errors import ForensicsError
 from forensics.wording.files import ViewWords, Words, rule_words, view_words
@@ -19,28 +20,29 @@ COLUMNS = ("severity", "verdict", "kafka_cluster", "group_id", "subject")
 TEXTS = ("headline", "explanation", "advice")
 
 
-def findings(rows: Iterable[Mapping[str, Any]], names: Mapping[str, Sequence[str]], zone: ZoneInfo | None = None) -> list[dict[str, Any]]:
+def findings(rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType], zone: ZoneInfo | None = None) -> list[dict[str, Any]]:
     """The rows with their sentences.
 
     Args:
         rows: of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps the sentences that it has.
-        names: the facts of each rule: a fact that is NULL is not in the JSON text, and is None here.
+        types: the Arrow type of each rule's facts, a struct: what is NULL is not in the JSON text, at any depth, and is None here.
         zone: the reader's time zone; UTC when None.
 
     Raises:
         ForensicsError: a rule has no words for a code, or they name what is no fact.
     """
     words = rule_words()
-    return [{**row, **_told(row, words, names, zone)} if row.get("code") else dict(row) for row in rows]
+    return [{**row, **_told(row, words, types, zone)} if row.get("code") else dict(row) for row in rows]
 
 
-def _told(row: Mapping[str, Any], words: Mapping[str, Words], names: Mapping[str, Sequence[str]], zone: ZoneInfo | None) -> dict[str, str]:
+def _told(row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: ZoneInfo | None) -> dict[str, str]:
     rule, code = row["rule"], row["code"]
     if rule not in words or code not in words[rule].codes:
         raise ForensicsError(
             f"The rule {rule} has no words for the code `{code}`.", where=f"sql/rules/{rule}.toml", fix="`forensics check` tells what lacks."
         )
-    facts = dict.fromkeys(names.get(rule, ())) | json.loads(row["facts"] or "{}")
+    told = json.loads(row["facts"] or "{}")
+    facts = _whole(told, types[rule]) if rule in types else told
     known = facts | {c: row.get(c) for c in COLUMNS} | {"zone": zone, "with_dates": _several_days(row, facts, zone)}
     known |= {"from_at_ms": _millis(row.get("from_ts")), "to_at_ms": _millis(row.get("to_ts"))}
     case = words[rule].codes[code]
@@ -48,6 +50,15 @@ def _told(row: Mapping[str, Any], words: Mapping[str, Words], names: Mapping[str
         return {text: tell(getattr(case, text), known) for text in TEXTS}
     except jinja2.TemplateError as e:
         raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/rules/{rule}.toml") from e
+
+
+def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
+    """A value of JSON text with the fields that it lacks because they are NULL."""
+    if value is None:
+        return None
+    if pa.types.is_struct(type_):
+        return {field.name: _whole(value.get(field.name), field.type) for field in type_.fields}
+    return [_whole(item, type_.value_type) for item in value] if pa.types.is_list(type_) else value
 
 
 def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: ZoneInfo | None = None) -> list[dict[str, Any]]:
