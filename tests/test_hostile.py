@@ -17,7 +17,8 @@ import pytest
 
 from forensics import cli
 from forensics.case import folder as case_folder
-from forensics.case.folder import MANIFEST, literal, open_case, writing
+from forensics.case.folder import MANIFEST, open_case, writing
+from forensics.engines.paths import literal
 from forensics.errors import CaseError, ForensicsError
 from forensics.failures import explained
 from forensics.import_guard import importable
