@@ -17,9 +17,8 @@ report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
 	forensics report --case $(CASE)
 
-# One process for the tests of the one Spark session, one for all others.
 test: .venv/ready
-	pytest -n 2 --dist loadgroup
+	pytest
 
 # Minutes: whole recordings with known truth, and the wheel in an empty environment.
 slow: .venv/ready

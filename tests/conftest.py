@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from forensics.case.folder import Case
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of Spark run in one process, where tests run in several: they share the session and what is built with it."""
-    for item in items:
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-
-
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[SparkSession]:
     """The session as the product starts it: what holds here holds there."""
