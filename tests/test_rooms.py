@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -25,6 +26,10 @@ def test_the_map_is_the_order_that_is_held():
 def test_every_module_at_the_top_is_on_the_map():
     there = {p.stem for p in PACKAGE.glob("*.py")} | {p.parent.name for p in PACKAGE.glob("*/__init__.py")}
     assert there - set(re.findall(r"\w+", forensics.__doc__)) <= {"__init__", "__main__"}
+
+
+def test_no_module_is_called_as_one_of_the_standard_library():
+    assert sorted(p.relative_to(ROOT).as_posix() for p in PACKAGE.rglob("*.py") if p.stem in sys.stdlib_module_names) == []
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda p: p.relative_to(PACKAGE).as_posix())

@@ -8,7 +8,7 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     wrapped_reader      logs that a collector or a paste has wrapped, line by line
     snapshot_reader     snapshots
     row_builder         recognised records to Arrow
-    statistics          what a split held
+    split_counts        what a split held
     reading             splits to rows
     parquet_parts       rows to files
     memory              arrays are used again, not given back

@@ -24,8 +24,8 @@ from forensics.ingest.memory import keep_memory
 from forensics.ingest.parquet_parts import PartWriter
 from forensics.ingest.reading import read_splits
 from forensics.ingest.row_builder import Schemas
+from forensics.ingest.split_counts import RangeRow
 from forensics.ingest.splits import FileSplit
-from forensics.ingest.statistics import RangeRow
 
 if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue

@@ -11,7 +11,7 @@ from types import TracebackType
 import pyarrow.parquet as pq
 
 from forensics.ingest.row_builder import Rows, Schemas
-from forensics.ingest.statistics import RangeRow
+from forensics.ingest.split_counts import RangeRow
 
 
 @dataclass

@@ -17,8 +17,8 @@ from forensics.ingest.chunks import Chunk
 from forensics.ingest.column_reader import ColumnReader
 from forensics.ingest.row_builder import RowBuilder, Rows, Schemas
 from forensics.ingest.snapshot_reader import SnapshotReader
+from forensics.ingest.split_counts import RangeRow, Statistics
 from forensics.ingest.splits import FileSplit
-from forensics.ingest.statistics import RangeRow, Statistics
 from forensics.ingest.wrapped_reader import WrappedReader
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import MOST_RECORD_BYTES, RecordReader
