@@ -34,8 +34,9 @@ def write(report: Report, names: Names, clock: Clock) -> list[Said]:
     """The lines, the verdict on split brain first."""
     title, tone, _ = verdict.section(report, names, clock)
     graver = [f for f in report.findings if f["severity"] != "note"]
-    # A group that did not settle is no all-clear, whatever was found of two owners.
-    lines = [Said(title, tone="warn" if tone == "good" and graver else tone, anchor="split-brain")]
+    one = Said(title, tone=tone, anchor="split-brain")
+    # A group that did not settle is no all-clear: what was found stands before what was not.
+    lines = [] if tone == "good" and graver else [one]
     told = [f for f in graver if f["rule"] not in verdict.TOLD_HERE or not report.split_brain]
     for f in told[:_MOST_FINDINGS]:
         lines.append(
@@ -43,6 +44,7 @@ def write(report: Report, names: Names, clock: Clock) -> list[Said]:
         )
     if len(told) > _MOST_FINDINGS:
         lines.append(Said(_others(told[_MOST_FINDINGS:]), anchor="findings"))
+    lines += [] if one in lines else [Said(title, tone="dim", anchor="split-brain")]
     if advised := next((f for f in graver if f["advice"]), None):
         lines.append(Said(shorten(advised["advice"], _LONGEST), "What to do first", anchor=anchors.finding(advised["finding_id"])))
     if report.examined["examined"]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 #: The figures in their order on the page: what is owned, what is below it, and the whole time with a brush.
 FIGURES = ("lanes", "tracks", "overview")
 _GUTTER = 150
+#: Distances between the ticks of the time axis that are shorter than a day: the day is told once, below them.
+_UNITS = ("microseconds", "milliseconds", "seconds", "minsec", "minutes", "hourmin", "hours")
 #: Layers of boxes in the two upper figures, the lowest first; patterns are drawn over the first three of them.
 _BELOW, _ABOVE = ("bands", "fades", "bars"), ("layers", "marks")
 _EDGES = ("left", "right", "top", "bottom")
@@ -92,7 +94,7 @@ def _overview(time: Any) -> Figure:  # noqa: ANN401  (a Bokeh model)
 
 
 def _figure(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bokeh model)
-    from bokeh.models import Range1d
+    from bokeh.models import DatetimeTickFormatter, Range1d
     from bokeh.plotting import figure
 
     plot = figure(
@@ -110,6 +112,14 @@ def _figure(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bo
         min_border_top=4,
         min_border_bottom=4,
         lod_threshold=None,  # the page's script thins what is drawn, and says so
+    )
+    plot.xaxis.formatter = DatetimeTickFormatter(
+        **dict.fromkeys(("microseconds", "milliseconds"), "%H:%M:%S.%3N"),
+        **dict.fromkeys(("seconds", "minsec"), "%H:%M:%S"),
+        **dict.fromkeys(("minutes", "hourmin", "hours"), "%H:%M"),
+        **dict.fromkeys(("days", "months", "years"), "%Y-%m-%d"),
+        context=DatetimeTickFormatter(**dict.fromkeys(_UNITS, "%Y-%m-%d"), days="", months="", years=""),
+        context_which="start",
     )
     plot.grid.grid_line_alpha = 0.35
     plot.ygrid.visible = False
