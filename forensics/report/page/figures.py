@@ -113,12 +113,19 @@ def _figure(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bo
         min_border_bottom=4,
         lod_threshold=None,  # the page's script thins what is drawn, and says so
     )
+    context = DatetimeTickFormatter(days="", months="", years="").clone(**dict.fromkeys(_UNITS, "%Y-%m-%d"))
     plot.xaxis.formatter = DatetimeTickFormatter(
-        **dict.fromkeys(("microseconds", "milliseconds"), "%H:%M:%S.%3N"),
-        **dict.fromkeys(("seconds", "minsec"), "%H:%M:%S"),
-        **dict.fromkeys(("minutes", "hourmin", "hours"), "%H:%M"),
-        **dict.fromkeys(("days", "months", "years"), "%Y-%m-%d"),
-        context=DatetimeTickFormatter(**dict.fromkeys(_UNITS, "%Y-%m-%d"), days="", months="", years=""),
+        microseconds="%H:%M:%S.%3N",
+        milliseconds="%H:%M:%S.%3N",
+        seconds="%H:%M:%S",
+        minsec="%H:%M:%S",
+        minutes="%H:%M",
+        hourmin="%H:%M",
+        hours="%H:%M",
+        days="%Y-%m-%d",
+        months="%Y-%m-%d",
+        years="%Y-%m-%d",
+        context=context,
         context_which="start",
     )
     plot.grid.grid_line_alpha = 0.35
