@@ -61,7 +61,7 @@ def say_ingested(summary: Summary, case: Path) -> None:
     for path, reason in summary.faults:
         say(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}")
     if summary.assumed_zones:
-        say(f"times of {len(summary.assumed_zones)} files have no zone and were read as UTC; --time-zone says otherwise.")
+        say(f"times of {len(summary.assumed_zones)} files have no zone and were read as UTC; if that is wrong, ingest again with --time-zone.")
 
 
 def _say_layouts(summary: Summary) -> None:

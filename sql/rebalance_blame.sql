@@ -1,4 +1,4 @@
--- One row per generation and part of its rebalance: what the time went by with, who was waited for, and which setting decided it.
+-- One row per generation and part of its rebalance: where the time went, who was waited for, and which setting decided it.
 -- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, clock_offset
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
 -- Words: by view
@@ -14,7 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   from_ts       COMMENT 'Began, by the coordinator''s clock; without its log by the reference clock (middle of bounds); NULL: no line tells',
   to_ts         COMMENT 'Ended; NULL: as far as the logs go it did not',
   ms            COMMENT 'How long, milliseconds; of a detection at least so long: the last sign of the member came no later than its begin',
-  member_id     COMMENT 'Member that the time went by with: lost, waited for, or leading',
+  member_id     COMMENT 'Member that took the time: lost, waited for, or leading',
   process_id    COMMENT 'Its process, where its log is here',
   setting       COMMENT 'Setting that decided how long it took; NULL: none does',
   value_ms      COMMENT 'Its value, milliseconds; NULL: not printed',
@@ -26,7 +26,7 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   inferred      COMMENT 'True when no line gives the reason and it follows from what happened before',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per generation and part of its rebalance: what the time went by with, who was waited for, and which setting decided it.'
+COMMENT 'One row per generation and part of its rebalance: where the time went, who was waited for, and which setting decided it.'
 AS
 WITH asked AS (
   -- When each member asked, on the coordinator's clock: who asked late made the others wait.
