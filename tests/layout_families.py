@@ -392,6 +392,22 @@ def _hits(r: Line) -> dict[str, Any]:
             "sort": [1]}  # fmt: skip
 
 
+def _loki(entries: Callable[[Line], Sequence[str]], **options: Any) -> Callable[[Sequence[Line]], bytes]:
+    """An answer of Loki's interface; an entry is a whole record, or a line of one."""
+
+    def render(records: Sequence[Line]) -> bytes:
+        values = [[str(r.millis * 10**6 + 700), text] for r in records for text in entries(r)]
+        streams = [{"stream": {"pod": "connect-0", "app": "connect"}, "values": values}]
+        return json.dumps({"status": "success", "data": {"resultType": "streams", "result": streams, "stats": {"summary": {}}}}, **options).encode()
+
+    return render
+
+
+def _answer(outside: Callable[[list[Any]], Any], inside: Callable[[Line], Any]) -> Callable[[Sequence[Line]], bytes]:
+    """An answer of any store on one line."""
+    return lambda records: json.dumps(outside([inside(r) for r in records]), separators=(",", ":")).encode()
+
+
 def _jul(records: Sequence[Line]) -> bytes:
     names = {"WARN": "WARNING", "ERROR": "SEVERE", "DEBUG": "FINE", "TRACE": "FINEST"}
     return "".join(
@@ -462,6 +478,16 @@ def families() -> list[Family]:
         Family("kibana hits, pretty", lambda records: json.dumps([_hits(r) for r in records], indent=2).encode(), process="connect-0"),
         Family("JSON array of records", lambda records: json.dumps([_logstash(r) for r in records], indent=2).encode()),
         Family("CloudWatch events", lambda records: json.dumps({"events": [{"timestamp": r.millis, "message": kafka(r), "ingestionTime": r.millis + 900} for r in records]}, indent=4).encode()),
+        Family("Loki answer", _loki(lambda r: kafka(r).split("\n")), process="connect-0"),
+        Family("Loki answer, pretty, whole records", _loki(lambda r: [kafka(r)], indent=2), process="connect-0"),
+        Family("Elasticsearch answer", _answer(lambda hits: {"took": 5, "hits": {"total": {"value": 1}, "hits": hits}}, _hits), process="connect-0"),
+        Family("JSON array on one line", _answer(lambda records: records, _logstash)),
+        Family("jq", lambda records: "\n".join(json.dumps(_logstash(r), indent=2) for r in records).encode()),
+        Family("Logs Insights answer", _answer(lambda results: {"results": results, "status": "Complete"},
+                                               lambda r: [{"field": "@timestamp", "value": iso(r).replace("T", " ")[:23]}, {"field": "@message", "value": kafka(r)}])),
+        Family("Datadog answer", _answer(lambda data: {"data": data, "meta": {}}, lambda r: {"id": "A", "type": "log", "attributes": {"timestamp": iso(r), "message": kafka(r), "host": "node-7"}}),
+               process="node-7"),
+        Family("Graylog answer", _answer(lambda messages: {"query": "*", "messages": messages}, lambda r: {"message": {"timestamp": iso(r), "message": kafka(r)}, "index": "x"})),
         Family("java.util.logging", _jul, resolution_ms=1000), Family("java.util.logging, one line", _jul_one_line, resolution_ms=1000),
         Family("java.util.logging, JDK 20", recoded(_jul, lambda t: re.sub(r"(\d) ([AP]M) ", "\\1\u202f\\2 ", t).encode()), resolution_ms=1000),
         Family("CRI", _cri),

@@ -11,6 +11,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from itertools import pairwise
 
 import pytest
@@ -20,6 +21,7 @@ from test_layout_families import RECORDS
 from forensics.catalogue.prefixes import Prefixes
 from forensics.records import layouts as layouts_module
 from forensics.records.exports import layout_of_export
+from forensics.records.json_documents import LIST, Document, document_path
 from forensics.records.layout_detection import profile_of
 from forensics.records.layout_inference import guess, infer
 from forensics.records.layouts import packaged, read_json_as_far, strip_colours
@@ -134,11 +136,23 @@ def test_inferred_layouts_and_exports(layout, line):
 
 
 WHOLE = "[2026-11-21 07:51:21,404] INFO [Worker clientId=connect-1, groupId=g] Joined (org.apache.kafka.A:12)"
+_RECORD = {"level": "INFO", "message": "m"}
+_LOKI = {"data": {"result": [{"stream": {"pod": "p"}, "values": [["1767225600000000000", "a"]]}]}}
+
+
+def _read_document(text: str) -> None:
+    content = text.encode("utf-8", "replace")
+    for path in ((LIST,), ("hits", "hits", LIST), ("data", "result", LIST, "values", LIST)):
+        list(Document(BytesIO(content), path, LAYOUTS.keys, 1 << 20).elements())
+    document_path(content, LAYOUTS.keys)
+
+
 TAKING = {
     "guess": (guess, [WHOLE, "2026-11-21 07:51:21 | INFO | main thread | a.B | joined", "ts=2026-11-21T07:51:21Z level=info logger=a.B msg=x"]),
     "colours": (strip_colours, ["\x1b[32mINFO\x1b[0m m", "[32mINFO[0;39m m"]),
     "broken JSON": (read_json_as_far, ['{"a":"b", "c": "d"e", "f": 1, "g": "h\\"i"}', '{"a": {"b": [1], "c": {"d": "e"f"}}, "g": 1']),
     "prefixes": (Prefixes().split, ["[b|task-1] [Consumer clientId=connector-consumer-b-1, groupId=connect-b] Resetting", "stream-thread [a-1] x"]),
+    "documents": (_read_document, [json.dumps([_RECORD, _RECORD]), json.dumps({"hits": {"hits": [{"_source": _RECORD}]}}), json.dumps(_LOKI)]),
     "looks timed": (lambda text: layouts_module.has_colours([text]), [WHOLE]),
 }
 

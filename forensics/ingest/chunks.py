@@ -45,6 +45,7 @@ class Chunk:
         unfit: how many lines belong to no record.
         first_unfit: number and bytes of the first of them.
         cut: numbers of lines of which the end is not read.
+        broken: numbers of lines where a record of a document begins that is no JSON.
         no_times: numbers of lines where a record begins whose time is none.
         holes: line, place and size of zero bytes where text should stand.
         unread: number of a line that could not be looked at, and why.
@@ -59,6 +60,7 @@ class Chunk:
     unfit: int = 0
     first_unfit: tuple[int, bytes] | None = None
     cut: list[int] = field(default_factory=list)
+    broken: list[int] = field(default_factory=list)
     no_times: list[int] = field(default_factory=list)
     holes: list[tuple[int, int, int]] = field(default_factory=list)
     unread: tuple[int, str] | None = None

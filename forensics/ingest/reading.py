@@ -134,6 +134,8 @@ class _Task:
         reader, zone = RecordReader(_layouts(split.format.pattern), split.format.profile), Zone(split.zone)
         if split.format.profile.plain:
             return ColumnReader(reader, zone, self._recogniser).read(stream, place, split.end, line, _open_before(reader, zone, place, behind))
+        if split.format.profile.document is not None:
+            return WrappedReader(reader, zone).read_document(stream)
         ahead = behind[behind.find(b"\n") + 1 :] if len(behind) < place else behind
         return WrappedReader(reader, zone).read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, split.end)
 

@@ -35,6 +35,8 @@ class Statistics:
     no_time_line: int = 0
     cuts: int = 0
     cut_line: int = 0
+    broken: int = 0
+    broken_line: int = 0
     hole_bytes: int = 0
     first_hole: tuple[int, int] | None = None
     _before: int | None = None
@@ -51,6 +53,8 @@ class Statistics:
         self.unfit += chunk.unfit
         self.cuts += len(chunk.cut)
         self.cut_line = self.cut_line or next(iter(chunk.cut), 0)
+        self.broken += len(chunk.broken)
+        self.broken_line = self.broken_line or next(iter(chunk.broken), 0)
         self.no_times += len(chunk.no_times)
         self.no_time_line = self.no_time_line or next(iter(chunk.no_times), 0)
         for line, place, size in chunk.holes:
@@ -82,6 +86,9 @@ class Statistics:
             told.append(f"{self.hole_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), stand where text was lost or never written")
         if self.cuts:
             told.append(f"{_some(self.cuts, 'line is', 'lines are')} longer than 1 MiB and cut there, the first is line {self.cut_line:,}")
+        if self.broken:
+            said = _some(self.broken, "record of the document is no JSON", "records of the document are no JSON")
+            told.append(f"{said}, the first in line {self.broken_line:,}: they are read as far as they go")
         if self.no_times:
             has = _some(self.no_times, "record has", "records have")
             told.append(f"{has} a time that cannot be, the first at line {self.no_time_line:,}: its text is read, its time is not")

@@ -84,7 +84,7 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
             by_archive.setdefault(e.place.location, []).append(split)
         elif e.text.size <= range_bytes:
             small.append(split)
-        elif e.format.kind != LOG or e.format.profile.holes:
+        elif e.format.kind != LOG or e.format.profile.holes or e.format.profile.document is not None:
             loads.append((e.text.size, [split]))
         else:
             loads.extend((stop.text.size if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(split, e, range_bytes))

@@ -1,4 +1,4 @@
-"""Logs that a collector or a paste has wrapped: read line by line, for every line must be taken out of its wrapper first."""
+"""Logs that a collector, a store or a paste has wrapped: read one by one, for every line must be taken out of its wrapper first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from forensics.errors import reason_of
 from forensics.evidence.streams import BLOCK, Readable
 from forensics.ingest.chunks import Chunk, Found
+from forensics.records.json_documents import Document
 from forensics.records.line_reader import HOLE, MOST_RECORD_BYTES, Assembler, Between, PlacedRecord, RecordReader, utc
 from forensics.records.timestamps import Zone
 
@@ -24,7 +25,8 @@ class WrappedReader:
     """
 
     def __init__(self, reader: RecordReader, zone: Zone) -> None:
-        self._assembler, self._between, self._zone = Assembler(reader), Between(), zone
+        self._reader, self._zone = reader, zone
+        self._assembler, self._between = Assembler(reader), Between()
         self._chunk = Chunk()
         self._begin()
 
@@ -61,13 +63,42 @@ class WrappedReader:
                 if mine and not fits:
                     self._chunk.see_unfit(number, raw)
                 self._take(ended, start, end)
-                if len(self._found) + len(self._chunk.holes) + len(self._chunk.cut) >= _MOST_RECORDS or self._bytes >= _MOST_BYTES:
+                if self._is_full:
                     yield self._begin()
             self._take(self._assembler.close(), start, end)
             self._chunk.unread = self._assembler.fault
         except Exception as e:  # what stands before the fault is kept
             self._chunk.error = reason_of(e)
         yield self._begin()
+
+    def read_document(self, stream: Readable) -> Iterator[Chunk]:
+        """The records of a JSON document, as if each were a line of its own."""
+        document = Document(stream, self._reader.profile.document or (), self._reader.layouts.keys, MOST_RECORD_BYTES)
+        counted = 0
+        try:
+            for element in document.elements():
+                ended, fits = self._assembler.feed(element.offset, element.line, element.raw, element.text)
+                if not fits:
+                    self._chunk.see_unfit(element.line, element.raw)
+                if element.cut:
+                    self._chunk.cut.append(element.line)
+                elif element.broken:
+                    self._chunk.broken.append(element.line)
+                self._take(ended, 0, None)
+                if self._is_full:
+                    self._chunk.lines, counted = document.lines - counted, document.lines
+                    yield self._begin()
+            self._take(self._assembler.close(), 0, None)
+            self._chunk.unread, self._chunk.error = self._assembler.fault, document.error
+        except Exception as e:  # what stands before the fault is kept
+            self._chunk.error = reason_of(e)
+        self._chunk.lines = document.lines - counted
+        yield self._begin()
+
+    @property
+    def _is_full(self) -> bool:
+        noted = len(self._chunk.holes) + len(self._chunk.cut) + len(self._chunk.broken)
+        return len(self._found) + noted >= _MOST_RECORDS or self._bytes >= _MOST_BYTES
 
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
         for placed in ended:

@@ -41,7 +41,7 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return False
     if _LOG_NAME.search(path):
         return True
-    if any(x.document or x.columns for x in profile.learned):
+    if profile.document is not None or any(x.columns for x in profile.learned):
         return True
     if profile.json and profile.fitting * 2 > profile.lines:
         return True

@@ -6,7 +6,8 @@ The modules, in reading order:
     pattern_layout      PatternLayout strings of log4j and logback to regular expressions
     beginnings          with which bytes a match of an expression can begin
     layouts             `parsers/layouts.toml`: whole lines, wrappers, keys of JSON
-    exports             tables and documents that hold records
+    exports             tables that hold records
+    json_documents      JSON documents that hold records: arrays, answers of log stores
     line_reader         the plain reading, one line at a time
     layout_check        layouts held to their examples
     layout_inference    layouts that nobody described, from a file's own lines

@@ -1,10 +1,9 @@
-"""Logs as stores export them: tables with a header (CSV, TSV), and JSON documents of several lines whose objects are records."""
+"""Logs as stores export them in tables with a header (CSV, TSV)."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -16,8 +15,6 @@ from forensics.records.timestamps import TimeFormat
 _DELIMITERS = (",", "\t", ";")
 _MOST_ROWS = 50
 _LONGEST_FIELD = 1 << 20
-_OPENS_LIST = re.compile(r"\[\s*$")
-_OBJECT = re.compile(r"( *)\{\s*$")
 #: Looks of times in exports, and their formats; a fraction and a zone may follow the first.
 _TIMES = (
     (r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?", "ANY"),
@@ -28,12 +25,7 @@ _TIMES = (
 
 
 def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
-    """What kind of export some lines are the beginning of; None when they are none."""
-    return _table(lines, layouts) or _document(lines, layouts)
-
-
-def _table(lines: Sequence[str], layouts: Layouts) -> Layout | None:
-    """A table with a header that names a time and a message."""
+    """The layout of a table with a header that names a time and a message; None when some lines are not the beginning of one."""
     for delimiter in _DELIMITERS if len(lines) > 1 else ():
         if delimiter not in lines[0]:
             continue
@@ -55,20 +47,6 @@ def _table(lines: Sequence[str], layouts: Layouts) -> Layout | None:
     return None
 
 
-def _document(lines: Sequence[str], layouts: Layouts) -> Layout | None:
-    """A JSON document printed with indents: its records are the objects of the first list that holds objects."""
-    if lines[:1] and lines[0].lstrip("\ufeff")[:1] not in ("[", "{"):
-        return None
-    for i, line in enumerate(lines[1:], 1):
-        found = _OBJECT.match(line)
-        if found and _OPENS_LIST.search(lines[i - 1]):
-            first, keys = read_first_object("\n".join(lines[i:])), layouts.keys
-            if keys.get("message", first) is None or not any(keys.get(k, first) for k in ("time", "level", "logger")):
-                return None
-            return Layout("json document", rf" {{{len(found[1])}}}\{{\r?$", document=True)
-    return None
-
-
 def _fields(line: str, delimiter: str) -> list[str]:
     csv.field_size_limit(_LONGEST_FIELD)
     try:
@@ -80,13 +58,3 @@ def _fields(line: str, delimiter: str) -> list[str]:
 def read_row(text: str, columns: Sequence[str], delimiter: str) -> Mapping[str, Any]:
     """Fields of a row by their columns; empty ones are left out."""
     return {name: value for name, value in zip(columns, _fields(text, delimiter), strict=False) if value}
-
-
-def read_first_object(text: str) -> Mapping[str, Any]:
-    """The object that a text begins with; what a store knows about a record is left out around it."""
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
-    except (ValueError, RecursionError):
-        return {}
-    inner = found.get("_source") if isinstance(found, dict) else None
-    return inner if isinstance(inner, dict) else found if isinstance(found, dict) else {}

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
+from itertools import islice
 
 from forensics.records.exports import layout_of_export
+from forensics.records.json_documents import Document, Path, document_path, last_records
 from forensics.records.layout_inference import infer
-from forensics.records.layouts import JSON_LAYOUT, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
+from forensics.records.layouts import JSON_LAYOUT, JsonKeys, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
 from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
 from forensics.records.timestamps import Moment
 
@@ -50,6 +53,9 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
     Returns:
         The profile; `fitting` is 0 for what is no log.
     """
+    path = document_path(sample, layouts.keys)
+    if path is not None:
+        return replace(profile_of(_as_lines(sample, path, layouts.keys), layouts), document=path)
     raw_lines = sample.split(b"\n")
     if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
         raw_lines.pop()
@@ -67,6 +73,12 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
     profile = _with_learned(profile, lines, layouts)
     profile = replace(profile, colours=colours, lines=len(lines))
     return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
+
+
+def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> bytes:
+    """Records of a part of a document, which begins at `begin`, as lines; without those that it cuts."""
+    elements = Document(BytesIO(sample), path, keys, SAMPLE_BYTES).elements(begin)
+    return "\n".join(e.text for e in islice(elements, _MOST_LINES) if not e.cut).encode("utf-8", "replace")
 
 
 def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
@@ -146,6 +158,9 @@ class _LayoutScore:
 
 def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[Moment | None, Moment | None]:
     """The first time in the beginning of a file and the last in its end; for a file that is sorted backwards the other way round."""
+    if profile.document is not None:
+        path, keys = profile.document, layouts.keys
+        head, tail = _as_lines(head, path, keys), b"\n" + _as_lines(last_records(tail, path, keys), path, keys, path)
     reader = RecordReader(layouts, profile)
     first = _times((decode(raw) for raw in head.split(b"\n")[:_MOST_LINES]), reader, most=1)
     last = _times((decode(raw) for raw in reversed(tail.split(b"\n")[1:])), reader, most=1) or first

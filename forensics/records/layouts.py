@@ -66,7 +66,6 @@ class Layout:
         whole: the head only tests the line, the message begins with it.
         columns: names of the fields of a row, for tables; the head says only where a row begins.
         delimiter: between them.
-        document: a record is an object of several lines in a JSON document.
         second: regular expression at the beginning of the second line, for records whose message is there.
     """
 
@@ -80,7 +79,6 @@ class Layout:
     second: str = ""
     columns: tuple[str, ...] = ()
     delimiter: str = ","
-    document: bool = False
     examples: tuple[Example, ...] = ()
 
     @property

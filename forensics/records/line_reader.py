@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forensics.errors import reason_of
-from forensics.records.exports import read_first_object, read_row
+from forensics.records.exports import read_row
 from forensics.records.layouts import JSON_LAYOUT, BrokenJson, JsonKeys, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
 from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
 
@@ -39,6 +39,7 @@ class Profile:
         learned: layouts that the file's own lines told.
         learned_first: those are tried before the described ones.
         holes: there are holes in it.
+        document: it is a JSON document, and its records are there; see `json_documents`.
         lines: lines looked at that are not blank.
         fitting: those that begin a record.
     """
@@ -51,14 +52,15 @@ class Profile:
     learned: tuple[Layout, ...] = ()
     learned_first: bool = True
     holes: bool = False
+    document: tuple[str, ...] | None = None
     lines: int = 0
     fitting: int = 0
 
     @property
     def plain(self) -> bool:
         """Whether lines can be read as they are."""
-        held = any(x.columns or x.document for x in self.learned)
-        return not (self.wrappers or self.colours or self.holes or held or self.json in ("wrapper", "both"))
+        tables = any(x.columns for x in self.learned)
+        return not (self.wrappers or self.colours or self.holes or tables or self.document is not None or self.json in ("wrapper", "both"))
 
 
 @dataclass(slots=True)
@@ -208,7 +210,7 @@ class RecordReader:
                 return None, False
         layout, match = start
         time = match.groupdict().get("ts")
-        if not time or not layout.time or layout.columns or layout.document or layout.second or "(?P<ts>" in "".join(layout.tails):
+        if not time or not layout.time or layout.columns or layout.second or "(?P<ts>" in "".join(layout.tails):
             record = self.finish(start, [text])
             return record.moment, record.no_time
         moment = layout.time.read(time)
@@ -218,7 +220,7 @@ class RecordReader:
         if isinstance(start, Mapping):
             return _json_record(self.layouts, start, lines[:-1] if lines[-1] == "]" else lines)  # which closes a list of objects, one a line
         layout, match = start
-        if layout.columns or layout.document:
+        if layout.columns:
             return self._held(layout, match, lines)
         found = match.groupdict()
         texts = [lines[0] if layout.whole else lines[0][match.end() :], *lines[1:]]
@@ -254,12 +256,10 @@ class RecordReader:
         )
 
     def _held(self, layout: Layout, match: re.Match[str], lines: list[str]) -> Record:
-        """The record in a row of a table or in an object of a JSON document; its message may be the whole record as its writer printed it."""
-        text = "\n".join(lines)
-        found = read_row(text, layout.columns, layout.delimiter) if layout.columns else read_first_object(text)
-        record = _json_record(self.layouts, found, [""])
+        """The record in a row of a table; its message may be the whole record as its writer printed it."""
+        record = _json_record(self.layouts, read_row("\n".join(lines), layout.columns, layout.delimiter), [""])
         record.layout = layout.name
-        if record.moment is None and layout.columns and layout.time:
+        if record.moment is None and layout.time:
             record.moment = layout.time.read(match["ts"])
         texts = record.message.split("\n")
         inner = self._printed(texts) if record.logger is None else None
@@ -418,14 +418,20 @@ class Assembler:
         """Whether a record that begins in a range waits for more lines."""
         return any(start <= o.offset and (end is None or o.offset < end) for o in self._open.values())
 
-    def feed(self, offset: int, number: int, raw: bytes) -> tuple[list[PlacedRecord], bool]:
+    def feed(self, offset: int, number: int, raw: bytes, text: str | None = None) -> tuple[list[PlacedRecord], bool]:
         """Takes the next line.
+
+        Args:
+            offset: place of its first byte.
+            number: from 1.
+            raw: its bytes.
+            text: what is read in their place; the bytes' own text when None.
 
         Returns:
             Records that it ends, and False when it belongs to no record though it is not blank.
         """
         try:
-            line = self._reader.unwrap(decode(raw[:MOST_RECORD_BYTES]))
+            line = self._reader.unwrap(decode(raw[:MOST_RECORD_BYTES]) if text is None else text)
             start = self._reader.start(line)
         except Exception as e:
             self.fault = self.fault or (number, reason_of(e))

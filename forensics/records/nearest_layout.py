@@ -32,7 +32,7 @@ def nearest(line: str, layouts: Iterable[Layout]) -> Nearest | None:
     """
     best: Nearest | None = None
     for layout in layouts:
-        if layout.general or layout.untimed or layout.columns or layout.document:
+        if layout.general or layout.untimed or layout.columns:
             continue
         reached = _reach(regex.compile(layout.head), line[:_LOOKED_AT])
         if reached and (best is None or reached > best.reached):
