@@ -90,7 +90,7 @@ def test_a_document_is_read_as_it_comes(answer, indent):
 def test_a_fault_costs_the_record_that_it_is_in(answer, what, tmp_path):
     content = ANSWERS[answer]()
     middle = len(content) // 2
-    gone = {"a quotation mark": b'"', "a brace or bracket": b"}" if answer == "Elasticsearch" else b"]"}
+    gone = {"torn": b'"17' if answer == "Loki" else b'"', "a brace or bracket": b"}" if answer == "Elasticsearch" else b"]"}
     at, count = content.index(gone.get(what, b'"'), middle), COUNT
     if what == "cut":
         content, count = content[:at], COUNT // 2
@@ -125,6 +125,26 @@ def test_memory_is_bounded_by_a_record_and_not_by_the_document():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 << 20
+
+
+@pytest.mark.parametrize("size", ["9" * 6_000, "-1", "1e999", '"' + "9" * 20 + '"', "{}", "[[[]]]", "null"])
+def test_absurd_values_cost_no_other_record(size, tmp_path):
+    content = elasticsearch().replace(b'"took":1', b'"took":' + size.encode()).replace(b'"_index":"logs"', b'"_index":' + size.encode(), 1)
+    events, _, _ = joined(tmp_path, content)
+    assert len(events) >= COUNT - 1
+
+
+def test_pages_of_an_answer_in_one_array_are_all_read(tmp_path):
+    pages = [[hit(n) for n in range(at, at + 100)] for at in range(0, COUNT, 100)]
+    events, faults, _ = joined(tmp_path, json.dumps(pages).encode())
+    assert (len(events), faults) == (COUNT, "")
+
+
+@pytest.mark.parametrize("content", [[1, 2, 3], [{"id": 1, "name": "b"}] * 50, [["a", "b"]] * 50, [[1767225600, "1"]] * 50, [{"message": "m"}] * 50])
+def test_an_array_that_is_no_log_gives_nothing(content, tmp_path):
+    events, _, reading = joined(tmp_path, json.dumps(content).encode())
+    assert not events
+    assert all(e.format.profile.document is None for e in reading.evidence)
 
 
 @pytest.mark.parametrize("content", [b"[" * 300_000, b'{"a":[' * 100_000, b'[{"message":"x","level":"INFO"},' + b"[" * 300_000])

@@ -86,7 +86,7 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"") if not is_binary(sample) else Profile()
     profile = replace(profile, holes=counter.holes)
     # A layout that was learned from the file itself fits the output of a tool as well as a log.
-    fitting = 0 if profile.learned or profile.document is not None else profile.fitting
+    fitting = 0 if profile.learned else profile.fitting
     kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None
     if kind is not None:
         return replace(found, format=replace(found.format, kind=kind), note=note)

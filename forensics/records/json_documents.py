@@ -34,6 +34,8 @@ _MOST_BORDERS = 20
 _BORDER = re.compile(r"[}\]\"]\s{0,200},\s{0,200}(?=[{\[])")
 #: A record is decoded in a part of the text that is as long as this, or else as that.
 _WINDOWS = (8 << 10, 128 << 10, 4 << 20)
+#: A record does not begin like this, and to decode it costs much before it fails.
+_TOO_DEEP = re.compile(r"(?:\[[ \t\r\n]{0,20}){100}")
 #: `false`, or four digits behind `\\u`, may be cut.
 _LONGEST_WORD = 8
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+(?P<closed>"?)|[{}\[\]:,]')
@@ -272,6 +274,8 @@ class _Place:
 
 def _decoded(text: str, begin: int) -> tuple[Any, int, bool]:
     """What begins at a place, its end (0 when it cannot be read), and whether that may be because the text ends before it does."""
+    if _TOO_DEEP.match(text, begin):
+        return None, 0, False
     for window in _WINDOWS:
         part = text[begin : begin + window]  # an error counts the lines before it
         try:
