@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ import typer
 
 from forensics import __version__, engines
 from forensics.console import bytes_below, progress, say, say_ingested
-from forensics.errors import CaseError, ForensicsError, UsageError
+from forensics.errors import CaseError, ForensicsError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -108,6 +107,12 @@ AssumeSkewOption = Annotated[
         help="Your own word that all clocks agree within this, milliseconds: used where no lines join two clocks, and said so. The case remembers it.",
     ),
 ]
+NoPagerOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-pager", help="Print all at once, also what is longer than the screen. $FORENSICS_PAGER or $PAGER names the pager; by default less."
+    ),
+]
 CASE = Path("forensics-case")
 #: Logs of fewer bytes are read before a JVM has warmed up.
 LITTLE_BYTES = 100 << 20
@@ -193,7 +198,7 @@ def _read_in(
 @app.command(short_help="Tell what happened, from a case or straight from logs.")
 def report(
     logs: Annotated[
-        list[str] | None, typer.Argument(metavar="[LOGS...]", help="Files, folders, archives, or - for standard input: read first, into a case.")
+        list[str] | None, typer.Argument(metavar="LOGS", help="Files, folders, archives, or - for standard input: read first, into a case.")
     ] = None,
     case: Annotated[Path | None, typer.Option("--case", metavar="DIR", help="The case folder; by default $FORENSICS_CASE or forensics-case.")] = None,
     since: Annotated[
@@ -223,6 +228,7 @@ def report(
         list[str] | None, typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="With LOGS: as for ingest, which has more options.")
     ] = None,
     assume_skew: AssumeSkewOption = None,
+    no_pager: NoPagerOption = False,
     engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
@@ -234,9 +240,8 @@ def report(
     """
     from forensics.report import model
 
-    unknown = [r for r in rule or () if r not in _rules()]
-    if unknown:
-        raise UsageError(f"There is no rule `{unknown[0]}`.", where="--rule", fix=f"The rules: {', '.join(_rules())}.")
+    for unknown in [r for r in rule or () if r not in _rules()]:
+        raise UsageError(f"There is no rule `{unknown}`.", where="--rule", fix=did_you_mean(unknown, _rules(), f"The rules: {', '.join(_rules())}."))
     runs, unread = engines.engine(engine, master=master, jobs=jobs), False
     if logs:
         case, unread = _case_of(logs, case, time_zone or (), _knobs(assume_skew), runs)
@@ -245,7 +250,7 @@ def report(
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     opened = _built(case, runs, _knobs(assume_skew))
     found = model.read(opened, model.Filters(since, until, group or (), rule or ()))
-    _tell(opened, found, form, output)
+    _tell(opened, found, form, output, pager=not no_pager)
     if logs:
         say(f"The case is in {case}: `forensics show ID --case {case}` prints the lines behind an id.")
     if found.failed(fail_on):
@@ -320,14 +325,14 @@ def _for_case(engine: Engine, case: Case) -> Engine:
     return engine
 
 
-def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None) -> None:
+def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None, *, pager: bool) -> None:
     """Renders a report and writes it whole, to a file or to standard output."""
     from forensics.report import content
 
     if form is ReportFormat.text and output is None:
         from forensics.report import text
 
-        text.render(content.compose(found))
+        text.render(content.compose(found), pager=pager)
         return
     match form:
         case ReportFormat.text:
@@ -393,20 +398,20 @@ def sql(
     expression: Annotated[str, typer.Option("-e", metavar="TEXT", help="Your own SQL over the case's views.")] = "",
     file: Annotated[Path | None, typer.Option("-f", metavar="FILE", help="Your own SQL, from a file.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name the views and rules, with what a row is.")] = False,
+    columns: Annotated[list[str] | None, typer.Option("--columns", metavar="A,B", help="Only these columns, in this order. Repeatable.")] = None,
     form: Annotated[RowFormat, typer.Option("--format", help="Form of the rows.")] = RowFormat.table,
+    no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
     engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
     """Print the rows of a saved query (a view or a rule by its name), or of your own SQL. Several statements: the last one's rows."""
-    from forensics.report import query
+    from forensics.report import query, screen
 
     if listed:
-        for title, folder in (("Views", ""), ("Rules", "rules")):
-            typer.echo(f"{title}:")
-            for known, listed_view in sorted(query.saved_queries(folder).items()):
-                typer.echo(f"  {known:26} {listed_view.about}")
+        with screen.output(pager=not no_pager) as out:
+            query.print_list(out, screen.width() if screen.is_terminal() else screen.told_width())
         return
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
@@ -414,11 +419,17 @@ def sql(
     statements = [f"SELECT * FROM `{view.name}`"] if view else query.own(expression, file)
     runs = engines.engine(engine, master=master, jobs=jobs)
     opened = _built(case, runs)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    if (rows := query.stored(opened, view, statements)) is not None:
-        left = query.print_rows(rows, form, width)
-    else:
-        left = query.run(_for_case(runs, opened), opened, statements, form, width)
+    wanted = query.Wanted(
+        form,
+        [name for part in columns or () for name in part.replace(",", " ").split()],
+        screen.width() if screen.is_terminal() else screen.told_width(),
+    )
+    # Only a table has an end that is near: the other forms are handed on as they come.
+    with screen.output(pager=form is RowFormat.table and not no_pager) as out:
+        if (rows := query.stored(opened, view, statements)) is not None:
+            left = query.print_rows(rows, wanted, out)
+        else:
+            left = query.run(_for_case(runs, opened), opened, statements, wanted, out)
     if left:
         say(f"{left:,} more rows; --format csv or json prints all.")
 
@@ -427,6 +438,7 @@ def sql(
 def show(
     wanted: Annotated[str, typer.Argument(metavar="ID", help="An event's, finding's or ownership's id, or its first characters.")],
     context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Lines before and after each.")] = 2,
+    no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
 ) -> None:
     """Print the raw lines behind an event, a finding or an ownership, from the evidence, with context."""
@@ -434,7 +446,7 @@ def show(
     from forensics.report import text
     from forensics.report.show import show as shown
 
-    text.render(shown(open_case(case), wanted, context))
+    text.render(shown(open_case(case), wanted, context), pager=not no_pager)
 
 
 @app.command(short_help="Check a case and its evidence against what was recorded.")
@@ -515,6 +527,7 @@ def offsets_topic(
 def explain(
     line: Annotated[str, typer.Argument(help="A log line, quoted; or - to read lines from standard input.")],
     parsers: ParsersOption = None,
+    no_pager: NoPagerOption = False,
 ) -> None:
     """Say what a pasted log line is: which event, which releases print it, what it proves and what not, what to do. Exit code 1: nothing is known."""
     from forensics.catalogue import patterns
@@ -523,7 +536,7 @@ def explain(
 
     words = sys.stdin.buffer.read().decode("utf-8", "replace") if line == "-" else line
     result = explained(words, patterns.load(parsers or ()))
-    text.render(result.document)
+    text.render(result.document, pager=not no_pager)
     if words.strip() and not result.known:
         raise typer.Exit(1)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class ForensicsError(Exception):
     """Base of all errors that a user may see.
@@ -36,6 +39,13 @@ class ForensicsError(Exception):
 
 def _rebuild(kind: type[ForensicsError], what: str, why: str, where: str, fix: str) -> ForensicsError:
     return kind(what, why=why, where=where, fix=fix)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """What to write in the place of a name that nothing has: the nearest names, or a hint where none is near."""
+    by_lower = {k.lower(): k for k in known}
+    near = get_close_matches(name.lower(), by_lower, n=3, cutoff=0.7) or [k for k in by_lower if len(name) > 2 and k.startswith(name.lower())][:3]
+    return f"Did you mean {' or '.join(f'`{by_lower[n]}`' for n in near)}?" if near else otherwise
 
 
 def reason_of(error: BaseException) -> str:

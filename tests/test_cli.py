@@ -135,7 +135,7 @@ def test_explain_says_why_it_knows_nothing(line: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("INFO Stopping task b-1", ["task_stopping (task)", "level        INFO", "task = b-1"]),
+        ("INFO Stopping task b-1", ["task_stopping (task)", "level       INFO", "task = b-1"]),
         ("WARN ... Catching up to assignment's config offset.", ["config_catching_up"]),
         ("07:52:24 [DistributedHerder-1] o.a.k.c.r.Worker - Stopping task b-1", ["task_stopping (task)", "o.a.k.c.r.Worker"]),
         (

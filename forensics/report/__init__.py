@@ -11,6 +11,8 @@ The modules, in reading order:
     loggers     what to turn on to see more
     content     the parts in their order
     anchors     addresses inside a page
+    screen      the terminal: its size, and a pager
+    columns     a table's cells to lines of a width
     text, markdown, json_form             blocks (or rows) to characters
     page        the report for a browser
     exceptions, pasted, explain     what a pasted line is

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from forensics.errors import CaseError, UsageError
+from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
 from forensics.report.window import CaseTime, parse
 from forensics.wording.formats import SEVERITIES, VERDICTS
@@ -127,7 +127,9 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
     known = sorted({r["group_id"] for name in ("generation", "member", "ownership", "finding") for r in rows[name] if r.get("group_id")})
     for group in filters.groups:
         if group not in known:
-            raise UsageError(f"The case has no group `{group}`.", where="--group", fix=f"Its groups: {', '.join(known) or 'none'}.")
+            raise UsageError(
+                f"The case has no group `{group}`.", where="--group", fix=did_you_mean(group, known, f"Its groups: {', '.join(known) or 'none'}.")
+            )
 
     def kept(name: str) -> list[Row]:
         starts, ends = VIEWS[name]

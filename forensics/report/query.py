@@ -6,21 +6,21 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Sequence
-from difflib import get_close_matches
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.cells import cell_len
 
 from forensics.case import open_sql, view_files
-from forensics.errors import UsageError
-from forensics.wording.formats import printable, shorten
+from forensics.errors import UsageError, did_you_mean
+from forensics.report.columns import lay_out, padded_to, wrap
+from forensics.report.document import Column
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from forensics.case.folder import Case
     from forensics.case.view_files import View
     from forensics.engines.base import Engine
@@ -42,6 +42,20 @@ def saved_queries(*folders: str) -> dict[str, View]:
     }
 
 
+def print_list(to: TextIO, width: int | None) -> None:
+    """Names the views and rules, with what a row is.
+
+    Args:
+        to: where.
+        width: of the terminal; None where lines may be of any length.
+    """
+    columns = (Column("", fixed=True), Column(""))
+    for title, folder in (("Views", ""), ("Rules", "rules")):
+        rows = [(name, view.about) for name, view in sorted(saved_queries(folder).items())]
+        to.write(f"{title}:\n")
+        to.writelines(f"  {line.text}\n" for line in lay_out(columns, rows, width - 2 if width else sys.maxsize))
+
+
 def saved(name: str) -> View:
     """The saved query of a name.
 
@@ -50,9 +64,9 @@ def saved(name: str) -> View:
     """
     known = saved_queries()
     if name not in known:
-        near = get_close_matches(name, known, n=3)
-        fix = f"Do you mean {' or '.join(near)}?" if near else "`forensics sql --list` names the views and rules."
-        raise UsageError(f"There is no saved query `{name}`.", where="NAME", fix=fix)
+        # Views and rules first: the steps behind them are many, and rarely what is meant.
+        fix = did_you_mean(name, saved_queries("", "rules"), "") or did_you_mean(name, known, "`forensics sql --list` names the views and rules.")
+        raise UsageError(f"There is no view or rule `{name}`.", where="NAME", fix=fix)
     return known[name]
 
 
@@ -86,15 +100,66 @@ def stored(case: Case, view: View | None, statements: Sequence[str]) -> Rows | N
     return of_statement(case, statements[0]) if len(statements) == 1 else None
 
 
-def run(engine: Engine, case: Case, statements: Sequence[str], form: str, width: int | None) -> int:
+@dataclass(frozen=True)
+class Wanted:
+    """How rows are printed.
+
+    Attributes:
+        form: `table`, `csv` or `json`.
+        columns: those that are printed, in this order; none: all.
+        width: of the terminal, for tables; None where lines may be of any length.
+    """
+
+    form: str
+    columns: Sequence[str] = ()
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Some columns of rows."""
+
+    rows: Rows
+    places: Sequence[int]
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [self.rows.names[i] for i in self.places]
+
+    @property
+    def numeric(self) -> Sequence[bool]:
+        return [self.rows.numeric[i] for i in self.places]
+
+    def texts(self) -> Iterator[Sequence[str | None]]:
+        return ([row[i] for i in self.places] for row in self.rows.texts())
+
+    def values(self) -> Iterator[Sequence[Any]]:
+        return ([row[i] for i in self.places] for row in self.rows.values())
+
+
+def choose(rows: Rows, columns: Sequence[str]) -> Rows:
+    """The rows with these columns alone, in this order; all of them when none is named.
+
+    Raises:
+        UsageError: the rows have no column of a name.
+    """
+    places = {name.lower(): i for i, name in reversed(list(enumerate(rows.names)))}
+    for column in columns:
+        if column.lower() not in places:
+            fix = did_you_mean(column, rows.names, f"The columns: {', '.join(rows.names)}.")
+            raise UsageError(f"The rows have no column `{column}`.", where="--columns", fix=fix)
+    return _Chosen(rows, [places[column.lower()] for column in columns]) if columns else rows
+
+
+def run(engine: Engine, case: Case, statements: Sequence[str], wanted: Wanted, to: TextIO | None = None) -> int:
     """Runs statements over a case and prints the rows of the last.
 
     Args:
         engine: runs them.
         case: its views are built.
         statements: SQL.
-        form: `table`, `csv` or `json`.
-        width: of the terminal, for tables; None where lines may be of any length.
+        wanted: how the rows are printed.
+        to: where; standard output by default.
 
     Returns:
         How many rows a table left out.
@@ -109,20 +174,45 @@ def run(engine: Engine, case: Case, statements: Sequence[str], form: str, width:
     try:
         for statement in _needed(opening, statements):
             engine.sql(statement)
-        return print_rows(engine.rows([engine.sql(statement) for statement in statements][-1]), form, width)
+        return print_rows(engine.rows([engine.sql(statement) for statement in statements][-1]), wanted, to)
     except PySparkException as e:
-        raise UsageError("The query cannot be run.", why=_reason(str(e))) from e
+        raise UsageError("The query cannot be run.", why=_reason(str(e)), fix=_near_views(statements)) from e
 
 
-def print_rows(rows: Rows, form: str, width: int | None) -> int:
+def _near_views(statements: Sequence[str]) -> str:
+    """The views that may have been meant by names of tables that no view has."""
+    import sqlglot
+    from sqlglot import exp
+
+    known = {view.name.lower(): view.name for view in view_files.views().values()}
+    for statement in statements:
+        try:
+            query = sqlglot.parse_one(statement, read="spark")
+        except sqlglot.errors.SqlglotError:
+            continue
+        own_names = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
+        for table in query.find_all(exp.Table):
+            if table.name and table.name.lower() not in {*known, *own_names}:
+                return did_you_mean(table.name, saved_queries(""), "") or did_you_mean(table.name, known.values(), "")
+            view = view_files.views()[known[table.name.lower()]] if table.name.lower() in known else None
+            if view is not None and view.columns and isinstance(query, exp.Select) and len(list(query.find_all(exp.Table))) == 1:
+                named = {c.lower() for c in view.columns} | {a.alias.lower() for a in query.find_all(exp.Alias)}
+                for column in query.find_all(exp.Column):
+                    if column.name and column.name.lower() not in named:
+                        return did_you_mean(column.name, view.columns, f"The columns of {view.name}: {', '.join(view.columns)}.")
+    return ""
+
+
+def print_rows(rows: Rows, wanted: Wanted, to: TextIO | None = None) -> int:
     """Prints rows; arguments and result as those of `run`."""
-    match form:
+    rows = choose(rows, wanted.columns)
+    match wanted.form:
         case "csv":
-            print_csv(rows)
+            print_csv(rows, to)
         case "json":
-            print_json(rows)
+            print_json(rows, to)
         case _:
-            return print_table(rows, width=width)
+            return print_table(rows, to, wanted.width)
     return 0
 
 
@@ -170,20 +260,21 @@ def print_table(rows: Rows, to: TextIO | None = None, width: int | None = None) 
     widths = [max(map(cell_len, (name, *(row[i] for row in shown)))) for i, name in enumerate(names)]
     if width is None or sum(widths) + 2 * len(widths) <= width:
         for row in (names, ["─" * w for w in widths], *shown):
-            padded = (_padded(cell, w, right=r) for cell, w, r in zip(row, widths, rows.numeric, strict=True))
+            padded = (padded_to(cell, w, right=r) for cell, w, r in zip(row, widths, rows.numeric, strict=True))
             out.write("  ".join(padded).rstrip() + "\n")
     else:
-        longest = max(map(cell_len, names))
+        longest = min(max(map(cell_len, names)), max(8, width // 2))
         for number, row in enumerate(shown, 1):
-            out.write(f"── {number} " + "─" * max(0, min(width, 60) - 5) + "\n")
+            title = f"── {number} "
+            out.write(title + "─" * max(0, min(width, 60) - cell_len(title)) + "\n")
             for name, cell in zip(names, row, strict=True):
-                out.write(f"{_padded(name, longest)}  {shorten(cell, 10 * width)}".rstrip() + "\n")
+                if " " not in cell and width - longest - 2 < cell_len(cell) <= width - 2:  # an id, a path: whole, so that it can be copied
+                    out.write(f"{name}\n  {cell}\n")
+                    continue
+                named, said = wrap(name, longest), wrap(cell, max(8, width - longest - 2))
+                for left, right in zip_longest(named, said, fillvalue=""):
+                    out.write(f"{padded_to(left, longest)}  {right}".rstrip() + "\n")
     return sum(1 for _ in cells)
-
-
-def _padded(cell: str, width: int, *, right: bool = False) -> str:
-    blanks = " " * (width - cell_len(cell))
-    return blanks + cell if right else cell + blanks
 
 
 def print_csv(rows: Rows, to: TextIO | None = None) -> None:

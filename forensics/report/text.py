@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table as RichTable
 from rich.text import Text
 
+from forensics.report import screen
+from forensics.report.columns import HEAD, RULE, lay_out
 from forensics.report.document import Code, Heading, Lines, Para, Raw, Table
 from forensics.wording.formats import printable
 
@@ -20,39 +19,32 @@ if TYPE_CHECKING:
     from forensics.report.document import Block, Document
 
 _STYLE = {"": "", "bad": "bold red", "warn": "yellow", "good": "green", "dim": "dim"}
-#: Width where there is no terminal to ask (a file, a pipe): wide enough for a log line's beginning, narrow enough for a ticket.
-_PIPED_WIDTH = 120
+_INDENT = 2
 
 
-def render(document: Document, to: TextIO | None = None, width: int | None = None) -> None:
-    """Prints the blocks.
+def render(document: Document, *, pager: bool = True) -> None:
+    """Prints the blocks to standard output: with colours and a pager on a terminal, else as plain text.
 
     Args:
         document: what to print.
-        to: where; standard output by default.
-        width: columns; by default the terminal's, or $COLUMNS, or 120 where there is no terminal.
+        pager: whether a pager may show what is longer than the screen.
     """
-    out = to or sys.stdout
-    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        out.write(as_text(document, width or _piped_width()))
+    if not screen.is_terminal():
+        sys.stdout.write(as_text(document, screen.width()))
         return
-    for block in document:
-        _print(console, block)
+    with screen.output(pager=pager) as out:
+        console = Console(file=out, width=screen.width(), force_terminal=True, highlight=False, markup=False, emoji=False)
+        for block in document:
+            _print(console, block)
 
 
-def as_text(document: Document, width: int = _PIPED_WIDTH) -> str:
+def as_text(document: Document, width: int = screen.PIPED_WIDTH) -> str:
     """The blocks as plain text, without blanks at the ends of lines."""
     written = io.StringIO()
     console = Console(file=written, width=width, highlight=False, markup=False, emoji=False, no_color=True, force_terminal=False)
     for block in document:
         _print(console, block)
     return "\n".join(line.rstrip() for line in written.getvalue().split("\n"))
-
-
-def _piped_width() -> int:
-    columns = os.environ.get("COLUMNS", "")
-    return max(40, int(columns)) if columns.isdecimal() else _PIPED_WIDTH
 
 
 def _print(console: Console, block: Block) -> None:
@@ -67,7 +59,7 @@ def _print(console: Console, block: Block) -> None:
             words = Text.assemble((f"{printable(label)}: " if label else "", "bold"), (_lines(text), _STYLE[tone]))
             console.print(Padding(words, (0, 0, 0, 2), expand=False))
         case Table():
-            console.print(Padding(_table(block), (0, 0, 0, 2), expand=False))
+            _table(console, block)
         case Raw(lines):
             digits = len(str(lines[-1].number)) if lines else 0
             before = None
@@ -95,19 +87,8 @@ def _lines(text: str) -> str:
     return "\n".join(printable(part) for part in text.split("\n"))
 
 
-def _table(block: Table) -> RichTable:
-    table = RichTable(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold dim", padding=(0, 1), show_header=any(c.name for c in block.columns)
-    )
-    for column in block.columns:
-        # A column of words stays wide enough for a word; numbers, times and names are never broken.
-        table.add_column(
-            column.name,
-            justify="right" if column.right else "left",
-            no_wrap=column.fixed,
-            overflow="fold",
-            min_width=min(12, max((len(line) for row in block.rows for line in row[block.columns.index(column)].split("\n")), default=0)),
-        )
-    for number, row in enumerate(block.rows):
-        table.add_row(*(Text(_lines(cell)) for cell in row), style=_STYLE[block.tones.get(number, "")])
-    return table
+def _table(console: Console, block: Table) -> None:
+    rows = [tuple(map(_lines, row)) for row in block.rows]
+    for row, line in lay_out(block.columns, rows, console.width - _INDENT):
+        style = "bold dim" if row == HEAD else "dim" if row == RULE else _STYLE[block.tones.get(row, "")]
+        console.print(Text(" " * _INDENT + line, style), soft_wrap=True)

@@ -1,0 +1,96 @@
+"""What the reader looks at: a terminal with its size and a pager for what is longer, or a file or a pipe, which has neither."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.text import Text
+
+#: Width of text where there is no terminal to ask: wide enough for a log line's beginning, narrow enough for a ticket.
+PIPED_WIDTH = 120
+_NARROWEST = 40
+#: What `less` is told unless the user has told it otherwise: end at once if all fits, keep colours, leave the text on the screen (as git does).
+_LESS = "FRX"
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def width() -> int:
+    """Columns of the terminal, or $COLUMNS; 120 where there is neither."""
+    if is_terminal():
+        return max(_NARROWEST, shutil.get_terminal_size().columns)
+    return told_width() or PIPED_WIDTH
+
+
+def told_width() -> int | None:
+    """What $COLUMNS says; None when it says nothing."""
+    columns = os.environ.get("COLUMNS", "")
+    return max(_NARROWEST, int(columns)) if columns.isdecimal() and int(columns) else None
+
+
+@contextmanager
+def output(*, pager: bool = True) -> Iterator[TextIO]:
+    """Where to print. On a terminal it is kept until all of it is there, and goes to the pager when it is longer than the screen.
+
+    Args:
+        pager: False to print it all at once.
+    """
+    command = pager_command() if pager and is_terminal() else ""
+    if not command:
+        yield sys.stdout
+        return
+    kept = io.StringIO()
+    try:
+        yield kept
+    except BaseException:
+        sys.stdout.write(kept.getvalue())
+        raise
+    size = shutil.get_terminal_size()
+    written = kept.getvalue()
+    if rows_on_screen(written, size.columns) < size.lines:
+        sys.stdout.write(written)
+    else:
+        _page(written, command)
+
+
+def pager_command() -> str:
+    """The pager: $FORENSICS_PAGER, else $PAGER, else `less`; empty where there is none, or it is told to be none or `cat`."""
+    told = os.environ.get("FORENSICS_PAGER", os.environ.get("PAGER"))
+    command = ("less" if shutil.which("less") else "") if told is None else told.strip()
+    return "" if command == "cat" or os.environ.get("TERM") == "dumb" else command
+
+
+def rows_on_screen(written: str, columns: int) -> int:
+    """How many rows of a terminal a text takes, with lines that the terminal breaks."""
+    rows = 0
+    for line in written.splitlines():
+        wide = cell_len(Text.from_ansi(line).plain if "\x1b" in line else line)
+        rows += max(1, -(-wide // max(1, columns)))
+    return rows
+
+
+def _page(written: str, command: str) -> None:
+    """Shows a text with a pager; as it stands where the pager cannot be run."""
+    environment = {**os.environ, "LESS": os.environ.get("LESS", _LESS), "LV": os.environ.get("LV", "-c")}
+    sys.stdout.flush()
+    process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8", errors="backslashreplace")
+    assert process.stdin is not None  # noqa: S101  (for the type checker)
+    with suppress(BrokenPipeError), process.stdin as given:  # a reader that has seen enough leaves
+        given.write(written)
+    while True:
+        with suppress(KeyboardInterrupt):  # it is for the pager: it stops a search in it, not us
+            code = process.wait()
+            break
+    if code in (126, 127):  # the shell's words for: cannot be run, is not there
+        sys.stdout.write(written)
