@@ -101,3 +101,9 @@ DECLARE OR REPLACE VARIABLE first_start_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE clocks_close_ms BIGINT DEFAULT 100;
 -- What befell a member is looked for until this long after the last line that shows its work there, milliseconds.
 DECLARE OR REPLACE VARIABLE loss_noticed_ms BIGINT DEFAULT 1000;
+-- Members of one group that lose their coordinator within this of each other lost it for the same reason, milliseconds.
+DECLARE OR REPLACE VARIABLE coordinator_together_ms BIGINT DEFAULT 5000;
+-- A process that cannot connect for this long, while others can, is cut off, milliseconds.
+DECLARE OR REPLACE VARIABLE unreachable_ms BIGINT DEFAULT 10000;
+-- A resource that had no owner for at least this long was hit by the incident, milliseconds.
+DECLARE OR REPLACE VARIABLE resource_hit_ms BIGINT DEFAULT 1000;

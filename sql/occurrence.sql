@@ -1,11 +1,7 @@
--- One row per time that a rule found something, and the finding that it is told with.
--- Reads: rule_finding
+-- One row per time that a rule found something, the finding that it is told with, and what caused it.
+-- Reads: occurrence_fact, finding_cause
 -- Grain: occurrence_id
 -- Words: by rule
--- `rule_finding` holds the rows of every file under rules/: a new rule is one new file there. What happens to one subject again and
--- again, for the same cause, is one finding; what happens to many, from repeat_times on too. The cause is what the advice says without
--- names and numbers: what asks for the same thing to be done is of one kind. Tasks and partitions that had two owners are looked for by
--- name: they stay apart longer.
 CREATE OR REPLACE TEMPORARY VIEW occurrence (
   occurrence_id COMMENT 'Stable id of the occurrence',
   finding_id    COMMENT 'Finding that tells it',
@@ -24,33 +20,34 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence (
   witness       COMMENT 'Events that prove it',
   witness_role  COMMENT 'What each of these events shows; NULL: it has no role of its own',
   code          COMMENT 'Which of the rule''s cases it is, in a closed vocabulary',
-  facts         COMMENT 'The named facts that the sentences tell, as JSON; a fact that is not known is left out'
+  facts         COMMENT 'The named facts that the sentences tell, as JSON; a fact that is not known is left out',
+  incident_id   COMMENT 'Incident that it belongs to; NULL: none, as of a setting that is only a risk',
+  caused_by     COMMENT 'Finding that it is an effect of; NULL: of the incident''s cause itself',
+  caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator, generation, resource, connector or group; NULL: nothing does'
 )
-COMMENT 'One row per time that a rule found something, and the finding that it is told with.'
+COMMENT 'One row per time that a rule found something, the finding that it is told with, and what caused it.'
 AS
-WITH told AS (
-  SELECT
-    left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, coalesce(facts, headline), CAST(from_ts AS STRING)), 256), 12)
-      AS occurrence_id,
-    rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, unix_millis(to_ts) - unix_millis(from_ts) AS lasted_ms,
-    headline, explanation, advice, witness, witness_role, code, facts,
-    coalesce(code, concat_ws(' ', filter(split(coalesce(advice, ''), ' '), w -> NOT w RLIKE '[0-9/]'
-      AND NOT array_contains(split(concat_ws(', ', subject, group_id), ', '), regexp_replace(w, '^[(]+|[(),;:.]+$', ''))))) AS cause
-  FROM rule_finding
-), counted AS (
-  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, cause) AS alike
-  FROM told
-), kind AS (
-  SELECT *,
-    concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), cause,
-      CASE WHEN alike < CASE WHEN rule LIKE 'split-brain-%' THEN repeat_resources ELSE repeat_times END
-        THEN coalesce(subject, '-') END) AS kind
-  FROM counted
-)
 SELECT
-  occurrence_id,
-  -- One that happened once keeps its own id.
-  CASE WHEN count(*) OVER (PARTITION BY kind) = 1 THEN occurrence_id ELSE left(sha2(kind, 256), 12) END,
-  rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, lasted_ms, headline, explanation, advice, witness,
-  witness_role, code, facts
-FROM kind
+  o.occurrence_id AS occurrence_id,
+  o.finding_id AS finding_id,
+  o.rule AS rule,
+  o.severity AS severity,
+  o.verdict AS verdict,
+  o.kafka_cluster AS kafka_cluster,
+  o.group_id AS group_id,
+  o.subject AS subject,
+  o.from_ts AS from_ts,
+  o.to_ts AS to_ts,
+  o.lasted_ms AS lasted_ms,
+  o.headline AS headline,
+  o.explanation AS explanation,
+  o.advice AS advice,
+  o.witness AS witness,
+  o.witness_role AS witness_role,
+  o.code AS code,
+  o.facts AS facts,
+  c.incident_id AS incident_id,
+  c.caused_by AS caused_by,
+  c.caused_how AS caused_how
+FROM occurrence_fact o
+LEFT JOIN finding_cause c ON c.occurrence_id = o.occurrence_id

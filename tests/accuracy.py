@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from causes import Causes
 from scoring import Score
 from truth import Recording
 from verdicts import Verdicts
@@ -20,6 +21,7 @@ class Result:
     ownership: Score = field(default_factory=Score)
     clocks: Score = field(default_factory=Score)
     verdicts: Verdicts = field(default_factory=Verdicts)
+    causes: Causes = field(default_factory=Causes)
     widest_ms: float | None = None
     missing: list[str] = field(default_factory=list)
     withheld: list[str] = field(default_factory=list)
@@ -29,6 +31,11 @@ class Result:
     def false_verdicts(self) -> list[str]:
         """Sentences for each verdict that the truth contradicts."""
         return [f"false proved: {x}" for x in self.verdicts.false_proved] + [f"false refuted: {x}" for x in self.verdicts.false_refuted]
+
+    @property
+    def faults(self) -> list[str]:
+        """Sentences for each false word: verdicts and root causes that the truth contradicts."""
+        return self.false_verdicts + [f"false cause: {x}" for x in self.causes.false]
 
 
 @dataclass
@@ -54,12 +61,13 @@ SHOWN = 6
 HEADINGS = [
     *("recording", "generations", "ownership", "unknowable", "true overlaps", "verdicts"),
     *("false proved", "false refuted", "missed", "clocks", "widest bounds"),
+    *("causes", "left open", "false causes"),
 ]
 
 
 def cells(result: Result) -> list[str]:
     """One row of the table, as plain text."""
-    g, o, v, c = result.generations, result.ownership, result.verdicts, result.clocks
+    g, o, v, c, k = result.generations, result.ownership, result.verdicts, result.clocks, result.causes
     return [
         result.recording.name,
         f"{g.right} of {g.total}" if g.total else "-",
@@ -72,12 +80,15 @@ def cells(result: Result) -> list[str]:
         str(len(v.missed)),
         f"{c.right} of {c.total}" if c.total else "-",
         f"{result.widest_ms:.0f} ms" if result.widest_ms is not None else "-",
+        f"{k.right} of {k.total}" if k.total else "-",
+        str(k.open),
+        str(len(k.false)),
     ]
 
 
 def notes(result: Result) -> list[str]:
     """Everything about a recording that a person should look at."""
-    found = [*result.false_verdicts, *(f"missed: {x}" for x in result.verdicts.missed)]
+    found = [*result.faults, *(f"missed: {x}" for x in result.verdicts.missed), *(f"missed cause: {x}" for x in result.causes.missed)]
     for title, wrong in (("generation", result.generations.wrong), ("clock", result.clocks.wrong), ("ownership", result.ownership.wrong)):
         found += [f"{title}: {x}" for x in wrong[:SHOWN]]
         found += [f"{title}: {len(wrong) - SHOWN} more of the kind"] if len(wrong) > SHOWN else []
@@ -143,6 +154,10 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "| false refuted | refutations of an overlap that truly lasted 0.4 s or more |",
         "| missed | true overlaps of 1 s or more that no row proves or leaves undecided |",
         "| clocks | bounds of `clock_offset` that hold the true skew; *widest* is the widest of them |",
+        "| causes | things done to the recording (a process frozen, killed, cut off or restarted, a broker stopped, a setting that cannot work, ...) "
+        "whose root cause view `incident` names, with its subject, and with bounds that hold the moments at which it was done and undone |",
+        "| left open | further ones of which `incident` says that the lines leave several causes, the true one among them |",
+        "| false causes | incidents that name a cause, or several, of which none was there |",
         "",
         "`work` is compared with threads that ran and had not yet closed their consumer or producer; frozen time is never work. Releases before",
         "2.3 do not name their task threads, so there is no truth for tasks; `-` says that nothing could be compared.",

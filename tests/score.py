@@ -4,7 +4,7 @@
 `python tests/score.py RECORDINGS [NAME...] [--cases DIR] [--withhold broker] [--write docs/accuracy.md]`
 
 Each recording's `logs/` goes through the command line as a user's would, then the views of the case are compared with what
-the recording's sampler, its consumers and its coordinator's own store say. Exit code 1: a false `proved` or `refuted`.
+the recording's sampler, its consumers and its coordinator's own store say. Exit code 1: a false `proved`, `refuted` or root cause.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pyarrow.dataset as ds
 from accuracy import HEADINGS, WAYS, Result, cells, markdown, notes
+from causes import score_causes
 from closing import log_text
 from dump_offsets import stored_generations
 from rich.console import Console
@@ -42,6 +43,7 @@ NEEDED = {
         *("from_lo", "from_hi", "to_lo", "to_hi", "ownership_a", "ownership_b"),
     ],
     "clock_offset": ["process_id", "reference_process_id", "lo_ms", "hi_ms"],
+    "incident": ["cause", "alternatives", "subject", "from_lo", "from_hi", "to_lo", "to_hi", "times"],
 }
 RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )(?:Generation\{generationId=)?(?P<number>\d+)")
 
@@ -99,6 +101,7 @@ def score(recording: Recording, case: Path, withhold: str | None = None) -> Resu
         result.ownership = score_ownership(recording, rows["ownership"], clock)
     result.verdicts = score_split_brain(recording, rows["split_brain"], rows["ownership"], clock)
     result.clocks, result.widest_ms = score_clocks(recording, rows["clock_offset"])
+    result.causes = score_causes(recording, rows["incident"], clock, rows["process"], result.withheld)
     return result
 
 
@@ -113,7 +116,7 @@ def run(root: Path, names: list[str], cases: Path, withhold: str | None, console
     for heading in HEADINGS:
         table.add_column(heading)
     for result in results:
-        table.add_row(*cells(result), style="red" if result.false_verdicts else None)
+        table.add_row(*cells(result), style="red" if result.faults else None)
     console.print(table)
     for result in results:
         for note in notes(result):
@@ -143,7 +146,7 @@ def main() -> int:
     if args.write:
         titles = {withhold: f"Without the logs of {withhold}s" if withhold else "With all logs" for withhold in wanted}
         args.write.write_text(markdown({titles[withhold]: found for withhold, found in results.items()}, thinned), encoding="utf-8")
-    return 1 if any(r.false_verdicts for found in results.values() for r in found) else 0
+    return 1 if any(r.faults for found in results.values() for r in found) else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from causes import done, score_causes
 from closing import closings, working_spans
 from dump_offsets import StoredGeneration, read_dump
 from scoring import Clock, score_clocks, score_generations, score_ownership
@@ -178,3 +179,72 @@ def test_generations():
 )
 def test_dumps_of_several_releases(text, expected):
     assert read_dump(text) == ([expected] if expected else [])
+
+
+@pytest.fixture
+def misfortunes(tmp_path):
+    """w2, whose clock is 41 s ahead, is frozen from 10 s to 30 s; w1 is killed at 40 s and is back at 50 s; broker 1 is stopped at 70 s."""
+    deeds = [{"t_ms": T0, "did": "brokers started", "n": 1, "offsets_rf": 1}]
+    deeds += [{"t_ms": T0, "did": "worker started", "worker": w, "group": "g", "skew": s} for w, s in (("w1", None), ("w2", SKEW_S))]
+    deeds += [{"t_ms": T0 + t * 1000, "did": f"worker {what}", "worker": "w2"} for t, what in ((10, "paused"), (30, "resumed"))]
+    deeds += [{"t_ms": T0 + 40_000, "did": "worker killed", "worker": "w1"}]
+    deeds += [{"t_ms": T0 + 50_000, "did": "worker started", "worker": "w1", "group": "g", "skew": None}]
+    deeds += [{"t_ms": T0 + 70_000, "did": "broker stopped", "broker": 1}, {"t_ms": T0 + 90_000, "did": "scenario ends"}]
+    (tmp_path / "truth.json").write_text(json.dumps({"version": "3.9.1", "scenario": "made_up", "deeds": deeds}))
+    return Recording(tmp_path)
+
+
+def incident(cause, subject, *bounds, alternatives=(), times=1):
+    """Bounds in seconds: began at the earliest, at the latest, ended at the earliest, at the latest."""
+    moments = [None if b is None else at(b) for b in (*bounds, None, None, None, None)]
+    names = ("from_lo", "from_hi", "to_lo", "to_hi")
+    return {"cause": cause, "subject": subject, "alternatives": list(alternatives), "times": times} | dict(zip(names, moments, strict=False))
+
+
+TRUE_CAUSES = [
+    incident("process_paused", "w2/connect.log", 9, 15, 16, 31),
+    incident("process_killed", "w1/connect.log", 39, 46, 51, 51),
+    incident("broker_down", "broker 1", 70, 70),
+    incident("clock_wrong", "w2/connect.log"),
+]
+
+
+def causes(recording, rows, withheld=()):
+    return score_causes(recording, rows, clock(recording), processes("broker-1/server.log"), list(withheld))
+
+
+def test_true_causes_are_right(misfortunes):
+    found = causes(misfortunes, TRUE_CAUSES)
+    assert (found.right, found.open, found.total, found.missed, found.false) == (4, 0, 4, [], [])
+
+
+def test_a_cause_that_is_left_open_is_none_that_is_wrong(misfortunes):
+    left = incident("unknown", "w2/connect.log", 9, 15, 16, 31, alternatives=["member_cut_off", "process_paused"])
+    nothing = incident("unknown", "w1/connect.log", 60, 61)
+    found = causes(misfortunes, [left, *TRUE_CAUSES[1:], nothing])
+    assert (found.right, found.open, found.unknown, found.missed, found.false) == (3, 1, 1, [], [])
+
+
+@pytest.mark.parametrize(
+    ("row", "missed"),
+    [
+        (incident("member_cut_off", "w2/connect.log", 9, 15, 16, 31), ["worker paused w2"]),
+        (incident("process_paused", "w1/connect.log", 9, 15, 16, 31), ["worker paused w2"]),
+        (incident("process_paused", "w2/connect.log", 12, 15, 16, 31), ["worker paused w2"]),
+        (incident("process_paused", "w2/connect.log", 9, 15, 16, 28), ["worker paused w2"]),
+        (incident("unknown", "w2/connect.log", 9, 15, 16, 31, alternatives=["member_cut_off", "process_killed"]), ["worker paused w2"]),
+    ],
+    ids=["another cause", "another process", "it began before", "it ended later", "not among the alternatives"],
+)
+def test_a_false_cause_is_caught(misfortunes, row, missed):
+    found = causes(misfortunes, [row, *TRUE_CAUSES[1:]])
+    assert (found.missed, len(found.false)) == (missed, 1)
+
+
+def test_what_is_not_said_is_missed(misfortunes):
+    assert causes(misfortunes, []).missed == ["worker paused w2", "worker killed w1", "broker stopped 1", "clock of w2 +41 s"]
+    assert [d.what for d in done(misfortunes)] == ["worker paused w2", "worker killed w1", "broker stopped 1", "clock of w2 +41 s"]
+
+
+def test_the_end_of_all_is_no_incident(misfortunes):
+    assert causes(misfortunes, [*TRUE_CAUSES, incident("process_restarted", "w1/connect.log", 91, 91, 95, 95)]).false == []

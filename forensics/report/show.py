@@ -29,6 +29,7 @@ _SHORTEST_ID = 6
 _EVENT_COLUMNS = ("event_id", "process_id", "path", "line", "byte_offset", "ts", "event", "file_id")
 #: Views whose rows have an id and witnesses: the view, the id's column, what a row is called, the columns that title it.
 _WITH_WITNESS = (
+    ("incident", "incident_id", "Incident", ("severity", "cause", "headline")),
     ("finding", "finding_id", "Finding", ("severity", "headline")),
     ("occurrence", "occurrence_id", "Occurrence", ("severity", "headline")),
     ("ownership", "ownership_id", "Ownership", ("resource_kind", "resource", "process_id", "start_hi", "stop_lo")),
@@ -40,7 +41,7 @@ def show(case: CaseLike, wanted: str, context: int) -> Document:
 
     Args:
         case: the case.
-        wanted: id of an event, finding or ownership, or its first characters, six at least.
+        wanted: id of an event, incident, finding or ownership, or its first characters, six at least.
         context: lines to show before and after each.
 
     Raises:

@@ -1,0 +1,115 @@
+-- One row per root cause, with all that followed from it.
+-- Reads: root_cause, finding_cause, occurrence_fact, incident_resource
+-- Grain: incident_id
+-- Words: by view
+-- A cause follows from what the lines show of processes, members, generations and brokers, whether or not a rule reports what it did.
+-- Where the lines leave several, the cause is unknown and they stand in `alternatives`. A restart in good order and a deployment are no
+-- accidents.
+CREATE OR REPLACE TEMPORARY VIEW incident (
+  incident_id       COMMENT 'Stable id of the incident',
+  kafka_cluster     COMMENT 'Kafka cluster id; NULL: it is of none',
+  group_ids         COMMENT 'Groups that it befell',
+  cause             COMMENT 'process_paused, process_killed, process_restarted, member_cut_off, poll_too_slow, broker_down, coordinator_moved, offsets_topic_impossible, offsets_lost, connector_churn, duplicate_declaration, group_id_collision, static_id_shared, clock_wrong, deployment or unknown',
+  alternatives      COMMENT 'Causes that the lines do not tell apart; empty: the cause is known, or nothing tells it',
+  subject           COMMENT 'Process, broker, group, connector, topic or group.instance.id that it began with',
+  from_lo           COMMENT 'Began at the earliest then (reference clock); NULL: it was so all the time',
+  from_hi           COMMENT 'Began at the latest then',
+  to_lo             COMMENT 'Ended at the earliest then; NULL: open as far as the logs go, or so all the time',
+  to_hi             COMMENT 'Ended at the latest then',
+  severity          COMMENT 'critical, warning or note: the gravest of its findings',
+  times             COMMENT 'How often the cause came back',
+  resources_hit     COMMENT 'Tasks, connectors and partitions that had no owner, or two at work, because of it',
+  longest_outage_ms COMMENT 'Longest time that one of them surely had no owner, milliseconds; NULL: none',
+  double_work_ms    COMMENT 'Longest time that two surely worked on one of them, milliseconds; NULL: none',
+  finding_ids       COMMENT 'Findings that it explains',
+  headline          COMMENT 'One sentence',
+  code              COMMENT 'Which words tell it',
+  facts             COMMENT 'Named facts that the sentence tells; spans end in _ms, moments in _at_ms',
+  witness           COMMENT 'Events that prove it'
+)
+COMMENT 'One row per root cause, with all that followed from it.'
+AS
+WITH explained AS (
+  SELECT c.incident_id,
+    array_sort(collect_set(c.finding_id)) AS finding_ids,
+    max(CASE o.severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS rank,
+    array_sort(collect_set(o.group_id)) AS group_ids,
+    bool_and(c.is_alone) AS is_alone,
+    max(o.kafka_cluster) AS kafka_cluster,
+    max(o.subject) AS subject,
+    max(o.rule) AS rule,
+    unix_millis(min(o.from_ts)) AS from_ms,
+    unix_millis(max(coalesce(o.to_ts, o.from_ts))) AS to_ms,
+    slice(array_distinct(flatten(array_sort(collect_list(o.witness)))), 1, 24) AS witness
+  FROM finding_cause c
+  JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
+  GROUP BY c.incident_id
+), hit AS (
+  SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms, max(double_work_ms) AS double_work_ms
+  FROM incident_resource
+  GROUP BY incident_id
+), known AS (
+  SELECT r.incident_id, r.kafka_cluster,
+    array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
+    r.cause, r.alternatives, nullif(r.subject, '') AS subject, r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
+    coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) AS rank, r.times,
+    CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
+    coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids, r.witness
+  FROM root_cause r
+  LEFT JOIN explained e ON e.incident_id = r.incident_id
+  UNION ALL
+  SELECT e.incident_id, e.kafka_cluster, e.group_ids, 'unknown', CAST(array() AS ARRAY<STRING>), e.subject, e.from_ms, e.from_ms,
+    e.to_ms, e.to_ms,
+    e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), e.witness
+  FROM explained e
+  WHERE e.is_alone
+)
+SELECT
+  k.incident_id AS incident_id,
+  k.kafka_cluster AS kafka_cluster,
+  k.group_ids AS group_ids,
+  k.cause AS cause,
+  k.alternatives AS alternatives,
+  k.subject AS subject,
+  timestamp_millis(k.from_lo_ms) AS from_lo,
+  timestamp_millis(k.from_hi_ms) AS from_hi,
+  timestamp_millis(k.to_lo_ms) AS to_lo,
+  timestamp_millis(k.to_hi_ms) AS to_hi,
+  CASE k.rank WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' ELSE 'note' END AS severity,
+  k.times AS times,
+  coalesce(h.resources, CAST(array() AS ARRAY<STRING>)) AS resources_hit,
+  h.unowned_ms AS longest_outage_ms,
+  h.double_work_ms AS double_work_ms,
+  k.finding_ids AS finding_ids,
+  CAST(NULL AS STRING) AS headline,
+  CASE
+    WHEN k.rule IS NOT NULL THEN 'unexplained'
+    WHEN k.cause = 'unknown' AND k.subject IS NULL THEN 'members_removed'
+    WHEN k.cause = 'unknown' AND size(k.alternatives) > 0 THEN 'one_of'
+    WHEN k.cause = 'unknown' THEN 'unknown'
+    WHEN k.cause = 'process_paused' THEN 'process_paused'
+    WHEN k.cause = 'process_killed' THEN 'process_killed'
+    WHEN k.cause = 'process_restarted' THEN 'process_restarted'
+    WHEN k.cause = 'member_cut_off' THEN 'member_cut_off'
+    WHEN k.cause = 'poll_too_slow' THEN 'poll_too_slow'
+    WHEN k.cause = 'broker_down' THEN 'broker_down'
+    WHEN k.cause = 'coordinator_moved' THEN 'coordinator_moved'
+    WHEN k.cause = 'offsets_topic_impossible' THEN 'offsets_topic_impossible'
+    WHEN k.cause = 'offsets_lost' THEN 'offsets_lost'
+    WHEN k.cause = 'connector_churn' THEN 'connector_churn'
+    WHEN k.cause = 'duplicate_declaration' THEN 'duplicate_declaration'
+    WHEN k.cause = 'group_id_collision' THEN 'group_id_collision'
+    WHEN k.cause = 'static_id_shared' THEN 'static_id_shared'
+    WHEN k.cause = 'clock_wrong' THEN 'clock_wrong'
+    WHEN k.cause = 'deployment' THEN 'deployment'
+  END AS code,
+  named_struct(
+    'lasted_lo_ms', greatest(0L, k.to_lo_ms - k.from_hi_ms),
+    'lasted_hi_ms', k.to_hi_ms - k.from_lo_ms,
+    'member_count', k.members,
+    'process_count', CAST(size(k.process_ids) AS BIGINT),
+    'rule', k.rule
+  ) AS facts,
+  k.witness AS witness
+FROM known k
+LEFT JOIN hit h ON h.incident_id = k.incident_id

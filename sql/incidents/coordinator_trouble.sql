@@ -1,0 +1,123 @@
+-- One row per trouble of a broker or a group's coordinator: a broker that went down, a coordinator that moved, an unexplained outage.
+-- Reads: rule_coordinator_unavailable, process_ending, process_trouble, restart, cluster_broker, broker_absence
+-- Grain: trouble_id
+-- What one member alone suffers is that process's trouble. A broker that was restarted in good order was down if a group lost it as its
+-- coordinator; not when brokers were restarted one after the other: that is a deployment.
+CREATE OR REPLACE TEMPORARY VIEW coordinator_trouble (
+  trouble_id    COMMENT 'Stable id',
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_ids     COMMENT 'Groups that lost it',
+  subject       COMMENT 'Broker or process that it began with',
+  broker_id     COMMENT 'Broker id; NULL: not known',
+  process_id    COMMENT 'Process that it began with; NULL: its log is not here',
+  instance      COMMENT 'Life of the process',
+  cause         COMMENT 'broker_down, coordinator_moved, member_cut_off or unknown',
+  alternatives  COMMENT 'What it can have been, where the lines do not tell',
+  from_lo_ms    COMMENT 'Began at the earliest then (reference clock)',
+  from_hi_ms    COMMENT 'Began at the latest then',
+  to_lo_ms      COMMENT 'Ended at the earliest then; NULL: open, or unknown',
+  to_hi_ms      COMMENT 'Ended at the latest then',
+  witness       COMMENT 'Events that prove it'
+)
+COMMENT 'One row per trouble of a broker or a group''s coordinator.'
+AS
+WITH outage AS (
+  SELECT kafka_cluster, group_id, code, from_ms, to_ms, facts.processes AS processes, facts.broker_id AS broker_id,
+    facts.new_broker_id AS new_broker_id,
+    facts.session_ms AS session_ms,
+    transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness
+  FROM rule_coordinator_unavailable
+), broker_life AS (
+  SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness,
+    max(c.kafka_cluster) AS kafka_cluster, max(c.broker_id) AS broker_id
+  FROM process_ending e
+  JOIN cluster_broker c ON c.process_id = e.process_id
+  WHERE e.is_broker
+  GROUP BY e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness
+), felt AS (
+  SELECT b.process_id, b.instance, array_sort(collect_set(o.group_id)) AS group_ids
+  FROM broker_life b
+  JOIN outage o ON o.kafka_cluster = b.kafka_cluster AND o.broker_id = b.broker_id
+    AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
+  GROUP BY b.process_id, b.instance
+), down AS (
+  SELECT b.*, coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids
+  FROM broker_life b
+  LEFT JOIN felt f ON f.process_id = b.process_id AND f.instance = b.instance
+  LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance
+  WHERE b.how IN ('died', 'failed') OR b.how = 'stopped' AND f.process_id IS NOT NULL AND NOT coalesce(r.is_deployment, false)
+), left_over AS (
+  -- Outages that neither a broker's ended life nor one process's own trouble explains.
+  SELECT o.*
+  FROM outage o
+  LEFT ANTI JOIN broker_life b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
+    AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
+  LEFT ANTI JOIN process_trouble t ON size(o.processes) = 1 AND t.process_id = o.processes[0]
+    AND t.from_lo_ms <= coalesce(o.to_ms, o.from_ms) + heartbeat_late_ms
+      AND coalesce(t.to_hi_ms, o.from_ms) >= o.from_ms - heartbeat_late_ms
+  WHERE o.code <> 'offsets_topic_impossible'
+), alive AS (
+  -- Brokers whose logs go on through the outage.
+  SELECT DISTINCT o.group_id, o.kafka_cluster, o.from_ms
+  FROM left_over o
+  JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id AND b.process_id IS NOT NULL
+  JOIN broker_absence l ON l.process_id = b.process_id AND unix_millis(l.from_lo) > coalesce(o.to_ms, o.from_ms)
+), judged AS (
+  SELECT o.*,
+    CASE
+      WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') THEN 'broker_down'
+      WHEN o.code = 'moved' AND a.from_ms IS NOT NULL THEN 'coordinator_moved'
+      ELSE 'unknown'
+    END AS cause,
+    CASE
+      WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') THEN CAST(array() AS ARRAY<STRING>)
+      WHEN o.code = 'moved' AND a.from_ms IS NULL THEN array('broker_down', 'coordinator_moved')
+      WHEN o.code IN ('member_unanswered', 'one_member') THEN array('member_cut_off', 'process_paused')
+      WHEN o.code IN ('connections_failed', 'no_broker_reachable') AND a.from_ms IS NULL THEN array('broker_down', 'member_cut_off')
+      ELSE CAST(array() AS ARRAY<STRING>)
+    END AS alternatives
+  FROM left_over o
+  LEFT JOIN alive a ON a.kafka_cluster = o.kafka_cluster AND a.group_id <=> o.group_id AND a.from_ms = o.from_ms
+)
+SELECT
+  left(sha2(concat_ws('|', 'down', d.process_id, d.instance), 256), 12) AS trouble_id,
+  d.kafka_cluster AS kafka_cluster,
+  d.group_ids AS group_ids,
+  concat('broker ', d.broker_id) AS subject,
+  d.broker_id AS broker_id,
+  d.process_id AS process_id,
+  d.instance AS instance,
+  'broker_down' AS cause,
+  CAST(array() AS ARRAY<STRING>) AS alternatives,
+  d.from_lo_ms AS from_lo_ms,
+  d.from_hi_ms AS from_hi_ms,
+  d.to_lo_ms AS to_lo_ms,
+  d.to_hi_ms AS to_hi_ms,
+  d.witness AS witness
+FROM down d
+UNION ALL
+-- One broker's outage is one trouble, however many groups felt it.
+SELECT
+  left(sha2(concat_ws('|', 'outage', j.kafka_cluster, j.cause, j.broker_id, CASE WHEN j.broker_id IS NULL THEN j.group_id END,
+    CASE WHEN size(j.processes) = 1 THEN j.processes[0] END, min(j.from_ms)), 256), 12) AS trouble_id,
+  j.kafka_cluster AS kafka_cluster,
+  array_sort(collect_set(j.group_id)) AS group_ids,
+  CASE WHEN size(j.processes) = 1 AND array_contains(j.alternatives, 'member_cut_off') THEN j.processes[0]
+    ELSE coalesce(concat('broker ', j.broker_id), CASE WHEN size(j.processes) = 1 THEN j.processes[0] END,
+      min(j.group_id)) END AS subject,
+  j.broker_id AS broker_id,
+  CASE WHEN size(j.processes) = 1 THEN j.processes[0] END AS process_id,
+  CAST(NULL AS BIGINT) AS instance,
+  j.cause AS cause,
+  j.alternatives AS alternatives,
+  -- Who slept or was cut off notices it up to a session later.
+  min(j.from_ms - CASE WHEN array_contains(j.alternatives, 'member_cut_off') THEN coalesce(j.session_ms, 0L) + heartbeat_late_ms
+    ELSE 0L END)
+    AS from_lo_ms,
+  max(j.from_ms) AS from_hi_ms,
+  CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN max(j.from_ms) END AS to_lo_ms,
+  CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN max(j.to_ms) END AS to_hi_ms,
+  slice(array_distinct(flatten(array_sort(collect_list(j.witness)))), 1, 16) AS witness
+FROM judged j
+GROUP BY j.kafka_cluster, j.cause, j.alternatives, j.broker_id, CASE WHEN j.broker_id IS NULL THEN j.group_id END, j.processes,
+  j.from_ms DIV storm_gap_ms

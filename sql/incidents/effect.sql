@@ -1,0 +1,96 @@
+-- One row per occurrence of a finding whose root cause is known: which incident it belongs to, and the fact that joins them.
+-- Reads: occurrence_fact, occurrence_key, root_cause, incident_member, incident_generation
+-- Grain: occurrence_id
+-- Time only bounds: an effect does not begin before its cause, nor long after it was over. Of several causes the one with the narrowest
+-- fact counts, then the one that began last.
+CREATE OR REPLACE TEMPORARY VIEW effect (
+  occurrence_id COMMENT 'Occurrence',
+  incident_id   COMMENT 'Incident',
+  caused_how    COMMENT 'Fact that joins them: cause, member, process_life, coordinator, generation, connector or group'
+)
+COMMENT 'One row per occurrence of a finding whose root cause is known.'
+AS
+WITH teller AS (
+  -- Rules that prove a cause itself.
+  SELECT occurrence_id, rule, kafka_cluster, group_id, subject, unix_millis(from_ts) AS from_ms, witness,
+    CASE rule
+      WHEN 'offsets-topic-unsatisfiable' THEN 'offsets_topic_impossible'
+      WHEN 'generation-reset' THEN 'offsets_lost'
+      WHEN 'duplicate-declaration' THEN 'duplicate_declaration'
+      WHEN 'sink-group-shared' THEN 'duplicate_declaration'
+      WHEN 'group-id-collision' THEN 'group_id_collision'
+      WHEN 'static-member-fenced' THEN 'static_id_shared'
+      WHEN 'clock-skew' THEN 'clock_wrong'
+      WHEN 'rebalance-storm' THEN 'connector_churn'
+      WHEN 'poll-timeout' THEN 'poll_too_slow'
+    END AS cause
+  FROM occurrence_fact
+), part AS (
+  SELECT incident_id, part.from_lo_ms, CASE WHEN is_over THEN coalesce(part.to_hi_ms, part.from_hi_ms) ELSE part.to_hi_ms END AS to_hi_ms,
+    part.process_id, part.instance
+  FROM (SELECT incident_id, to_hi_ms IS NOT NULL AS is_over, explode(parts) AS part FROM root_cause)
+), candidate AS (
+  SELECT t.occurrence_id, r.incident_id, 'cause' AS caused_how, 0 AS rank, r.from_lo_ms AS since_ms
+  FROM teller t
+  JOIN root_cause r ON r.cause = t.cause AND r.kafka_cluster <=> t.kafka_cluster
+    AND CASE
+      WHEN t.rule = 'poll-timeout' THEN array_contains(r.witness, t.witness[0])
+      WHEN t.rule = 'generation-reset' THEN array_contains(r.group_ids, t.group_id)
+      ELSE array_contains(split(r.subject, ', '), t.subject) OR r.subject = t.subject END
+    AND (t.group_id IS NULL OR size(r.group_ids) = 0 OR array_contains(r.group_ids, t.group_id) OR r.cause = 'duplicate_declaration')
+    AND (r.from_lo_ms IS NULL OR t.from_ms IS NULL OR t.from_ms BETWEEN r.from_lo_ms AND coalesce(r.to_hi_ms, t.from_ms))
+  UNION ALL
+  SELECT k.occurrence_id, m.incident_id, 'member', CASE m.role WHEN 'lost' THEN 1 ELSE 2 END, m.from_ms
+  FROM occurrence_key k
+  JOIN incident_member m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
+  WHERE k.kind = 'member' AND (k.to_ms IS NULL OR m.from_ms IS NULL OR k.to_ms >= m.from_ms - heartbeat_late_ms)
+    AND (m.role = 'lost' OR m.to_ms IS NULL OR k.from_ms <= m.to_ms)
+  UNION ALL
+  SELECT k.occurrence_id, p.incident_id, 'process_life', 3, p.from_lo_ms
+  FROM occurrence_key k
+  JOIN part p ON p.process_id = k.name AND p.from_lo_ms IS NOT NULL
+    AND (k.number IS NULL OR p.instance IS NULL OR k.number IN (p.instance, p.instance + 1))
+    AND k.to_ms >= p.from_lo_ms AND (p.to_hi_ms IS NULL OR k.from_ms <= p.to_hi_ms + outage_untroubled_ms)
+  WHERE k.kind = 'process'
+  UNION ALL
+  SELECT k.occurrence_id, r.incident_id, 'coordinator', 2, r.from_lo_ms
+  FROM occurrence_key k
+  JOIN root_cause r ON r.subject = concat('broker ', k.name) AND r.kafka_cluster <=> k.kafka_cluster
+    AND k.to_ms >= r.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR k.from_ms <= r.to_hi_ms + outage_untroubled_ms)
+  WHERE k.kind = 'broker'
+  UNION ALL
+  SELECT k.occurrence_id, g.incident_id, 'generation', 4, g.at_ms
+  FROM occurrence_key k
+  JOIN incident_generation g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id AND g.generation = k.number
+    AND (k.incarnation IS NULL OR g.incarnation = k.incarnation) AND (g.at_ms IS NULL OR g.at_ms <= k.to_ms)
+  WHERE k.kind = 'generation'
+  UNION ALL
+  SELECT k.occurrence_id, r.incident_id, 'connector', 5, r.from_lo_ms
+  FROM occurrence_key k
+  JOIN root_cause r ON r.cause IN ('connector_churn', 'duplicate_declaration') AND array_contains(split(r.subject, ', '), k.name)
+    AND r.kafka_cluster <=> k.kafka_cluster
+    AND (r.from_lo_ms IS NULL OR k.to_ms >= r.from_lo_ms AND k.from_ms <= coalesce(r.to_hi_ms, k.from_ms) + outage_untroubled_ms)
+  WHERE k.kind = 'connector'
+  UNION ALL
+  -- What befalls a whole group befalls all in it.
+  SELECT k.occurrence_id, r.incident_id, 'group', 6, p.from_lo_ms
+  FROM occurrence_key k
+  JOIN root_cause r ON r.kafka_cluster <=> k.kafka_cluster AND array_contains(r.group_ids, k.group_id)
+  JOIN part p ON p.incident_id = r.incident_id AND (p.from_lo_ms IS NULL
+    OR k.from_ms >= p.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR k.from_ms <= p.to_hi_ms + outage_untroubled_ms))
+  WHERE k.kind = 'group' AND k.from_ms IS NOT NULL
+    AND r.cause IN ('broker_down', 'coordinator_moved', 'offsets_topic_impossible', 'offsets_lost', 'group_id_collision',
+      'connector_churn', 'deployment')
+), ranked AS (
+  SELECT c.occurrence_id, c.incident_id, c.caused_how,
+    row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank,
+      CASE WHEN c.since_ms > unix_millis(o.from_ts) + heartbeat_late_ms THEN 1 ELSE 0 END, c.since_ms DESC, c.incident_id) AS nth
+  FROM candidate c
+  JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
+)
+SELECT
+  occurrence_id AS occurrence_id,
+  incident_id AS incident_id,
+  caused_how AS caused_how
+FROM ranked
+WHERE nth = 1

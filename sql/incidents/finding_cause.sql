@@ -1,0 +1,69 @@
+-- One row per occurrence of a finding that belongs to an incident: which, and the finding that it is an effect of.
+-- Reads: occurrence_fact, occurrence_key, effect, root_cause
+-- Grain: occurrence_id
+-- An effect stands below its cause: a lost coordinator, a lost membership, rebalances, work without an owner or with two, what was read
+-- twice.
+-- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown.
+CREATE OR REPLACE TEMPORARY VIEW finding_cause (
+  occurrence_id COMMENT 'Occurrence',
+  finding_id    COMMENT 'Finding that tells it',
+  incident_id   COMMENT 'Incident',
+  caused_by     COMMENT 'Finding that it is an effect of; NULL: of the incident''s cause itself',
+  caused_how    COMMENT 'Fact that joins it to that finding or cause; NULL: none',
+  is_alone      COMMENT 'True when nothing tells its cause'
+)
+COMMENT 'One row per occurrence of a finding that belongs to an incident: which, and the finding that it is an effect of.'
+AS
+WITH placed AS (
+  SELECT o.occurrence_id, o.finding_id, o.rule, o.severity, unix_millis(o.from_ts) AS from_ms,
+    coalesce(unix_millis(o.to_ts), unix_millis(o.from_ts)) AS to_ms,
+    e.incident_id, e.caused_how, r.cause,
+    CASE
+      WHEN o.rule IN ('offsets-topic-unsatisfiable', 'generation-reset', 'duplicate-declaration', 'group-id-collision',
+        'static-member-fenced') THEN 0
+      WHEN o.rule = 'coordinator-unavailable' THEN 1
+      WHEN o.rule IN ('session-timeout', 'poll-timeout', 'config-lag', 'sink-group-shared') THEN 2
+      WHEN o.rule = 'rebalance-storm' THEN 3
+      WHEN o.rule IN ('rebalance-waits-for-ghost', 'heartbeat-rebalancing') THEN 4
+      WHEN o.rule IN ('unassigned-tasks', 'zombie-task', 'assigned-not-working') THEN 5
+      WHEN o.rule IN ('split-brain-task', 'split-brain-partition') THEN 6
+      WHEN o.rule IN ('stale-commit', 'offset-reset') THEN 7
+    END AS level
+  FROM occurrence_fact o
+  LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id
+  LEFT JOIN root_cause r ON r.incident_id = e.incident_id
+), fact AS (
+  SELECT p.occurrence_id, p.finding_id, p.incident_id, p.rule, p.level, p.cause, p.from_ms, p.to_ms, k.kind, k.kafka_cluster,
+    k.group_id, k.name, k.number,
+    CASE k.kind WHEN 'member' THEN 1 WHEN 'generation' THEN 2 WHEN 'resource' THEN 3 WHEN 'process' THEN 4 WHEN 'connector'
+      THEN 5 WHEN 'group' THEN 6 END AS rank
+  FROM placed p
+  JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id
+  WHERE p.incident_id IS NOT NULL AND p.level IS NOT NULL AND k.kind <> 'broker'
+), parent AS (
+  SELECT c.occurrence_id, p.finding_id AS caused_by, CASE c.kind WHEN 'process' THEN 'process_life' ELSE c.kind END AS caused_how,
+    row_number() OVER (PARTITION BY c.occurrence_id ORDER BY p.level DESC, c.rank,
+      CASE WHEN p.group_id <=> c.group_id THEN 0 ELSE 1 END, p.from_ms DESC, p.occurrence_id) AS nth
+  FROM fact c
+  JOIN fact p ON p.incident_id = c.incident_id AND p.kind = c.kind AND p.level < c.level AND p.finding_id <> c.finding_id
+    AND p.kafka_cluster <=> c.kafka_cluster AND p.name <=> c.name AND (c.kind = 'process' OR p.number <=> c.number)
+    AND (c.kind IN ('process', 'connector') OR p.group_id <=> c.group_id)
+  WHERE (p.from_ms IS NULL OR c.to_ms IS NULL OR p.from_ms <= c.to_ms)
+    -- A whole group suffers from what befalls all of it.
+    AND (c.kind <> 'group' OR p.level <= 1)
+    -- One member that loses its coordinator and its membership has lost both by one cause.
+    AND (p.rule <> 'coordinator-unavailable' OR p.cause NOT IN ('process_paused', 'member_cut_off', 'process_killed'))
+    -- That a rebalance stood still delays what it gives away.
+    AND (p.rule <> 'rebalance-waits-for-ghost' OR c.rule = 'unassigned-tasks')
+    AND p.rule <> 'heartbeat-rebalancing'
+)
+SELECT
+  p.occurrence_id AS occurrence_id,
+  p.finding_id AS finding_id,
+  coalesce(p.incident_id, left(sha2(concat_ws('|', 'alone', p.finding_id), 256), 12)) AS incident_id,
+  c.caused_by AS caused_by,
+  CASE WHEN p.incident_id IS NOT NULL THEN coalesce(c.caused_how, p.caused_how) END AS caused_how,
+  p.incident_id IS NULL AS is_alone
+FROM placed p
+LEFT JOIN parent c ON c.occurrence_id = p.occurrence_id AND c.nth = 1
+WHERE p.incident_id IS NOT NULL OR p.level > 0 AND p.severity <> 'note'

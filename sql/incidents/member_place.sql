@@ -1,0 +1,44 @@
+-- One row per member id whose own process names it: where it lived.
+-- Reads: event, process_cluster, process_life
+-- Grain: group_id, member_id
+-- A release that prints no member id when it joins still prints it when it is refused. Member ids are unique, whatever a cluster is called.
+CREATE OR REPLACE TEMPORARY VIEW member_place (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  member_id     COMMENT 'Member id',
+  process_id    COMMENT 'Its process',
+  instance      COMMENT 'Life of the process',
+  client        COMMENT 'Client inside the process',
+  known_how     COMMENT 'own_line, or refused: only the refusal names it',
+  event_id      COMMENT 'First line that tells'
+)
+COMMENT 'One row per member id whose own process names it: where it lived.'
+AS
+WITH line AS (
+  SELECT c.kafka_cluster, e.group_id, e.process_id, e.instance, e.stream_pos, e.event_id,
+    coalesce(e.client_id, e.task, e.thread, '-') AS client,
+    CASE WHEN e.member_id IS NULL THEN 'refused' ELSE 'own_line' END AS known_how,
+    coalesce(e.member_id, regexp_extract(coalesce(e.cause, e.error, e.reason, ''), 'member id ([^ ,]+) is not valid', 1)) AS member_id
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND e.stream_pos < c.to_pos
+  WHERE e.group_id IS NOT NULL AND e.broker_id IS NULL AND (e.client_kind IS NOT NULL OR e.client_id IS NOT NULL)
+    AND (e.member_id IS NOT NULL OR e.event = 'heartbeat_failed')
+), placed AS (
+  SELECT l.*, row_number() OVER (PARTITION BY l.group_id, l.member_id ORDER BY l.known_how, l.stream_pos, l.process_id,
+    l.event_id) AS nth
+  FROM line l
+  LEFT ANTI JOIN process_life b ON b.process_id = l.process_id AND b.is_broker
+  WHERE l.member_id <> ''
+)
+SELECT
+  kafka_cluster AS kafka_cluster,
+  group_id AS group_id,
+  member_id AS member_id,
+  process_id AS process_id,
+  instance AS instance,
+  client AS client,
+  known_how AS known_how,
+  event_id AS event_id
+FROM placed
+WHERE nth = 1

@@ -1,0 +1,121 @@
+-- One row per occurrence of a finding and fact that can join it to its cause: a member, process, generation, resource, broker, group.
+-- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round
+-- Grain: occurrence_id, kind, kafka_cluster, group_id, name, number
+CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
+  occurrence_id COMMENT 'Occurrence',
+  kind          COMMENT 'member, process, generation, resource, broker, connector or group',
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  name          COMMENT 'Member id, process, task or partition, connector, or broker id',
+  number        COMMENT 'Life of the process, or generation; NULL: any, or none',
+  incarnation   COMMENT 'Which life of the group''s metadata, of a generation; NULL: not known',
+  from_ms       COMMENT 'What is joined by this key began then (reference clock); NULL: at no moment',
+  to_ms         COMMENT 'And ended then'
+)
+COMMENT 'One row per occurrence of a finding and fact by which it can be joined to its cause.'
+AS
+WITH told AS (
+  SELECT occurrence_id, rule, kafka_cluster, group_id, subject, verdict, unix_millis(from_ts) AS from_ms,
+    coalesce(unix_millis(to_ts), unix_millis(from_ts)) AS to_ms,
+    facts,
+    get_json_object(facts, '$.member_id') AS member_id,
+    get_json_object(facts, '$.process_id') AS process_id,
+    try_cast(get_json_object(facts, '$.instance') AS BIGINT) AS instance,
+    try_cast(get_json_object(facts, '$.incarnation') AS BIGINT) AS incarnation,
+    try_cast(get_json_object(facts, '$.generation') AS BIGINT) AS generation,
+    get_json_object(facts, '$.broker_id') AS broker_id,
+    get_json_object(facts, '$.connector') AS connector,
+    get_json_object(facts, '$.task') AS task,
+    from_json(coalesce(get_json_object(facts, '$.processes'), '[]'), 'array<string>') AS processes,
+    from_json(coalesce(get_json_object(facts, '$.tasks'), '[]'), 'array<string>') AS tasks
+  FROM occurrence_fact
+), gap AS (
+  -- What nobody had: who had it before, and the generation that gave it on.
+  SELECT t.occurrence_id, u.kafka_cluster, u.group_id, u.previous_member_id, u.previous_process_id, u.generation, t.from_ms, t.to_ms
+  FROM told t
+  JOIN unowned u ON u.kafka_cluster = t.kafka_cluster AND u.group_id = t.group_id AND array_contains(t.tasks, u.resource)
+    AND unix_millis(u.from_hi) BETWEEN t.from_ms AND t.to_ms AND unix_millis(u.to_lo) BETWEEN t.from_ms AND t.to_ms
+  WHERE t.rule = 'unassigned-tasks'
+), pair AS (
+  SELECT t.occurrence_id, s.kafka_cluster, s.group_id, s.resource, a.member_id AS a_member, s.process_a, s.process_b,
+    b.generation AS b_generation,
+    unix_millis(s.from_lo) AS from_ms, coalesce(unix_millis(s.to_hi), t.to_ms) AS to_ms
+  FROM told t
+  JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = t.verdict
+    AND array_contains(split(t.subject, ', '), s.resource) AND unix_millis(s.from_lo) BETWEEN t.from_ms AND t.to_ms
+  JOIN ownership a ON a.ownership_id = s.ownership_a
+  JOIN ownership b ON b.ownership_id = s.ownership_b
+  WHERE t.rule IN ('split-brain-task', 'split-brain-partition')
+), revoked AS (
+  -- A task that its worker was told to stop: the generation that took it away.
+  SELECT t.occurrence_id, r.kafka_cluster, r.group_id, r.incarnation, r.generation, t.from_ms, t.to_ms
+  FROM told t
+  JOIN join_round j ON j.process_id = t.process_id AND j.is_worker AND array_contains(j.revoked, t.task)
+  JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
+  WHERE t.rule = 'zombie-task' AND coalesce(unix_millis(j.worker_assigned_ts), unix_millis(j.synced_ts))
+    BETWEEN try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT) - outage_untroubled_ms
+      AND try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT)
+), keyed AS (
+  SELECT occurrence_id, 'member' AS kind, kafka_cluster, group_id, member_id AS name, CAST(NULL AS BIGINT) AS number,
+    CAST(NULL AS BIGINT) AS incarnation, from_ms, to_ms
+  FROM told WHERE member_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_id, instance, NULL, from_ms,
+    to_ms FROM told WHERE process_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, processes[0], NULL, NULL, from_ms, to_ms FROM told WHERE size(processes) = 1
+  UNION ALL
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, subject, NULL, NULL, from_ms, to_ms FROM told WHERE rule = 'rebalance-storm'
+  UNION ALL
+  SELECT t.occurrence_id, 'process', t.kafka_cluster, t.group_id, l.process_id, l.instance, NULL, t.from_ms, t.to_ms
+  FROM told t
+  JOIN lost_membership l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.member_id = t.member_id
+    AND l.process_id IS NOT NULL
+  WHERE t.process_id IS NULL
+  UNION ALL
+  SELECT occurrence_id, 'resource', kafka_cluster, group_id, task, NULL, NULL, from_ms,
+    to_ms FROM told WHERE task IS NOT NULL AND rule = 'zombie-task'
+  UNION ALL
+  SELECT occurrence_id, 'resource', kafka_cluster, group_id, resource, NULL, NULL, from_ms, to_ms FROM pair
+  UNION ALL
+  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms
+  FROM told WHERE generation IS NOT NULL AND group_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms FROM told WHERE broker_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'connector', kafka_cluster, group_id, connector, NULL, NULL, from_ms, to_ms FROM told WHERE connector IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'group', kafka_cluster, group_id, NULL, NULL, NULL, from_ms, to_ms FROM told WHERE group_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'member', kafka_cluster, group_id, previous_member_id, NULL, NULL, from_ms,
+    to_ms FROM gap WHERE previous_member_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, previous_process_id, NULL, NULL, from_ms,
+    to_ms FROM gap WHERE previous_process_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, NULL, from_ms,
+    to_ms FROM gap WHERE generation IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'member', kafka_cluster, group_id, a_member, NULL, NULL, from_ms, to_ms FROM pair WHERE a_member IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_a, NULL, NULL, from_ms, to_ms FROM pair
+  UNION ALL
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_b, NULL, NULL, from_ms, to_ms FROM pair
+  UNION ALL
+  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, b_generation, NULL, from_ms,
+    to_ms FROM pair WHERE b_generation IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms FROM revoked
+)
+SELECT
+  occurrence_id AS occurrence_id,
+  kind AS kind,
+  kafka_cluster AS kafka_cluster,
+  group_id AS group_id,
+  name AS name,
+  number AS number,
+  incarnation AS incarnation,
+  min(from_ms) AS from_ms,
+  max(to_ms) AS to_ms
+FROM keyed
+GROUP BY occurrence_id, kind, kafka_cluster, group_id, name, number, incarnation

@@ -1,0 +1,124 @@
+-- One row per life of a process that another follows in its log, and how it ended.
+-- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset
+-- Grain: process_id, instance
+-- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
+-- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
+-- failed (it gave up while it started), died (neither, though it would have said so), unknown.
+CREATE OR REPLACE TEMPORARY VIEW process_ending (
+  process_id    COMMENT 'Process',
+  instance      COMMENT 'Life that ended',
+  is_broker     COMMENT 'True for a broker',
+  is_worker     COMMENT 'True for a Connect worker',
+  how           COMMENT 'stopped, left, failed, died or unknown',
+  last_ms       COMMENT 'It was there then, by its own clock: the first line of its end, or its last line',
+  next_ms       COMMENT 'First line of its next life, by its own clock',
+  from_lo_ms    COMMENT 'Ended at the earliest then (reference clock)',
+  from_hi_ms    COMMENT 'Ended at the latest then',
+  to_lo_ms      COMMENT 'Its next life began at the earliest then',
+  to_hi_ms      COMMENT 'Its next life began at the latest then',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  witness       COMMENT 'Events that tell: of the end, of the next start'
+)
+COMMENT 'One row per life of a process that another follows in its log, and how it ended.'
+AS
+WITH life AS (
+  SELECT process_id, instance, is_broker, is_worker, unix_millis(last_ts) AS last_ms, unix_millis(next_start_ts) AS next_ms, next_start_id
+  FROM process_life
+  WHERE last_ts IS NOT NULL
+), stop AS (
+  SELECT process_id, instance, min(unix_millis(ts)) AS at_ms, min_by(event_id, struct(ts, event_id)) AS event_id
+  FROM fact_line
+  WHERE event = 'process_stopping'
+  GROUP BY process_id, instance
+), failed AS (
+  SELECT process_id, instance, min(event_id) AS event_id
+  FROM fact_line
+  WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed')
+  GROUP BY process_id, instance
+), started AS (
+  -- Until it has started, a process that is told to stop says nothing.
+  SELECT process_id, instance FROM fact_line WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
+  UNION
+  SELECT process_id, instance FROM client_event
+  UNION
+  SELECT process_id, instance FROM event WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
+), client AS (
+  -- A process's last word on each membership that it had.
+  SELECT process_id, instance, client,
+    max_by(CASE WHEN event = 'leaving' THEN 'left' ELSE 'in' END, struct(at_ms, stream_pos)) AS last,
+      max_by(event_id, struct(at_ms, stream_pos)) AS event_id
+  FROM (
+    SELECT process_id, instance, client, event, unix_millis(ts) AS at_ms, stream_pos, event_id
+    FROM client_event
+    WHERE event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned', 'joining', 'leaving')
+    UNION ALL
+    SELECT f.process_id, f.instance, f.client_id, 'leaving', unix_millis(f.ts), f.stream_pos, f.event_id
+    FROM fact_line f
+    WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
+  )
+  GROUP BY process_id, instance, client
+), clients AS (
+  SELECT c.process_id, c.instance, bool_and(c.last = 'left') AS all_left, max(CASE WHEN c.last = 'left' THEN c.event_id END) AS event_id
+  FROM client c
+  LEFT SEMI JOIN client_event m ON m.process_id = c.process_id AND m.instance = c.instance AND m.client = c.client
+  GROUP BY c.process_id, c.instance
+), coordinator AS (
+  -- Its coordinator heard that it leaves: of a worker what the worker itself says counts, not what its tasks' consumers do.
+  SELECT p.process_id, p.instance, max(unix_millis(e.ts) - b.lo_ms + o.hi_ms) AS left_ms,
+    max_by(e.event_id, struct(e.ts, e.event_id)) AS left_id
+  FROM member_place p
+  JOIN (SELECT process_id, client, max(is_worker) AS is_worker FROM client_event GROUP BY process_id, client) c
+    ON c.process_id = p.process_id AND c.client = p.client
+  JOIN process_life l ON l.process_id = p.process_id AND l.instance = p.instance AND (c.is_worker OR NOT l.is_worker)
+  JOIN event e ON e.group_id = p.group_id AND e.member_id = p.member_id AND e.event = 'member_left' AND e.broker_id IS NOT NULL
+  JOIN clock_offset b ON b.process_id = e.process_id AND b.is_island_reference
+  JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference AND o.reference_process_id = b.reference_process_id
+  GROUP BY p.process_id, p.instance
+), removed AS (
+  SELECT process_id, instance, max(own_lo_ms) AS own_lo_ms, min(own_hi_ms) AS own_hi_ms,
+    min_by(removed_id, struct(removed_hi_ms, removed_id)) AS removed_id
+  FROM member_removal
+  WHERE process_id IS NOT NULL AND NOT was_closed
+  GROUP BY process_id, instance
+), judged AS (
+  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(s.at_ms, l.last_ms) AS last_ms, l.next_ms, l.next_start_id,
+    CASE
+      WHEN f.event_id IS NOT NULL THEN 'failed'
+      WHEN s.event_id IS NOT NULL THEN 'stopped'
+      WHEN b.process_id IS NULL THEN 'unknown'
+      WHEN l.is_broker THEN 'died'
+      WHEN r.own_lo_ms >= l.last_ms THEN 'died'
+      WHEN o.left_ms >= l.last_ms - coordinator_together_ms THEN 'left'
+      WHEN l.is_worker THEN 'died'
+      WHEN c.all_left THEN 'left'
+      ELSE 'unknown'
+    END AS how,
+    CASE WHEN s.event_id IS NULL AND f.event_id IS NULL AND r.own_lo_ms >= l.last_ms THEN least(r.own_hi_ms, l.next_ms)
+      ELSE l.next_ms END AS gone_ms,
+    array(coalesce(f.event_id, s.event_id), CASE WHEN s.event_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
+      CASE WHEN s.event_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
+  FROM life l
+  LEFT JOIN started b ON b.process_id = l.process_id AND b.instance = l.instance
+  LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
+  LEFT JOIN failed f ON f.process_id = l.process_id AND f.instance = l.instance
+  LEFT JOIN clients c ON c.process_id = l.process_id AND c.instance = l.instance
+  LEFT JOIN coordinator o ON o.process_id = l.process_id AND o.instance = l.instance
+  LEFT JOIN removed r ON r.process_id = l.process_id AND r.instance = l.instance
+  WHERE l.next_ms IS NOT NULL
+)
+SELECT
+  j.process_id AS process_id,
+  j.instance AS instance,
+  j.is_broker AS is_broker,
+  j.is_worker AS is_worker,
+  j.how AS how,
+  j.last_ms AS last_ms,
+  j.next_ms AS next_ms,
+  j.last_ms - o.hi_ms AS from_lo_ms,
+  CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.gone_ms END - o.lo_ms AS from_hi_ms,
+  j.next_ms - o.hi_ms AS to_lo_ms,
+  j.next_ms - o.lo_ms AS to_hi_ms,
+  o.reference_process_id AS reference_process_id,
+  filter(j.witness, w -> w IS NOT NULL) AS witness
+FROM judged j
+JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference

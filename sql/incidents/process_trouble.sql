@@ -1,0 +1,242 @@
+-- One row per time that one process by itself was paused, cut off, killed, too slow to poll, or one of these that no line tells apart.
+-- Reads: lost_membership, process_ending, process_life, process_cluster, worker_group, coordinator_outage, client_event, join_round, generation, fact_line, clock_offset
+-- Grain: trouble_id
+-- What its members lost shows it; so do connections that fail for long, while members in other processes keep theirs.
+CREATE OR REPLACE TEMPORARY VIEW process_trouble (
+  trouble_id    COMMENT 'Stable id',
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_ids     COMMENT 'Groups that it was a member of',
+  process_id    COMMENT 'Process; NULL: no line tells whose member it was',
+  instance      COMMENT 'Life of the process',
+  member_ids    COMMENT 'Members that it lost',
+  cause         COMMENT 'process_paused, member_cut_off, process_killed, poll_too_slow or unknown',
+  alternatives  COMMENT 'What it can have been, where the lines do not tell',
+  from_lo_ms    COMMENT 'Began at the earliest then (reference clock)',
+  from_hi_ms    COMMENT 'Began at the latest then',
+  to_lo_ms      COMMENT 'Ended at the earliest then; NULL: it did not, as far as the logs go',
+  to_hi_ms      COMMENT 'Ended at the latest then',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  witness       COMMENT 'Events that prove it'
+)
+COMMENT 'One row per time that one process by itself was paused, cut off, killed or too slow to poll.'
+AS
+WITH outage AS (
+  SELECT process_id, unix_millis(lost_lo) AS lost_lo_ms, coalesce(unix_millis(found_hi),
+    unix_millis(lost_hi) + duration_ms) AS found_hi_ms
+  FROM coordinator_outage
+  WHERE was_member
+), judged AS (
+  SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms,
+    o.hi_ms AS ahead_hi_ms
+  FROM lost_membership l
+  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+), failing AS (
+  -- Connections that fail, as one stretch where they follow each other closely.
+  SELECT kafka_cluster, process_id, instance, at_ms, event_id,
+    count_if(last_ms IS NULL OR at_ms - last_ms > coordinator_settled_ms)
+      OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS stretch
+  FROM (
+    SELECT kafka_cluster, process_id, instance, unix_millis(ts) AS at_ms, event_id,
+      lag(unix_millis(ts)) OVER (PARTITION BY process_id, instance ORDER BY ts, event_id) AS last_ms
+    FROM fact_line
+    WHERE event IN ('connection_failed', 'bootstrap_failed') AND ts IS NOT NULL
+  )
+), unreachable AS (
+  SELECT f.kafka_cluster, f.process_id, f.instance, min(f.at_ms) AS from_ms, max(f.at_ms) AS to_ms,
+    min(f.at_ms) - max(o.hi_ms) AS from_lo_ms, min(f.at_ms) - max(o.lo_ms) AS from_hi_ms, max(f.at_ms) - max(o.hi_ms) AS to_lo_ms,
+    max(f.at_ms) - max(o.lo_ms) AS to_hi_ms, max(o.reference_process_id) AS reference_process_id,
+      min_by(f.event_id, struct(f.at_ms, f.event_id)) AS first_id,
+    max_by(f.event_id, struct(f.at_ms, f.event_id)) AS last_id
+  FROM failing f
+  JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance AND NOT l.is_broker
+  GROUP BY f.kafka_cluster, f.process_id, f.instance, f.stretch
+  HAVING max(f.at_ms) - min(f.at_ms) >= unreachable_ms
+), touch AS (
+  -- Lines that an answer of a broker causes.
+  SELECT process_id, instance, unix_millis(ts) AS at_ms FROM fact_line WHERE event = 'kafka_cluster_id'
+  UNION ALL
+  SELECT process_id, instance, unix_millis(ts) FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced',
+    'heartbeat_failed')
+), in_touch AS (
+  SELECT u.process_id, u.instance, u.from_ms, max(CASE WHEN k.at_ms < u.from_ms THEN k.at_ms END) AS before_ms,
+    min(CASE WHEN k.at_ms > u.to_ms THEN k.at_ms END) AS after_ms
+  FROM unreachable u
+  JOIN touch k ON k.process_id = u.process_id AND k.instance = u.instance
+  GROUP BY u.process_id, u.instance, u.from_ms
+), well AS (
+  -- A member in another process that kept its coordinator all the time, and had no failing connection either.
+  SELECT u.process_id, u.instance, u.from_ms
+  FROM unreachable u
+  JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
+  LEFT SEMI JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
+    AND unix_millis(coalesce(j.synced_ts, j.joined_ts, j.worker_assigned_ts)) - o.lo_ms < u.from_lo_ms
+  LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND unix_millis(p.first_ts) - o.lo_ms < u.from_lo_ms
+    AND unix_millis(p.last_ts) - o.hi_ms > u.to_hi_ms
+  LEFT ANTI JOIN outage t ON t.process_id = o.process_id AND t.lost_lo_ms <= u.to_hi_ms AND t.found_hi_ms >= u.from_lo_ms
+  GROUP BY u.process_id, u.instance, u.from_ms
+), ill AS (
+  SELECT DISTINCT u.process_id, u.instance, u.from_ms
+  FROM unreachable u
+  JOIN unreachable v ON v.kafka_cluster = u.kafka_cluster AND v.process_id <> u.process_id
+    AND v.reference_process_id = u.reference_process_id
+    AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= u.from_lo_ms
+  UNION
+  SELECT DISTINCT u.process_id, u.instance, u.from_ms
+  FROM unreachable u
+  JOIN process_ending b ON b.is_broker AND b.reference_process_id = u.reference_process_id
+    AND b.from_lo_ms <= u.to_hi_ms AND b.to_hi_ms >= u.from_lo_ms
+), alone AS (
+  SELECT u.*, i.before_ms - o.hi_ms AS before_lo_ms, i.after_ms - o.lo_ms AS after_hi_ms
+  FROM unreachable u
+  JOIN in_touch i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
+  JOIN clock_offset o ON o.process_id = u.process_id AND o.is_island_reference
+  LEFT SEMI JOIN well w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
+  LEFT ANTI JOIN ill x ON x.process_id = u.process_id AND x.instance = u.instance AND x.from_ms = u.from_ms
+), sign AS (
+  -- All that shows one process in trouble, each with the stretch of its own time in which it was so.
+  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.member_id, j.kind,
+    least(coalesce(j.own_lo_ms - j.session_ms, j.before_ms, j.own_lo_ms, j.noticed_ms),
+      coalesce(j.own_lo_ms, j.noticed_ms)) AS own_from_ms,
+    greatest(coalesce(j.own_hi_ms, j.noticed_ms), coalesce(j.after_ms, 0), coalesce(j.noticed_ms, 0),
+      coalesce(j.found_ms, 0)) AS own_to_ms,
+    -- It still took part when it was heard last, one session before. Who slept prints no line; who was cut off does.
+    greatest(j.removed_lo_ms - j.session_ms - heartbeat_late_ms, j.answered_ms - j.ahead_hi_ms, j.heard_ms,
+      CASE WHEN j.kind = 'paused' THEN j.before_ms - j.ahead_hi_ms END) AS from_lo_ms,
+    least(j.removed_hi_ms, j.own_hi_ms - j.ahead_lo_ms, j.noticed_hi_ms) AS from_hi_ms,
+    CASE WHEN j.kind = 'silent' THEN CAST(NULL AS BIGINT)
+      WHEN j.kind <> 'cut_off' THEN least(j.removed_lo_ms, j.noticed_lo_ms)
+      WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.noticed_lo_ms
+      ELSE j.last_lost_ms - j.ahead_hi_ms END AS to_lo_ms,
+    CASE WHEN j.kind = 'silent' THEN CAST(NULL AS BIGINT)
+      WHEN j.kind IN ('paused_or_cut_off', 'slow_or_paused') THEN coalesce(j.found_ms, j.back_ms) - j.ahead_lo_ms
+      WHEN j.kind <> 'cut_off' THEN coalesce(j.noticed_ms, j.after_ms) - j.ahead_lo_ms
+      WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
+      ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
+    j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
+  FROM judged j
+  WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'slow', 'slow_or_paused')
+  UNION ALL
+  SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', a.from_ms, a.to_ms,
+    -- A connection that fails was asked for a while before.
+    a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
+  FROM alone a
+  LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
+), reached AS (
+  SELECT *, max(own_to_ms) OVER (PARTITION BY process_id, instance ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '')
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ms
+  FROM sign
+), numbered AS (
+  SELECT *, count_if(reached_ms IS NULL OR own_from_ms >= reached_ms) OVER (PARTITION BY process_id, instance
+    ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '') ROWS UNBOUNDED PRECEDING) AS episode
+  FROM reached
+), weighed AS (
+  -- The signs that tell what it was tell best when.
+  SELECT *,
+    CASE WHEN bool_or(kind = 'cut_off') OVER e THEN kind = 'cut_off' WHEN bool_or(kind = 'paused') OVER e THEN kind = 'paused'
+      ELSE true END
+      AS is_telling
+  FROM numbered
+  WINDOW e AS (PARTITION BY process_id, instance, episode)
+), episode AS (
+  SELECT process_id, instance, episode, max(kafka_cluster) AS kafka_cluster, collect_set(group_id) AS group_ids,
+    collect_set(member_id) AS member_ids, collect_set(kind) AS kinds,
+    max(CASE WHEN is_telling THEN from_lo_ms END) AS latest_lo_ms, min(CASE WHEN is_telling THEN from_hi_ms END) AS from_hi_ms,
+    max(CASE WHEN is_telling THEN to_lo_ms END) AS to_lo_ms,
+    CASE WHEN NOT bool_or(kind = 'silent') THEN min(CASE WHEN is_telling THEN to_hi_ms END) END AS first_to_hi_ms,
+    max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
+    slice(array_distinct(flatten(array_sort(collect_list(witness)))), 1, 16) AS witness
+  FROM weighed
+  GROUP BY process_id, instance, episode
+), over AS (
+  SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
+    e.last_ms,
+    c.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
+  FROM process_ending e
+  LEFT JOIN (SELECT process_id, instance,
+    max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance) c
+    ON c.process_id = e.process_id AND c.instance = e.instance
+  LEFT JOIN (
+    SELECT process_id, instance, collect_set(member_id) AS member_ids, collect_set(group_id) AS group_ids,
+      array_sort(collect_set(removed_id)) AS witness
+    FROM judged
+    WHERE kind = 'over'
+    GROUP BY process_id, instance
+  ) j ON j.process_id = e.process_id AND j.instance = e.instance
+  WHERE NOT e.is_broker AND e.how IN ('died', 'unknown')
+)
+SELECT
+  left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id,
+  e.kafka_cluster AS kafka_cluster,
+  array_sort(e.group_ids) AS group_ids,
+  e.process_id AS process_id,
+  e.instance AS instance,
+  array_sort(e.member_ids) AS member_ids,
+  CASE
+    WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'silent')
+      THEN 'process_paused'
+    WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN 'member_cut_off'
+    WHEN e.kinds = array('slow') THEN 'poll_too_slow'
+    ELSE 'unknown'
+  END AS cause,
+  CASE
+    WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
+    WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
+    WHEN array_contains(e.kinds, 'slow_or_paused') THEN array('member_cut_off', 'poll_too_slow', 'process_paused')
+    WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') OR e.kinds = array('slow')
+      THEN CAST(array() AS ARRAY<STRING>)
+    ELSE array('member_cut_off', 'process_paused')
+  END AS alternatives,
+  -- It had begun when the first sign of it shows, and ended when the first sign of its end does.
+  least(e.latest_lo_ms, e.from_hi_ms) AS from_lo_ms,
+  e.from_hi_ms AS from_hi_ms,
+  CASE WHEN e.first_to_hi_ms IS NOT NULL THEN least(greatest(e.from_hi_ms, e.to_lo_ms), greatest(e.first_to_hi_ms, e.to_lo_ms)) END
+    AS to_lo_ms,
+  CASE WHEN e.first_to_hi_ms IS NOT NULL THEN greatest(e.first_to_hi_ms, e.to_lo_ms) END AS to_hi_ms,
+  e.reference_process_id AS reference_process_id,
+  e.witness AS witness
+FROM episode e
+UNION ALL
+SELECT
+  left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id,
+  o.kafka_cluster AS kafka_cluster,
+  coalesce(array_sort(o.group_ids), CAST(array() AS ARRAY<STRING>)) AS group_ids,
+  o.process_id AS process_id,
+  o.instance AS instance,
+  coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids,
+  CASE WHEN o.how = 'died' THEN 'process_killed' ELSE 'unknown' END AS cause,
+  CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) ELSE array('process_killed', 'process_restarted') END AS alternatives,
+  o.from_lo_ms AS from_lo_ms,
+  o.from_hi_ms AS from_hi_ms,
+  o.to_lo_ms AS to_lo_ms,
+  o.to_hi_ms AS to_hi_ms,
+  o.reference_process_id AS reference_process_id,
+  array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
+FROM over o
+UNION ALL
+-- Nobody's: only its coordinator's log tells of it. A member that its group was not waiting for would have said that it leaves, unless it
+-- is a static one, or of Streams.
+SELECT
+  left(sha2(concat_ws('|', 'nobody', l.loss_id), 256), 12) AS trouble_id,
+  l.kafka_cluster AS kafka_cluster,
+  array(l.group_id) AS group_ids,
+  CAST(NULL AS STRING) AS process_id,
+  CAST(NULL AS BIGINT) AS instance,
+  array(l.member_id) AS member_ids,
+  'unknown' AS cause,
+  CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused',
+    'process_restarted')
+    ELSE CAST(array() AS ARRAY<STRING>) END AS alternatives,
+  coalesce(greatest(l.heard_ms, l.removed_lo_ms - l.session_ms - heartbeat_late_ms), l.removed_lo_ms) AS from_lo_ms,
+  l.removed_hi_ms AS from_hi_ms,
+  CAST(NULL AS BIGINT) AS to_lo_ms,
+  CAST(NULL AS BIGINT) AS to_hi_ms,
+  l.reference_process_id AS reference_process_id,
+  array(l.removed_id) AS witness
+FROM lost_membership l
+LEFT JOIN (
+  SELECT kafka_cluster, group_id, trigger_member_id AS member_id FROM generation
+  WHERE trigger = 'member_expired' AND NOT trigger_inferred AND trigger_member_id IS NOT NULL
+  GROUP BY kafka_cluster, group_id, trigger_member_id
+) g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = l.group_id AND g.member_id = l.member_id
+WHERE l.kind = 'nobody'

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holding the root causes of `incident` against what was done to the processes of a recording, and what was done against the causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from scoring import EDGE_MS, INFINITE, Clock, Row, owner_of
+from truth import SAMPLE_MS, Recording
+
+#: Restarts in good order: one, or one of several.
+RESTARTS = frozenset({"process_restarted", "deployment"})
+#: Deletions of one connector that are one too many to be a change of mind.
+CHURN = 3
+#: What a scenario does that no single deed tells.
+SCENARIOS = {
+    "connector_declared_twice": "duplicate_declaration",
+    "two_clusters_one_connector": "duplicate_declaration",
+    "same_group_other_topics": "group_id_collision",
+}
+
+
+@dataclass(frozen=True)
+class Done:
+    """One thing that was done.
+
+    Attributes:
+        causes: names that `incident` may give it.
+        subjects: what it was done to: names of hosts, `broker 1`, a connector, a group; empty: the case as a whole.
+        at_ms: when; None: it was so all the time.
+        over_ms: when it was undone; None: never, or at no known moment.
+        what: for a person.
+    """
+
+    causes: frozenset[str]
+    subjects: frozenset[str]
+    at_ms: int | None
+    over_ms: int | None
+    what: str
+
+
+@dataclass
+class Causes:
+    """How the rows of `incident` stand against what was done.
+
+    Attributes:
+        right: deeds whose cause is told.
+        open: deeds that are among the `alternatives` of an incident whose cause is left unknown.
+        total: deeds that are a root cause.
+        missed: deeds that no incident tells.
+        false: incidents that name a cause, or only causes, that nothing was done of.
+        unknown: incidents that say that nothing tells their cause.
+    """
+
+    right: int = 0
+    open: int = 0
+    total: int = 0
+    missed: list[str] = field(default_factory=list)
+    false: list[str] = field(default_factory=list)
+    unknown: int = 0
+
+
+def done(recording: Recording) -> list[Done]:
+    """All that was done to a recording that is a root cause of anything."""
+    return [*_to_processes(recording), *_to_brokers(recording), *_to_connectors(recording), *_all_the_time(recording)]
+
+
+def _name(deed: dict) -> str | None:
+    return deed.get("worker") or deed.get("consumer")
+
+
+def _to_processes(recording: Recording) -> Iterator[Done]:
+    for n, deed in enumerate(recording.deeds):
+        name, what = _name(deed), deed["did"].split(" ", 1)[-1]
+        if not name or deed["t_ms"] >= recording.end_ms:
+            continue
+        later = [d for d in recording.deeds[n + 1 :] if _name(d) == name]
+        group = recording.workers[name].group if name in recording.workers else recording.consumers.get(name, "")
+
+        def over(*ends: str, later: list[dict] = later) -> int | None:
+            return next((int(d["t_ms"]) for d in later if d["did"].split(" ", 1)[-1] in ends), None)
+
+        told = f"{deed['did']} {name}"
+        if what == "paused":
+            yield Done(frozenset({"process_paused"}), frozenset({name}), deed["t_ms"], over("resumed"), told)
+        elif what == "cut off":
+            yield Done(frozenset({"member_cut_off"}), frozenset({name}), deed["t_ms"], over("healed"), told)
+        elif what == "killed":
+            yield Done(frozenset({"process_killed"}), frozenset({name}), deed["t_ms"], over("started"), told)
+        elif what == "stopped" and over("started"):
+            began = max((int(d["t_ms"]) for d in recording.deeds[:n] if _name(d) == name and d["did"].endswith("stopping")), default=deed["t_ms"])
+            yield Done(RESTARTS, frozenset({name, group}), began, over("started"), told)
+
+
+def _to_brokers(recording: Recording) -> Iterator[Done]:
+    for n, deed in enumerate(recording.deeds):
+        if deed["did"] in ("broker killed", "broker stopped") and deed["t_ms"] < recording.end_ms:
+            back = (int(d["t_ms"]) for d in recording.deeds[n + 1 :] if d["did"] == "broker started" and d["broker"] == deed["broker"])
+            yield Done(
+                frozenset({"broker_down"}), frozenset({f"broker {deed['broker']}"}), deed["t_ms"], next(back, None), f"{deed['did']} {deed['broker']}"
+            )
+        elif deed["did"] == "offsets topic wiped":
+            yield Done(frozenset({"offsets_lost"}), frozenset(), deed["t_ms"], recording.end_ms, deed["did"])
+        elif deed["did"] == "brokers started" and deed.get("offsets_rf", 1) > deed["n"]:
+            yield Done(frozenset({"offsets_topic_impossible"}), frozenset(), None, None, "too few brokers for __consumer_offsets")
+        elif deed["did"].startswith("second owner of instance id"):
+            yield Done(frozenset({"static_id_shared"}), frozenset({deed["did"].rsplit(" ", 1)[-1]}), None, None, deed["did"])
+
+
+def _to_connectors(recording: Recording) -> Iterator[Done]:
+    deleted = [d for d in recording.deeds if d["did"] == "connector deleted"]
+    for name in sorted({d["connector"] for d in deleted}):
+        times = [int(d["t_ms"]) for d in deleted if d["connector"] == name]
+        if len(times) >= CHURN:
+            yield Done(frozenset({"connector_churn"}), frozenset({name}), None, None, f"connector {name} deleted {len(times)} times")
+
+
+def _all_the_time(recording: Recording) -> Iterator[Done]:
+    if recording.scenario in SCENARIOS:
+        yield Done(frozenset({SCENARIOS[recording.scenario]}), frozenset(), None, None, recording.scenario)
+    for worker in recording.workers.values():
+        if worker.skew_s:
+            yield Done(frozenset({"clock_wrong"}), frozenset({worker.name}), None, None, f"clock of {worker.name} {worker.skew_s:+g} s")
+
+
+def score_causes(recording: Recording, rows: list[Row], clock: Clock, processes: list[Row], withheld: list[str]) -> Causes:
+    """Holds every incident against what was done, and everything done against the incidents.
+
+    Args:
+        recording: with the truth.
+        rows: view `incident`.
+        clock: to true time.
+        processes: view `process`.
+        withheld: hosts whose logs were left out: what was done to them cannot be known.
+    """
+    result, deeds = Causes(), [d for d in done(recording) if not d.subjects & set(withheld)]
+    names, some = [*recording.workers, *recording.consumers], next((p["process_id"] for p in processes), None)
+    placed = [(row, *_subject(row, names), _window(row, clock, processes, some)) for row in rows]
+    placed = [p for p in placed if p[3][0] < recording.end_ms]
+    for deed in deeds:
+        result.total += 1
+        about = [row for row, subject, _, window in placed if _fits(deed, subject, window, row)]
+        if any(row["cause"] in deed.causes for row in about):
+            result.right += 1
+        elif any(row["cause"] == "unknown" and deed.causes & set(_listed(row["alternatives"])) for row in about):
+            result.open += 1
+        else:
+            result.missed.append(deed.what)
+    for row, subject, said, window in placed:
+        named = set(_listed(row["alternatives"])) if row["cause"] == "unknown" else {str(row["cause"])}
+        if not named:
+            result.unknown += 1
+        elif not any(named & deed.causes and _fits(deed, subject, window, row) for deed in deeds):
+            result.false.append(f"{row['cause']}{' of ' + ', '.join(sorted(named)) if row['cause'] == 'unknown' else ''}: {said}")
+    return result
+
+
+def _subject(row: Row, names: list[str]) -> tuple[set[str], str]:
+    said = str(row.get("subject") or "")
+    found = {owner for part in said.split(", ") if (owner := owner_of(part, names))}
+    return found or set(said.split(", ")), said
+
+
+def _window(row: Row, clock: Clock, processes: list[Row], some: object) -> tuple[float, float, float, float]:
+    """From and to, each at the earliest and latest, in true milliseconds."""
+    process = row["subject"] if any(p["process_id"] == row["subject"] for p in processes) else some
+    return (
+        clock.true_ms(process, row.get("from_lo"), -INFINITE),
+        clock.true_ms(process, row.get("from_hi"), INFINITE),
+        clock.true_ms(process, row.get("to_lo"), -INFINITE),
+        clock.true_ms(process, row.get("to_hi"), INFINITE),
+    )
+
+
+def _fits(deed: Done, subject: set[str], window: tuple[float, float, float, float], row: Row) -> bool:
+    """Whether an incident can be about what was done: its subject, and its bounds hold the moments at which it was done and undone."""
+    from_lo, from_hi, to_lo, to_hi = window
+    # Of members whose logs are not here nobody can say whose they were.
+    if deed.subjects and not deed.subjects & subject and row["subject"]:
+        return False
+    if deed.at_ms is None:
+        return True
+    if int(str(row.get("times") or 1)) > 1:
+        return from_lo - EDGE_MS <= deed.at_ms <= to_hi + EDGE_MS
+    if not from_lo - EDGE_MS <= deed.at_ms <= from_hi + EDGE_MS + SAMPLE_MS:
+        return False
+    # When a process was started anew is known to the moment at which it was told to; its log begins seconds later.
+    return deed.over_ms is None or row["cause"] not in ("process_paused", "member_cut_off") or to_lo - EDGE_MS <= deed.over_ms <= to_hi + EDGE_MS
+
+
+def _listed(value: object) -> list[str]:
+    return list(value) if isinstance(value, list | tuple) else []
