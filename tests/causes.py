@@ -181,7 +181,8 @@ def _fits(deed: Done, subject: set[str], window: tuple[float, float, float, floa
         return False
     if deed.at_ms is None:
         return True
-    if int(str(row.get("times") or 1)) > 1:
+    # That a process was told to stop may be written down when it has.
+    if int(str(row.get("times") or 1)) > 1 or row["cause"] in RESTARTS:
         return from_lo - EDGE_MS <= deed.at_ms <= to_hi + EDGE_MS
     if not from_lo - EDGE_MS <= deed.at_ms <= from_hi + EDGE_MS + SAMPLE_MS:
         return False

@@ -1,5 +1,5 @@
 -- One row per root cause that a rule proves as it is: a configuration, a clock, a store that was lost, a connector that never rests.
--- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced, rule_clock_skew
+-- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, generation
 -- Grain: cause, kafka_cluster, subject, group_ids, from_ms
 CREATE OR REPLACE TEMPORARY VIEW proved_cause (
   cause         COMMENT 'Cause',
@@ -7,40 +7,48 @@ CREATE OR REPLACE TEMPORARY VIEW proved_cause (
   group_ids     COMMENT 'Groups that it befell',
   subject       COMMENT 'What it is about',
   process_id    COMMENT 'Process; NULL: it is of no single one',
-  from_ms       COMMENT 'From (reference clock); NULL: it was so all the time',
+  since_ms      COMMENT 'It was not so then yet (reference clock); NULL: it was so all the time, or nothing tells',
+  from_ms       COMMENT 'It was so from then on; NULL: it was so all the time',
   to_ms         COMMENT 'To; NULL: open, or all the time',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per root cause that a rule proves as it is.'
 AS
-WITH proved AS (
+WITH alive AS (
+  -- The last that a group's metadata were there.
+  SELECT kafka_cluster, group_id, incarnation, max(unix_millis(coalesce(assigned_ts, stabilized_ts, first_joined_ts))) AS at_ms
+  FROM generation
+  GROUP BY kafka_cluster, group_id, incarnation
+), proved AS (
   SELECT 'offsets_topic_impossible' AS cause, kafka_cluster, facts.group_ids AS group_ids, subject, CAST(NULL AS STRING) AS process_id,
-    from_ms, to_ms, proof
+    from_ms AS since_ms, from_ms, to_ms, proof
   FROM rule_offsets_topic_unsatisfiable
   UNION ALL
-  SELECT 'offsets_lost', kafka_cluster, array(group_id), '__consumer_offsets', facts.broker_process_id, from_ms, to_ms, proof
-  FROM rule_generation_reset
+  SELECT 'offsets_lost', r.kafka_cluster, array(r.group_id), '__consumer_offsets', r.facts.broker_process_id, coalesce(a.at_ms, r.from_ms), r.from_ms,
+    r.to_ms, r.proof
+  FROM rule_generation_reset r
+  LEFT JOIN alive a ON a.kafka_cluster = r.kafka_cluster AND a.group_id = r.group_id AND a.incarnation = r.facts.incarnation - 1
   UNION ALL
-  SELECT 'connector_churn', kafka_cluster, array(group_id), subject, NULL, from_ms, to_ms, proof
+  SELECT 'connector_churn', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof
   FROM rule_rebalance_storm
   WHERE code = 'connector_changes'
   UNION ALL
-  SELECT 'duplicate_declaration', kafka_cluster, array(facts.place, facts.other_place), subject, NULL, from_ms, to_ms, proof
+  SELECT 'duplicate_declaration', kafka_cluster, array(facts.place, facts.other_place), subject, NULL, from_ms, from_ms, to_ms, proof
   FROM rule_duplicate_declaration
   UNION ALL
   -- The name of a sink stands for its group: two Connect clusters that declare it share the data.
-  SELECT 'duplicate_declaration', kafka_cluster, transform(facts.clusters, c -> c.worker_group_id), subject, NULL, from_ms, to_ms, proof
+  SELECT 'duplicate_declaration', kafka_cluster, transform(facts.clusters, c -> c.worker_group_id), subject, NULL, from_ms, from_ms, to_ms, proof
   FROM rule_sink_group_shared
   UNION ALL
-  SELECT 'group_id_collision', kafka_cluster, array(group_id), subject, NULL, from_ms, to_ms, proof
+  SELECT 'group_id_collision', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof
   FROM rule_group_id_collision
   WHERE severity <> 'note'
   UNION ALL
-  SELECT 'static_id_shared', kafka_cluster, array(group_id), subject, facts.process_id, from_ms, to_ms, proof
+  SELECT 'static_id_shared', kafka_cluster, array(group_id), subject, facts.process_id, from_ms, from_ms, to_ms, proof
   FROM rule_static_member_fenced
   WHERE size(facts.users) > 1
   UNION ALL
-  SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, to_ms, proof
+  SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof
   FROM rule_clock_skew
   WHERE code <> 'daylight_saving'
 )
@@ -50,6 +58,7 @@ SELECT
   array_sort(array_distinct(filter(coalesce(group_ids, CAST(array() AS ARRAY<STRING>)), g -> g IS NOT NULL))) AS group_ids,
   subject AS subject,
   process_id AS process_id,
+  since_ms AS since_ms,
   from_ms AS from_ms,
   to_ms AS to_ms,
   transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness

@@ -41,7 +41,7 @@ WITH every AS (
   FROM slow_poll s
   UNION ALL
   SELECT p.cause, CAST(array() AS ARRAY<STRING>), p.kafka_cluster, p.group_ids, p.subject, p.process_id, CAST(NULL AS BIGINT),
-    CAST(array() AS ARRAY<STRING>), p.from_ms, p.from_ms, p.to_ms, p.to_ms, p.witness
+    CAST(array() AS ARRAY<STRING>), p.since_ms, p.from_ms, p.to_ms, p.to_ms, p.witness
   FROM proved_cause p
 ), named AS (
   -- Two clusters that declare many connectors twice do one thing. Members of which nothing is known but that they were removed are of one
