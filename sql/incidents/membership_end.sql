@@ -1,0 +1,119 @@
+-- One row per membership that its client was refused or was removed from, and what the client says of it.
+-- Reads: membership_mark, member_round, join_round, clock_offset
+-- Grain: group_id, process_id, instance, client, membership
+CREATE OR REPLACE TEMPORARY VIEW membership_end (
+  kafka_cluster  COMMENT 'Kafka cluster id',
+  group_id       COMMENT 'Group',
+  process_id     COMMENT 'Process',
+  instance       COMMENT 'Life of the process',
+  client         COMMENT 'Client inside the process',
+  membership     COMMENT 'Its number in this life of the client; 0: before the first that its log tells',
+  is_worker      COMMENT 'True for a Connect worker itself',
+  member_id      COMMENT 'Member id; NULL: no line tells',
+  removed_id     COMMENT 'Event of the removal; NULL: no coordinator''s log tells of one',
+  removed_member COMMENT 'Member id that was removed',
+  noticed        COMMENT 'Its client''s first word of it: at_ms (own clock), event, answered_ms (answered last before), ...',
+  last_lost_ms   COMMENT 'Its coordinator was lost then, the last time, by its own clock',
+  refused        COMMENT 'Its first refusal: at_ms (own clock), stream_pos, event_id',
+  found_ms       COMMENT 'Its coordinator was found or answered after that, by its own clock',
+  first_found_ms COMMENT 'Its coordinator was found or answered for the first time, by its own clock',
+  answered_ms    COMMENT 'Its coordinator had answered it then, the last time before, by its own clock',
+  is_joining     COMMENT 'Whether it had asked to join before it was removed',
+  back_ms        COMMENT 'It was let in again then, by its own clock; NULL: it was not',
+  back_id        COMMENT 'Event of that',
+  replaced_ms    COMMENT 'Others were in the next generation without it by then, by its own clock; NULL: not known, or another clock',
+  is_replaced    COMMENT 'Whether others were in the next generation without it'
+)
+COMMENT 'One row per membership that its client was refused or was removed from, and what the client says of it.'
+AS
+WITH ended AS (
+  SELECT seat, membership, max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id, max(process_id) AS process_id,
+    max(instance) AS instance, max(client) AS client, max(is_worker) AS is_worker, max(member_id) AS member_id,
+    max(CASE WHEN kind = 'removed' THEN event_id END) AS removed_id, max(CASE WHEN kind = 'removed' THEN member_id END) AS removed_member,
+    min(CASE WHEN kind = 'removed' THEN at_ms - session_ms - heartbeat_late_ms END) AS unheard_ms,
+    min(CASE WHEN kind = 'refused' THEN at_ms END) AS refused_ms,
+    min(CASE WHEN kind = 'asked' THEN at_ms END) AS asked_ms, min(CASE WHEN kind = 'removed' THEN at_ms END) AS removed_ms,
+    min(CASE WHEN kind = 'removed' THEN answered_ms END) AS answered_ms,
+    min(CASE WHEN kind = 'in' THEN at_ms END) AS in_ms, min(CASE WHEN kind = 'in' THEN event_id END) AS in_id
+  FROM membership_mark
+  GROUP BY seat, membership
+), settled AS (
+  -- A coordinator that was found and kept for long ends what came before.
+  SELECT n.seat, n.membership, n.kind, n.at_ms, n.stream_pos, n.event_id, n.event, n.answered_ms,
+    coalesce(e.unheard_ms, max(CASE WHEN n.kind = 'found' AND n.at_ms + coordinator_settled_ms <= e.refused_ms THEN n.at_ms END)
+      OVER (PARTITION BY n.seat, n.membership), e.in_ms, 0L) AS since_ms
+  FROM membership_mark n
+  JOIN ended e ON e.seat = n.seat AND e.membership = n.membership
+  WHERE e.removed_id IS NOT NULL OR e.refused_ms IS NOT NULL
+), story AS (
+  SELECT seat, membership,
+    min(CASE WHEN kind IN ('lost', 'refused') AND at_ms >= since_ms
+      THEN struct(at_ms, stream_pos, event_id, event, answered_ms) END) AS noticed,
+    max(CASE WHEN kind = 'lost' AND at_ms >= since_ms THEN at_ms END) AS last_lost_ms,
+    min(CASE WHEN kind = 'refused' THEN struct(at_ms, stream_pos, event_id) END) AS refused
+  FROM settled
+  GROUP BY seat, membership
+), found AS (
+  -- Found after the last loss, found first, and the last loss before that.
+  SELECT s.seat, s.membership, min(CASE WHEN n.kind IN ('found', 'refused') AND n.at_ms >= s.last_lost_ms THEN n.at_ms END) AS found_ms,
+    min(CASE WHEN n.kind IN ('found', 'refused') AND n.at_ms >= s.noticed.at_ms THEN n.at_ms END) AS first_found_ms
+  FROM story s
+  JOIN membership_mark n ON n.seat = s.seat AND n.membership = s.membership
+  GROUP BY s.seat, s.membership
+), round AS (
+  SELECT concat_ws('|', r.group_id, r.process_id, CAST(j.instance AS STRING), r.client) AS seat, r.kafka_cluster, r.group_id,
+    r.incarnation,
+    r.generation, unix_millis(coalesce(j.synced_ts, j.joined_ts, j.worker_assigned_ts)) AS at_ms,
+    unix_millis(coalesce(j.joined_ts, j.synced_ts, j.worker_assigned_ts)) - o.lo_ms AS joined_hi_ms, o.reference_process_id
+  FROM member_round r
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
+  JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
+), alone AS (
+  -- Without the coordinator's log: the last generation that it was in, and when others were in the next without it.
+  SELECT s.seat, s.membership, max_by(struct(r.kafka_cluster, r.group_id, r.incarnation, r.generation), r.at_ms) AS last
+  FROM story s
+  JOIN ended e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
+  JOIN round r ON r.seat = s.seat AND r.at_ms <= s.noticed.at_ms
+  GROUP BY s.seat, s.membership
+), next_round AS (
+  SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms,
+    collect_set(seat) AS seats
+  FROM round
+  GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
+), replaced AS (
+  SELECT a.seat, a.membership,
+    min(CASE WHEN n.reference_process_id = o.reference_process_id THEN n.joined_hi_ms + o.hi_ms END) AS own_hi_ms
+  FROM alone a
+  JOIN ended e ON e.seat = a.seat AND e.membership = a.membership
+  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  JOIN next_round n ON n.kafka_cluster = a.last.kafka_cluster AND n.group_id = a.last.group_id AND n.incarnation = a.last.incarnation
+    AND n.generation = a.last.generation + 1 AND NOT array_contains(n.seats, a.seat)
+  GROUP BY a.seat, a.membership
+)
+SELECT
+  e.kafka_cluster AS kafka_cluster,
+  e.group_id AS group_id,
+  e.process_id AS process_id,
+  e.instance AS instance,
+  e.client AS client,
+  e.membership AS membership,
+  e.is_worker AS is_worker,
+  e.member_id AS member_id,
+  e.removed_id AS removed_id,
+  e.removed_member AS removed_member,
+  s.noticed AS noticed,
+  s.last_lost_ms AS last_lost_ms,
+  s.refused AS refused,
+  f.found_ms AS found_ms,
+  f.first_found_ms AS first_found_ms,
+  coalesce(s.noticed.answered_ms, e.answered_ms) AS answered_ms,
+  coalesce(e.asked_ms < e.removed_ms, false) AS is_joining,
+  b.in_ms AS back_ms,
+  b.in_id AS back_id,
+  p.own_hi_ms AS replaced_ms,
+  p.seat IS NOT NULL AS is_replaced
+FROM story s
+JOIN ended e ON e.seat = s.seat AND e.membership = s.membership
+LEFT JOIN ended b ON b.seat = s.seat AND b.membership = s.membership + 1
+LEFT JOIN found f ON f.seat = s.seat AND f.membership = s.membership
+LEFT JOIN replaced p ON p.seat = s.seat AND p.membership = s.membership

@@ -1,0 +1,72 @@
+-- One row per sign in the life of a seat (a client of a group, in one life of its process), with the membership that it falls in.
+-- Reads: client_event, member_removal
+-- Grain: seat, at_ms, stream_pos, event_id, member_id
+-- A membership begins when the client was let in, and lasts until it is let in again.
+CREATE OR REPLACE TEMPORARY VIEW membership_mark (
+  seat          COMMENT 'Group, process, life and client',
+  kafka_cluster COMMENT 'Kafka cluster id; NULL: the sign tells none',
+  group_id      COMMENT 'Group',
+  process_id    COMMENT 'Process',
+  instance      COMMENT 'Life of the process',
+  client        COMMENT 'Client inside the process',
+  is_worker     COMMENT 'True for a Connect worker itself',
+  at_ms         COMMENT 'When, by the process''s own clock',
+  stream_pos    COMMENT 'Place in the process''s log; -1: the sign is a line of its coordinator',
+  event_id      COMMENT 'Event',
+  event         COMMENT 'Its name',
+  member_id     COMMENT 'Member id; NULL: the line tells none',
+  kind          COMMENT 'in, asked (to join), lost (its coordinator), found (it), refused, or removed (by its coordinator''s log)',
+  session_ms    COMMENT 'Session timeout of one that was removed; 0: not known, or not removed',
+  membership    COMMENT 'Its number in the seat; 0: before the first',
+  answered_ms   COMMENT 'Its coordinator had answered it then, the last time so far; NULL: not yet'
+)
+COMMENT 'One row per sign in the life of a seat, with the membership that it falls in.'
+AS
+WITH said AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, unix_millis(ts) AS at_ms, stream_pos, event_id, event,
+    member_id,
+    CASE
+      WHEN event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned') THEN 'in'
+      WHEN event = 'coordinator_lost' THEN 'lost'
+      WHEN event = 'coordinator_discovered' THEN 'found'
+      WHEN event = 'joining' THEN 'asked'
+      WHEN event = 'member_fenced' AND group_instance_id IS NULL
+        OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
+          AND coalesce(cause, error, reason, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|member id|is unknown|FENCED_MEMBER'
+            THEN 'refused'
+    END AS kind
+  FROM client_event
+  WHERE ts IS NOT NULL AND group_id IS NOT NULL
+), mark AS (
+  SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance,
+    client,
+    is_worker, at_ms, stream_pos, event_id, event, member_id, kind, 0L AS session_ms
+  FROM said
+  WHERE kind IS NOT NULL
+  UNION ALL
+  -- The coordinator's log may call the cluster by another name, or by none.
+  SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client), NULL, group_id, process_id, instance, client,
+    false, own_lo_ms, -1L, removed_id, 'member_expired', member_id, 'removed', coalesce(session_ms, 0L)
+  FROM member_removal
+  WHERE process_id IS NOT NULL AND own_lo_ms IS NOT NULL
+)
+SELECT
+  seat AS seat,
+  kafka_cluster AS kafka_cluster,
+  group_id AS group_id,
+  process_id AS process_id,
+  instance AS instance,
+  client AS client,
+  is_worker AS is_worker,
+  at_ms AS at_ms,
+  stream_pos AS stream_pos,
+  event_id AS event_id,
+  event AS event,
+  member_id AS member_id,
+  kind AS kind,
+  session_ms AS session_ms,
+  count_if(kind = 'in') OVER so_far AS membership,
+  -- What only its coordinator's answer makes it say; a worker tells of its assignment later, when its tasks have stopped.
+  max(CASE WHEN event IN ('joined', 'synced', 'coordinator_discovered') THEN at_ms END) OVER so_far AS answered_ms
+FROM mark
+WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, stream_pos, event_id ROWS UNBOUNDED PRECEDING)
