@@ -64,6 +64,13 @@ class AnswerFormat(StrEnum):
     json = "json"
 
 
+class ProofLines(StrEnum):
+    """Lines of each proof that are told."""
+
+    telling = "telling"
+    all = "all"
+
+
 class FailOn(StrEnum):
     """Findings that make the exit code 1."""
 
@@ -216,6 +223,9 @@ def report(
         typer.Option("--rule", metavar="RULE", autocompletion=_complete_rule, help="Only findings of this rule, each in full. Repeatable."),
     ] = None,
     form: Annotated[ReportFormat, typer.Option("--format", help="Form of the report.")] = ReportFormat.text,
+    proof: Annotated[
+        ProofLines, typer.Option("--proof", help="Lines of each proof: the three that tell the most, or all. With --rule it is all.")
+    ] = ProofLines.telling,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")] = None,
     fail_on: Annotated[
         FailOn,
@@ -250,7 +260,7 @@ def report(
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     opened = _built(case, runs, _knobs(assume_skew))
     found = model.read(opened, model.Filters(since, until, group or (), rule or ()))
-    _tell(opened, found, form, output, pager=not no_pager)
+    _tell(opened, found, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
         say(f"The case is in {case}: `forensics show ID --case {case}` prints the lines behind an id.")
     if found.failed(fail_on):
@@ -325,20 +335,20 @@ def _for_case(engine: Engine, case: Case) -> Engine:
     return engine
 
 
-def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None, *, pager: bool) -> None:
+def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None, *, all_lines: bool, pager: bool) -> None:
     """Renders a report and writes it whole, to a file or to standard output."""
     from forensics.report import content
 
     if form is ReportFormat.text and output is None:
         from forensics.report import text
 
-        text.render(content.compose(found), pager=pager)
+        text.render(content.compose(found, all_lines=all_lines), pager=pager)
         return
     match form:
         case ReportFormat.text:
             from forensics.report import text
 
-            written = text.as_text(content.compose(found))
+            written = text.as_text(content.compose(found, all_lines=all_lines))
         case ReportFormat.json:
             from forensics.report import json_form
 
@@ -346,7 +356,7 @@ def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None, *,
         case ReportFormat.markdown:
             from forensics.report import markdown
 
-            written = markdown.render(content.compose(found))
+            written = markdown.render(content.compose(found, all_lines=all_lines))
         case ReportFormat.html:
             from forensics.report.page import render, sight
 

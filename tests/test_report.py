@@ -19,6 +19,8 @@ from forensics.errors import UsageError
 from forensics.report import content, json_form, loggers, markdown, model, text
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.page import render
+from forensics.report.page.reference import Reference
+from forensics.report.proof import Proofs, telling
 from forensics.report.window import CaseTime, Window, parse
 from forensics.wording import formats
 
@@ -569,3 +571,61 @@ def test_clock_leaves_the_date_out_only_within_one_day() -> None:
     assert formats.Clock([T0, T0 + timedelta(days=1)]).at(at(5)) == "2026-03-01 10:00:05.000"
     assert formats.Clock([T0]).between(None, at(5)) == "before 10:00:05.000"
     assert formats.Clock([T0]).between(at(1), at(5)) == "10:00:01.000 to 10:00:05.000"
+
+
+def lines_of(found: list) -> list:
+    return next(block for block in found if isinstance(block, Lines)).lines
+
+
+def sign(event_id: str, role: str, seconds: float, process: str) -> dict:
+    return {
+        "event_id": event_id,
+        "role": role,
+        "ts": at(seconds),
+        "process_id": process,
+        "path": process,
+        "line": 1,
+        "byte_offset": 0,
+        "text": f"text {event_id}",
+    }
+
+
+OWNERS = [
+    sign("a0", "A starts", 10, "w2/connect.log"),
+    sign("a1", "A at work", 30, "w2/connect.log"),
+    sign("a2", "A ends", 40, "w2/connect.log"),
+    sign("b0", "B told to start", 20, "w1/connect.log"),
+    sign("b1", "B starts", 21, "w1/connect.log"),
+    sign("c0", "clock bound", 5, "w1/connect.log"),
+]
+
+
+def test_a_proof_is_three_lines_in_order_of_time_with_their_roles() -> None:
+    clocks = Reference([], [])
+    times = formats.Clock([at(0)])
+    told = Proofs(times, clocks).blocks(OWNERS, "f1")
+    assert [line.role for line in lines_of(told)] == ["A starts", "B starts", "A at work"]
+    assert told[0].more == "3 of 6 lines; `forensics show f1` or `--proof all` gives all"
+    whole = Proofs(times, clocks, everything=True).blocks(OWNERS)
+    assert [line.event_id for line in lines_of(whole)] == ["c0", "a0", "b0", "b1", "a1", "a2"]
+    assert not whole[0].more
+
+
+def test_of_other_proofs_a_line_of_each_role_is_told() -> None:
+    lines = [
+        sign(f"e{n}", role, 10 - n, "w1/connect.log")
+        for n, role in enumerate(["the rebalance", "the rebalance", "given up", "the rebalance", "joins"])
+    ]
+    assert {w["event_id"] for w in telling(lines)} == {"e0", "e2", "e4"}
+    assert len(telling(lines[:2])) == 2
+
+
+def test_lines_of_a_clock_that_is_far_off_are_told_by_both_clocks() -> None:
+    views = rows()
+    views["clock_offset"] = [
+        c | {"lo_ms": 3_600_000, "hi_ms": 3_600_010} for c in views["clock_offset"] if c["process_id"] != c["reference_process_id"]
+    ][:1]
+    report = made(views)
+    late = sign("x", "A starts", 3600, report.clocks[0]["process_id"])
+    line = lines_of(Proofs(formats.Clock([at(0)]), Reference(report.clocks, report.case["processes"])).blocks([late]))[0]
+    assert line.ts == "09:59:59.995 ±5 ms (by its own clock 11:00:00.000)"

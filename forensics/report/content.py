@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from forensics.report import findings, groups, unseen, verdict
 from forensics.report.document import Document, Heading, Para
 from forensics.report.names import Names
+from forensics.report.page.reference import Reference
+from forensics.report.proof import Proofs
 from forensics.wording.formats import Clock, count
 
 if TYPE_CHECKING:
@@ -17,18 +19,24 @@ if TYPE_CHECKING:
 _ROLES = {"broker": "broker", "connect_worker": "Connect worker", "client": "client"}
 
 
-def compose(report: Report) -> Document:
-    """The whole report. With `--rule` it is the findings of those rules alone, and what was not seen."""
+def compose(report: Report, *, all_lines: bool = False) -> Document:
+    """The whole report. With `--rule` it is the findings of those rules alone, and what was not seen.
+
+    Args:
+        report: what was found.
+        all_lines: tell every line of each proof, not the three that tell the most.
+    """
     names, out = Names(report), Document()
     times = clock(report)
+    proofs = Proofs(times, Reference(report.clocks, report.case["processes"]), everything=all_lines)
     out.add(Heading(1, "Kafka group forensics"), Para(case_line(report)))
     if window := window_line(report):
         out.add(Para(window, tone="dim"))
     only = bool(report.filters.get("rules"))
     if not only:
-        title, tone, blocks = verdict.section(report, names, times)
+        title, tone, blocks = verdict.section(report, names, times, proofs)
         out.section(title, blocks, tone)
-    out.section(findings.title(report), findings.section(report, times, everything=only))
+    out.section(findings.title(report), findings.section(report, times, proofs, everything=only))
     if not only:
         shown, others = groups.choose(report)
         for group in shown:

@@ -48,20 +48,22 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """A log line that proves something: where it stands, its writer's time, its text, its id."""
+    """A log line that proves something: where it stands, its time, its text, its id, and what it shows."""
 
     where: str
     ts: str
     text: str
     event_id: str
+    role: str = ""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Witness lines, in the order of the proof."""
+    """Lines of a proof, in order of time; `more` says how to see those that are not here."""
 
     lines: tuple[Line, ...]
     label: str = "Proof"
+    more: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from forensics.report.document import Block, Column, Heading, Lines, Para, Table, Tone
-from forensics.report.verdict import TOLD_HERE, line
+from forensics.report.document import Block, Column, Heading, Para, Table, Tone
+from forensics.report.verdict import TOLD_HERE
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
+    from forensics.report.proof import Proofs
 
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _IN_FULL = 2
 _IN_TABLE = 12
-_WITNESSES = 8
 _REPEATS_EVER = 200
 
 
@@ -28,12 +28,13 @@ def title(report: Report) -> str:
     return f"Findings: {', '.join(parts)}" if parts else "Findings"
 
 
-def section(report: Report, clock: Clock, *, everything: bool) -> list[Block]:
+def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -> list[Block]:
     """Blocks of all findings.
 
     Args:
         report: what was found.
         clock: how times are printed.
+        proofs: tells proofs.
         everything: tell each finding in full (the reader asked for this rule), with all its lines.
     """
     if not report.findings and report.nothing_examined():
@@ -50,7 +51,7 @@ def section(report: Report, clock: Clock, *, everything: bool) -> list[Block]:
             blocks.append(Para(f"… and {len(told) - _IN_TABLE} more.", tone="dim"))
     rest = [f for f in report.findings if f not in told]
     for (_, _), same in groupby(_ordered(rest), key=lambda f: (f["severity"], f["rule"])):
-        blocks += _rule(list(same), clock, everything=everything)
+        blocks += _rule(list(same), clock, proofs, everything=everything)
     return blocks
 
 
@@ -62,7 +63,7 @@ def _ordered(found: list[Row]) -> list[Row]:
     return sorted(found, key=lambda f: place[f["severity"], f["rule"]])
 
 
-def _rule(found: list[Row], clock: Clock, *, everything: bool) -> Iterator[Block]:
+def _rule(found: list[Row], clock: Clock, proofs: Proofs, *, everything: bool) -> Iterator[Block]:
     # One more in full costs no more room than a table of a single row.
     in_full = found if everything or len(found) <= _IN_FULL + 1 else found[:_IN_FULL]
     told: set[tuple[str, str]] = set()
@@ -75,11 +76,7 @@ def _rule(found: list[Row], clock: Clock, *, everything: bool) -> Iterator[Block
                 told.add((key, f[key]))
                 yield Para(f[key], label=label)
         yield from repeats(f, clock, everything=everything)
-        if f["witness"]:
-            shown = f["witness"] if everything else f["witness"][:_WITNESSES]
-            yield Lines(tuple(line(w, clock) for w in shown))
-            if len(f["witness"]) > len(shown):
-                yield Para(f"… and {len(f['witness']) - len(shown)} more lines: `forensics show {f['finding_id']}`.", tone="dim")
+        yield from proofs.blocks(f["witness"], f["finding_id"], everything=everything)
     rest = found[len(in_full) :]
     if rest:
         yield Para(f"{len(rest)} more of {rest[0]['rule']}:", tone="dim")

@@ -29,9 +29,10 @@ def _block(block: Block) -> list[str]:
         case Table(columns, rows, _):
             head = [_row([_escape(c.name) for c in columns]), _row(["---:" if c.right else "---" for c in columns])]
             return [*head, *(_row([_escape(cell).replace("\n", "<br>") for cell in row]) for row in rows), ""]
-        case Lines(lines, label):
-            text = "\n".join(f"{printable(line.where)}  {line.ts}\n    {printable(line.text)}" for line in lines)
-            return [f"**{label}:**", "", _fenced(text), ""]
+        case Lines(lines, label, more):
+            said = (f"{line.ts}  {line.role}{': ' if line.role else ''}{line.text}" for line in lines)
+            text = "\n".join(f"{printable(words)}\n    {printable(line.where)}" for words, line in zip(said, lines, strict=True))
+            return [f"**{label}:**" + (f" {_prose(more)}" if more else ""), "", _fenced(text), ""]
         case Code(code, label):
             return [f"**{_escape(label)}:**", "", _fenced("\n".join(printable(part) for part in code.split("\n"))), ""]
         case Raw(lines):

@@ -73,13 +73,15 @@ def _print(console: Console, block: Block) -> None:
             console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
             for part in code.split("\n"):  # unbroken, so that it can be copied
                 console.print(Text("    " + printable(part)), soft_wrap=True)
-        case Lines(lines, label):
-            console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
+        case Lines(lines, label, more):
+            head = Text.assemble((label, "bold"), (f" ({more}):" if more else ":", "dim" if more else "bold"))
+            console.print(Padding(head, (0, 0, 0, 2), expand=False))
             for line in lines:
+                said = Text.assemble((f"{line.ts}  ", "cyan"), (f"{printable(line.role)}: " if line.role else "", "bold"), printable(line.text))
+                for number, part in enumerate(said.wrap(console, console.width - 6)):
+                    console.print(Text(" " * (6 if number else 4)) + part, soft_wrap=True)
                 # The place stands alone and unbroken, so that a terminal or an editor can follow it.
-                head = Text(printable(line.where), "cyan") + Text(f"  {line.ts}  ", "dim") + Text(printable(line.event_id), "dim")
-                console.print(Padding(head, (0, 0, 0, 4), expand=False), soft_wrap=True)
-                console.print(Padding(Text(printable(line.text)), (0, 0, 0, 6), expand=False))
+                console.print(Text(f"      {printable(line.where)}  {printable(line.event_id)}", "dim"), soft_wrap=True)
 
 
 def _lines(text: str) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from forensics.report.document import Block, Column, Heading, Line, Lines, Para, Table, Tone
+from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import not_examined, rests_on
 from forensics.wording.formats import Clock, count, fold, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
+    from forensics.report.proof import Proofs
 
 #: Overlaps of one pair of processes that begin within this time of each other are told as one incident.
 _SAME_INCIDENT = timedelta(seconds=60)
@@ -27,14 +28,14 @@ _HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
 _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
 
-def section(report: Report, names: Names, clock: Clock, *, with_proofs: bool = True) -> tuple[str, Tone, list[Block]]:
+def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -> tuple[str, Tone, list[Block]]:
     """Title, tone and blocks of the verdict on split brain.
 
     Args:
         report: what was found.
         names: what processes are called.
         clock: how times are printed.
-        with_proofs: tell each proof, and what to do; False where the findings beside it do.
+        proofs: tells each proof, and what to do; None where the findings beside it do.
     """
     splits = report.split_brain
     by_verdict = {v: [s for s in splits if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
@@ -42,12 +43,13 @@ def section(report: Report, names: Names, clock: Clock, *, with_proofs: bool = T
         return "Split brain: NOT EXAMINED", "warn", not_examined(report)
     title, tone = _title(by_verdict, report.examined["members_without_log"])
     blocks: list[Block] = []
+    told = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}
     for verdict in ("proved", "undecided"):
         in_full, rest = _chosen(list(_incidents(by_verdict[verdict])))
         for incident in in_full:
-            blocks += _incident(incident, names, clock, with_proof=with_proofs or verdict != "proved")
+            blocks += _incident(incident, names, clock, proofs, told, explained=proofs is not None or verdict != "proved")
         blocks += _more(rest, verdict, names, clock)
-    advised = [f for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]] if with_proofs else []
+    advised = [f for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]] if proofs else []
     for advice in dict.fromkeys(f["advice"] for f in advised):
         blocks.append(Para(advice, label="What to do"))
     if report.examined["examined"]:
@@ -179,7 +181,9 @@ def _length(row: Row) -> tuple[float, float]:
     return row["certain_ms"] or 0, row["possible_ms"] or 0
 
 
-def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) -> Iterator[Block]:
+def _incident(
+    rows: list[Row], names: Names, clock: Clock, proofs: Proofs | None, findings: Mapping[tuple[str, ...], str], *, explained: bool
+) -> Iterator[Block]:
     strongest = max(rows, key=_length)
     a, b = names.process(strongest["process_a"]), names.process(strongest["process_b"])
     both = f"{a} twice" if a == b else f"{a} and {b} both"
@@ -198,7 +202,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) 
         *((Column("both there at least", right=True),) if at_work else ()),
         Column(f"{how} at least", right=True),
         Column("at most", right=True, fixed=True),
-        Column("records read twice", right=True),
+        Column("read twice", right=True),
     )
     shown = rows[:_ROWS_SHOWN]
     cells: tuple[tuple[str, ...], ...] = tuple(
@@ -220,7 +224,7 @@ def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) 
     yield Table(columns, cells)
     if len(rows) > len(shown):
         yield Para(f"… and {len(rows) - len(shown)} more: `forensics sql split_brain`.", tone="dim")
-    if with_proof and strongest["explanation"]:
+    if explained and strongest["explanation"]:
         yield Para(strongest["explanation"], label=f"Why ({strongest['resource']})")
     if strongest["cause"]:
         yield Para(strongest["cause"].replace("_", " ") + ".", label="Cause")
@@ -228,16 +232,9 @@ def _incident(rows: list[Row], names: Names, clock: Clock, *, with_proof: bool) 
         yield Para(f"both were there, unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
     if strongest["missing"]:
         yield Para(strongest["missing"], label="What would decide")
-    if with_proof and strongest["witness"]:
-        yield Lines(tuple(line(w, clock) for w in strongest["witness"]))
+    if proofs is not None:
+        yield from proofs.blocks(strongest["witness"], findings.get(tuple(w["event_id"] for w in strongest["witness"]), ""))
 
 
 def _tone(row: Row) -> Tone:
     return "bad" if row["verdict"] == "proved" and row["kind"] == "work" else "warn"
-
-
-def line(witness: Row, clock: Clock) -> Line:
-    """A witness as a line; one whose event is not in the case's tables keeps its id alone."""
-    if witness.get("path") is None:
-        return Line("?", "", "(not in this case's tables)", witness["event_id"])
-    return Line(f"{witness['path']}:{witness['line']}", clock.at(witness["ts"], "no time"), witness["text"] or "", witness["event_id"])

@@ -32,7 +32,7 @@ class Said:
 
 def write(report: Report, names: Names, clock: Clock) -> list[Said]:
     """The lines, the verdict on split brain first."""
-    title, tone, _ = verdict.section(report, names, clock)
+    title, tone, _ = verdict.section(report, names, clock, None)
     graver = [f for f in report.findings if f["severity"] != "note"]
     one = Said(title, tone=tone, anchor="split-brain")
     # A group that did not settle is no all-clear: what was found stands before what was not.

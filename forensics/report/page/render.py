@@ -73,7 +73,7 @@ def render(report: Report, sight: Sight | None = None) -> str:
             not_drawn=not_drawn,
             carried=(len(lines.lines), sight.total),
             islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
-            split_brain=verdict.section(report, names, clock, with_proofs=False),
+            split_brain=verdict.section(report, names, clock, None),
             cards=cards.folded(found),
             most_cards=_MOST_CARDS,
             groups=[

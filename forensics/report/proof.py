@@ -1,0 +1,87 @@
+"""The lines that prove something, in order of time, each with its role: the three that tell the most, or all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from forensics.report.document import Block, Line, Lines
+from forensics.wording.formats import shorten
+
+if TYPE_CHECKING:
+    from forensics.report.model import Row
+    from forensics.report.page.reference import Reference
+    from forensics.wording.formats import Clock
+
+_FOLDED = 3
+#: A line is told up to so many characters where only three are told; all of it stands in the proof as a whole.
+_LONGEST = 300
+#: Of two owners: the first was there, the second began, the first was there still.
+_OF_OWNERS = (("A starts",), ("B starts", "B told to start"), ("A at work", "A still there", "A ends", "A told to stop"))
+#: A line's own clock is told too where it is so far from the reference.
+_FAR_MS = 1000
+
+
+class Proofs:
+    """Proofs of one report.
+
+    Args:
+        clock: how times are printed.
+        reference: the clocks; lines of several processes are put in order, and told, in its time.
+        everything: tell every line, not the three that tell the most.
+    """
+
+    def __init__(self, clock: Clock, reference: Reference, *, everything: bool = False) -> None:
+        self._clock, self._reference, self._everything = clock, reference, everything
+
+    def blocks(self, witness: Sequence[Row], finding_id: str = "", *, everything: bool = False) -> list[Block]:
+        """A proof as blocks, none when it has no lines.
+
+        Args:
+            witness: its lines, each with `event_id`, and what the case has of it.
+            finding_id: the finding that it proves, to ask for the rest; empty: none.
+            everything: tell every line of this one.
+        """
+        if not witness:
+            return []
+        everything = everything or self._everything
+        shown = list(witness) if everything else telling(witness)
+        shown.sort(key=self._place)
+        more = ""
+        if len(shown) < len(witness):
+            show = f"`forensics show {finding_id}` or " if finding_id else ""
+            more = f"{len(shown)} of {len(witness)} lines; {show}`--proof all` gives all"
+        return [Lines(tuple(self._line(w, whole=everything) for w in shown), more=more)]
+
+    def _place(self, w: Row) -> tuple[float, str, int, str]:
+        moment = self._reference.moment(w.get("process_id"), w.get("ts"))
+        return (moment.middle if moment else float("inf"), w.get("process_id") or "", w.get("line") or 0, w["event_id"])
+
+    def _line(self, w: Row, *, whole: bool) -> Line:
+        role = (w.get("role") or "").replace("_", " ")
+        if w.get("path") is None:
+            return Line("?", "", "(not in this case's tables)", w["event_id"], role)
+        text = w["text"] or ""
+        return Line(f"{w['path']}:{w['line']}", self._time(w), text if whole else shorten(text, _LONGEST), w["event_id"], role)
+
+    def _time(self, w: Row) -> str:
+        moment = self._reference.moment(w["process_id"], w["ts"])
+        if moment is None:
+            return "no time"
+        bound = (moment.hi - moment.lo) / 2
+        text = self._clock.at(datetime.fromtimestamp(moment.middle / 1000, UTC)) + (f" ±{bound:.0f} ms" if bound >= 1 else "")
+        far = abs(w["ts"].timestamp() * 1000 - moment.middle) >= _FAR_MS
+        return text + (f" (by its own clock {self._clock.at(w['ts'])})" if far else "")
+
+
+def telling(witness: Sequence[Row]) -> list[Row]:
+    """The three lines that tell the most: of two owners that the second began while the first was there; else one for each role, in the proof's order."""
+    by_role: dict[str, list[Row]] = {}
+    for w in witness:
+        by_role.setdefault(w.get("role") or "", []).append(w)
+    chosen = [next((by_role[role][-1] for role in roles if role in by_role), None) for roles in _OF_OWNERS]
+    if any(w is None for w in chosen):
+        chosen = [*(same[0] for same in by_role.values()), witness[-1], *witness]
+    first = {w["event_id"]: w for w in chosen if w is not None}
+    return list(first.values())[:_FOLDED]
