@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 REDACTED = "[redacted]"
 #: Values that tell nothing: they stay as printed.
-_EMPTY = {"", "null", "none", "[]", "{}", '""', "''", "[hidden]", REDACTED, "true", "false", "yes", "no"}
+_EMPTY = {"", "null", "none", "[]", "{}", '""', "''", "[hidden]", REDACTED, "true", "false", "yes", "no", "required", "requested", "optional"}
+#: What others have hidden, and the state of a connector or task whose name reads like a key.
+_SAID = re.compile(r"[*x•]{3,}|RUNNING|PAUSED|STOPPED|FAILED|UNASSIGNED|RESTARTING|DESTROYED")
 
 #: Names a secret, in a key whose humps are written with dots (`dbPass` is `db.pass`).
 _SECRET_KEY = regex.compile(
     r"""
-    passw(?:or)?d | passwort | passphrase | passcode | secret | credential | token | jaas | private | user[._-]?info | webhook | bearer | cookie
+    passw(?:or)?d | passwort | passphrase | passcode | secret | credential | token | jaas | private [._-]? (?: key | pem | cert ) | user[._-]?info | webhook | bearer | cookie
   | connection[._-]?string | subscription[._-]?key
   | (?<![a-z]) (?: pass | pwd | pw | pin | otp | pat | sas | sig | signature | authorization | apikey | accesskey | secretkey | dsn | headers | license ) (?![a-z])
   | (?<![a-z]) auth $
@@ -43,13 +45,25 @@ _SECRET_KEY = regex.compile(
 #: Ends of keys whose values only tell about a secret: where it lies, of which kind it is, how long it lives.
 _ABOUT = re.compile(
     r"[._-](?:ms|sec|seconds|minutes|hours|bytes|path|file|filename|location|class|type|algorithm|iterations|length|size|enabled?|source|mechanism|"
-    r"refresh|endpoint[._-]url|name)$"
+    r"refresh|endpoint[._-]url|name|count|ttl|timeout|version|audience|issuer|status|state|provider|requester|renewers?|expiry|scope|header[._-]urlencode)$"
 )
+#: No keys, though they read so: exceptions, what the controller does to tokens, and names that are numbered, as partitions, tasks and members are.
+_NO_KEY = re.compile(
+    r"(?:\w+\.)*\w*(?:Exception|Error|Failure)$|[a-z]+DelegationTokens?$|[\w.-]*(?<!passwd)(?<!password)(?<!pwd)(?<!secret)-[0-9]{1,9}"
+    r"(?:-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$"
+)
+_ESCAPED_BREAK = re.compile(r"\\{1,4}[nr]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Names of Kafka's requests, behind the `apiKey` of a printed request: no secrets.
 _REQUEST = re.compile(r"[A-Z_]{3,40}|\d{1,3}")
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]+")
 _JAVA_CLASS = re.compile(r"(?:[a-z]\w*\.){1,12}[A-Z]\w*:?")
+#: An object as Java prints it: what is secret in it has a key of its own.
+_OBJECT = re.compile(r"[A-Z][A-Za-z]{2,80}[({][a-z]\w{0,80} ?=")
+#: What follows the name of a host in a URL, and ends it.
+_PORT = re.compile(r"[0-9]{1,5}(?P<end>[/?#,;|)\]}])")
+_BRACKETED = re.compile(r"\[[0-9A-Fa-f:.%]+\](?::[0-9]{1,5})?[/?#,;|)\]}]")
+_HOST_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}(?![\w:])")
 
 _JSON_PAIR = regex.compile(r'"(?P<key>(?:[^"\\]|\\.){1,200})"(?P<colon>\s*:\s*)"(?P<value>(?:[^"\\]|\\.)*)"')
 _PROPERTY = regex.compile(r"(?P<before>[\s#!]*)(?P<key>[\w.\->]+)(?P<equals>\s*[=:]\s*|\s+)(?P<value>\S.*)")
@@ -134,7 +148,7 @@ def hide(key: str, value: str) -> str:
     Returns:
         The value itself, `[redacted]`, or the value with `[redacted]` in it where a password stood.
     """
-    if value.lower() in _EMPTY:
+    if value.lower() in _EMPTY or _SAID.fullmatch(value):
         return value
     if key == "key" or _is_secret(key):
         return REDACTED
@@ -231,8 +245,10 @@ def _without_userinfo(rest: str) -> str:
     """What follows `://`, without the password before its last `@`; a password may hold all that should end it."""
     userinfo, at, host = rest.rpartition("@")
     user, colon, password = userinfo.partition(":")
-    if not at or "/" in user:
+    if not at or "/" in user or "?" in user or _BRACKETED.match(rest):
         return rest
+    if (port := _PORT.match(password)) and (port["end"] != "/" or not _HOST_PORT.match(host)):
+        return rest  # the `@` stands behind the host, in a path or a word
     if colon:
         return f"{user}:{password if password in _EMPTY else REDACTED}@{host}"
     return f"{REDACTED}@{host}" if len(user) >= _LEAST_TOKEN else rest
@@ -258,7 +274,7 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
     begin = found.end()
     join = found["join"]
     if join == "=" and text[max(0, found.start() - 2) : found.start()].endswith(("{", ", ")) and (inside := _IN_MAP.match(text, begin)):
-        return None if inside[0].lower() in _EMPTY else inside.span()
+        return None if inside[0].lower() in _EMPTY or _SAID.fullmatch(inside[0]) or _OBJECT.match(inside[0]) else inside.span()
     m = _VALUE.match(text, begin)
     if m is None:
         return None
@@ -269,9 +285,12 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
     if not quoted:
         value = value.rstrip("\\}])>.")
         value = value if not m["open"] else value.rstrip("]")
-    if not value or value.lower() in _EMPTY or f"[{value}]" in _EMPTY:
+    told = _ESCAPED_BREAK.split(value, maxsplit=1)[0].rstrip("]")
+    if not value or value.lower() in _EMPTY or told.lower() in _EMPTY or f"[{told}]" in _EMPTY or _SAID.fullmatch(value):
         return None
-    if not quoted and (_JAVA_CLASS.fullmatch(value) or (found["key"].lower().endswith("apikey") and _REQUEST.fullmatch(value))):
+    if not quoted and (
+        _OBJECT.match(text, m.start()) or _JAVA_CLASS.fullmatch(value) or (found["key"].lower().endswith("apikey") and _REQUEST.fullmatch(value))
+    ):
         return None
     return m.start() + len(m["open"]), m.end() if quoted else m.start("value") + len(value)
 
@@ -279,4 +298,4 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
 @lru_cache(maxsize=4096)
 def _is_secret(key: str) -> bool:
     plain = _HUMP.sub(".", key).lower()
-    return _SECRET_KEY.search(plain) is not None and (_ABOUT.search(plain) is None or "webhook" in plain)
+    return _NO_KEY.match(key) is None and _SECRET_KEY.search(plain) is not None and (_ABOUT.search(plain) is None or "webhook" in plain)

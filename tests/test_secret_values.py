@@ -111,6 +111,14 @@ def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
         ("accountKey=abcdEFGH/1234+==;EndpointSuffix=x", "accountKey=[redacted];EndpointSuffix=x"),
         ("password%3Dgeheim%26a%3Db", "password%3D[redacted]"),
         ("aws.access.key.id = AKIAIOSFODNN7EXAMPLE", "aws.access.key.id = [redacted]"),
+        ("https://me:8083abc/x@h", "https://me:[redacted]@h"),
+        ("mongodb://me:12/xyz@h1:27017/db", "mongodb://me:[redacted]@h1:27017/db"),
+        ("http://me:12345@h:8083/a@b", "http://me:[redacted]@b"),
+        ("http://h:8083/a@b http://me:geheim@h:8083/", "http://h:8083/a@b http://me:[redacted]@h:8083/"),
+        ("db-password-1: geheim", "db-password-1: [redacted]"),
+        ("private_key: geheim", "private_key: [redacted]"),
+        ("X509Exception: password=geheim", "X509Exception: password=[redacted]"),
+        ("{client-secret=Vault(path=x, password=geheim)}", "{client-secret=Vault(path=x, password=[redacted]}"),
     ],
 )
 def test_free_text_is_kept_without_its_secrets(text: str, kept: str) -> None:
@@ -132,6 +140,20 @@ def test_free_text_is_kept_without_its_secrets(text: str, kept: str) -> None:
         "Failed to get a token: java.net.SocketTimeoutException: connect timed out",
         "using password: YES", "passed 3 of 4", "pinned to broker 1: yes", "signal=SIGTERM", "auth.type=x",
         "Finished assignment for group at generation 3: {consumer-b-0-1=Assignment(partitions=[keys-0, tokens-1])}",
+        # A URL ends where its host does: an `@` in a path or in a later word is of no password.
+        "leaderUrl='http://10.77.0.13:8083/', worker connect@host", "http://connect-1:8083/connectors/a@b/status", "http://connect-1:8083/x?mail=me@corp.example",
+        "urls http://connect-1:8083,org.x.Herder@5e3a1c", "http://[::1]:8083/connectors/a@b", "https://a-long-name-of-a-host.example.com/a@b",
+        "https://a-long-name-of-a-host.example.com?x=a@b", "[http://connect-1:8083] org.x.Herder@5e3a1c", "jdbc:postgresql://db:5432/x?application=a@b",
+        # Names of topics, partitions, tasks, members and connectors may read like keys.
+        "Setting offset for partition private-tokens-0: committed", "{password-resets-0=OffsetAndMetadata{offset=5, leaderEpoch=null, metadata=''}}",
+        "{secrets-sink-1=123, secrets-sink-2=456}", "{auth-token-app-1-8f14e45f-ceea-467f-a9d2-1d3f6a1b2c3d=Assignment(partitions=[keys-0])}",
+        "{token-sink=RUNNING, b=PAUSED}", "12 topic-partitions private->public: [a-0]", "private-orders: 3 partitions",
+        # Kafka's own words.
+        "org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group: orders-app",
+        "Caused by: org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [connect-offsets]",
+        "[QuorumController id=1] expireDelegationTokens: event unable to start processing because of RejectedExecutionException",
+        "headers = RecordHeaders(headers = [], isReadOnly = false), key = null", "\tssl.client.auth = required", "\tdatabase.password = ********",
+        "\tsasl.oauthbearer.expected.audience = kafka", r'{"message": "\tssl.key.password = null\n\tsasl.jaas.config = [hidden]\n\tsession.timeout.ms = 45000\n"}',
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:
