@@ -136,6 +136,8 @@ def read_rows(paths: dict[str, Path], copies: Iterable[Copy]) -> None:
     for view in VIEWS:
         for row in ds.dataset(paths[view], format="parquet").to_table().to_pylist():
             owner = str(row.get("process_id") or row.get("process_a")).split("/")[0]
+            if row.get("process_b") and str(row["process_b"]).split("/")[0] != owner:
+                continue  # logs that do not name their cluster are of one group in all copies
             for column in ("process_id", "process_a", "process_b", "reference_process_id"):
                 if row.get(column):
                     row[column] = str(row[column]).split("/", 1)[1]

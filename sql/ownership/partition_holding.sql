@@ -1,9 +1,10 @@
 -- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
--- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard
+-- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard, owned_list
 -- Grain: process_id, client, resource, from_pos
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
 -- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it. So did one
 -- that was closed. What it held is sure until the line before.
+-- A partition that a later list of all that it owns does not name was taken before, by a line that is not there.
 -- A member that is heard in the generation that gave it a partition still holds it, whether it prints a line or not.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   kafka_cluster COMMENT 'Kafka cluster',
@@ -20,7 +21,7 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   start_id      COMMENT 'Its event',
   stop_lo_ts    COMMENT 'Surely held until then',
   stop_hi_ts    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
-  stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted; NULL: nothing says so',
+  stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted, not_listed (a later list of all that it owns does not name it); NULL: nothing says so',
   stop_id       COMMENT 'Its event',
   heard_ts      COMMENT 'Its coordinator surely heard it then, after its last line; NULL: no line says so',
   heard_id      COMMENT 'Line with which the coordinator removed it'
@@ -31,6 +32,7 @@ WITH given AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, ts, event_id, event,
     last_value(member_id, true) OVER w AS member_id,
     last_value(generation, true) OVER w AS generation,
+    lead(event) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS next_event,
     max(ts) OVER (PARTITION BY process_id, instance, group_id, client) AS last_line_ts,
     partitions
   FROM client_event
@@ -42,7 +44,7 @@ WITH given AS (
   FROM (
     SELECT process_id, instance, client, stream_pos, event,
       last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS protocol,
-      max(CASE WHEN event NOT IN ('leaving', 'client_closed') THEN ts END)
+      max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost') THEN ts END)
         OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ts
     FROM (
       SELECT process_id, instance, client, stream_pos, ts, event, protocol FROM client_event WHERE NOT is_worker
@@ -60,11 +62,27 @@ WITH given AS (
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
 ), move AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id, last_line_ts,
-    explode(partitions) AS resource,
-    CASE event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what
-  FROM given
-  WHERE event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
+  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.ts, g.event_id, g.last_line_ts,
+    explode(g.partitions) AS resource,
+    CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
+    -- A KIP-848 member first says what it is about to give up. When only its listener's word is there, and it does not leave, that line is lost.
+    k.event_id IS NOT NULL AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late
+  FROM given g
+  LEFT JOIN (
+    SELECT event_id FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker'
+  ) k ON k.event_id = g.event_id
+  WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
+  UNION ALL
+  SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos, l.ts, l.event_id,
+    CAST(NULL AS TIMESTAMP), explode(array_except(g.partitions, l.partitions)), 'not_listed', true
+  FROM owned_list l
+  JOIN (
+    SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task, array_distinct(flatten(collect_list(partitions))) AS partitions
+    FROM given
+    WHERE event = 'partitions_assigned'
+    GROUP BY kafka_cluster, group_id, process_id, instance, client
+  ) g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
+  WHERE l.is_sure
 ), turn AS (
   SELECT m.*, lag(what) OVER w AS last_what, next_made
   FROM (
@@ -74,7 +92,7 @@ WITH given AS (
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
 ), change AS (
   -- An eager member is given again what it still holds; that is one holding.
-  SELECT *, lead(struct(what, ts, event_id, stream_pos)) OVER w AS next
+  SELECT *, lead(struct(what, ts, event_id, stream_pos, is_late)) OVER w AS next
   FROM turn
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
@@ -87,19 +105,25 @@ WITH given AS (
   SELECT process_id, instance, group_id, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
   FROM sink_stopped
   GROUP BY process_id, instance, group_id
+), doubt AS (
+  SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, partitions))) AS lists
+  FROM owned_list
+  WHERE NOT is_sure
+  GROUP BY process_id, instance, client
 ), held AS (
-  SELECT c.*, a.marks, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
+  SELECT c.*, a.marks, d.lists, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
     get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ts, p.next_start_id
   FROM change c
   LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
   LEFT JOIN stopped s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
   LEFT JOIN asked a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
+  LEFT JOIN doubt d ON d.process_id = c.process_id AND d.instance = c.instance AND d.client = c.client
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
   WHERE c.what = 'given'
 ), ended AS (
   -- The earliest line that says that it ended.
   SELECT *, array_min(filter(array(
-    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', true, 'ts', next.ts, 'how', next.what, 'event_id', next.event_id) END,
+    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', NOT next.is_late, 'ts', next.ts, 'how', next.what, 'event_id', next.event_id) END,
     CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'own', true, 'ts', closing.ts, 'how', 'client_closed', 'event_id', closing.event_id) END,
     CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'own', false, 'ts', stopping.ts, 'how', 'tasks_stopped', 'event_id', stopping.event_id) END,
     CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'ts', next_made.ts, 'how', 'client_made_again', 'event_id', next_made.event_id) END
@@ -110,7 +134,10 @@ WITH given AS (
 ), bounded AS (
   SELECT e.*,
     -- A whole stretch is missing, maybe with its end and another start.
-    exists(coalesce(h.holes, array()), x -> x.to_pos > e.stream_pos AND (e.end_line IS NULL OR x.from_pos < e.end_line.pos)) AS is_torn, get(filter(e.marks, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
+    exists(coalesce(h.holes, array()), x -> x.to_pos > e.stream_pos AND (e.end_line IS NULL OR x.from_pos < e.end_line.pos))
+      OR exists(coalesce(e.lists, array()), x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos < e.end_line.pos)
+        AND NOT array_contains(x.partitions, e.resource)) AS is_torn,
+    get(filter(e.marks, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
     AND (x.event NOT IN ('leaving', 'client_closed') OR e.end_line IS NULL OR e.end_line.how = 'client_closed')), 0).last_ts AS asked_ts
   FROM ended e LEFT JOIN hole h ON h.process_id = e.process_id AND h.instance = e.instance
 ), sure AS (

@@ -56,6 +56,7 @@ WITH identity AS (
   SELECT
     *,
     min(stream_pos) OVER one AS began_pos,
+    min(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') THEN stream_pos END) OVER one AS shown_pos,
     min(CASE WHEN kind = 'stop' THEN stream_pos END) OVER one AS stop_pos,
     max(CASE WHEN kind IN ('start', 'sign', 'stop') THEN stream_pos END) OVER one AS last_pos,
     min(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER one AS failed_stop_pos,
@@ -95,8 +96,9 @@ WITH identity AS (
   LEFT JOIN identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind AND d.resource = m.resource AND d.life = m.life
 ), outlasted AS (
   SELECT *,
-    max(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') AND (wide_pos IS NULL OR stream_pos <= wide_pos) AND (failed_stop_pos IS NULL OR kind <> 'closing')
-        THEN stream_pos END)
+    -- A hole may begin before the first line that shows the thread; that line is sure all the same.
+    max(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') AND (wide_pos IS NULL OR stream_pos <= greatest(wide_pos, shown_pos))
+        AND (failed_stop_pos IS NULL OR kind <> 'closing') THEN stream_pos END)
       OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS sure_pos
   FROM bounded
 ), flagged AS (
@@ -128,6 +130,8 @@ WITH identity AS (
     min_by(struct(ts, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
     max_by(herder_stopped, stream_pos) AS herder_stopped,
     max(failed_stop_pos) AS failed_stop_pos,
+    max(stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND NOT by_schedule OR kind = 'closed' AND app_kind IN ('kafka.consumer', 'kafka.producer'))
+      AS last_own_pos,
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed') AS failed,
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed') AS orphan,
     max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'stopped') AS stopped,
@@ -169,6 +173,8 @@ WITH identity AS (
       CASE WHEN f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
         -- A thread that had closed its client before its stop was given up on was past its task's code: only its last steps were left.
         AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos OR f.closed_before IS NOT NULL)
+        -- A thread that prints after it was given up on, whether or not the line that says so is there.
+        AND (f.last_own_pos IS NULL OR f.last_own_pos < f.stop.tasks_stopped.pos)
         THEN named_struct('ts', f.stop.tasks_stopped.ts, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
       CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
       CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,

@@ -1,0 +1,46 @@
+-- One row per line in which a consumer of a group lists all partitions that it owns at that moment.
+-- Reads: event
+-- Grain: process_id, stream_pos
+-- A partition that was given before and is not in such a list is owned no more, whether or not the line that took it is there. A consumer lists all that
+-- it owns before it reconciles its assignment (cooperative, KIP-848), and when it loses all. An eager one also gives up all that it has each time. Any
+-- consumer does so when it leaves; but lines between the one and the other may be missing, so such a list only raises a doubt.
+CREATE OR REPLACE TEMPORARY VIEW owned_list (
+  process_id COMMENT 'Process',
+  instance   COMMENT 'Which life of the process',
+  client     COMMENT 'Client inside the process',
+  stream_pos COMMENT 'Order inside the process',
+  ts         COMMENT 'When, by its own clock',
+  event_id   COMMENT 'Its event',
+  partitions COMMENT 'All partitions that it owns when it prints this',
+  is_last    COMMENT 'True when it owns none of them after this line',
+  is_eager   COMMENT 'True when the member was of the eager protocol: what it is given is all that it has',
+  is_sure    COMMENT 'False when it may be a part: lines are missing, or may be, between it and the next, or before it'
+)
+COMMENT 'One row per line in which a consumer of a group lists all partitions that it owns at that moment.'
+AS
+WITH line AS (
+  -- Only assignors that know nothing but the eager protocol: a list of others may be a part.
+  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, ts, event_id, event, partitions, owned_partitions,
+    coalesce(last_value(protocol, true) OVER so_far, '') IN ('range', 'roundrobin', 'sticky') AS is_eager,
+    coalesce(lead(event) OVER in_order = 'leaving', false) AS is_leaving,
+    -- Who prints such lists prints one before each assignment.
+    event = 'partitions_assigned' AND last_value(CASE WHEN event IN ('partitions_assigned', 'assignment_updated', 'reconciling') THEN event END, true)
+      OVER before = 'partitions_assigned' AND count_if(event IN ('assignment_updated', 'reconciling')) OVER before > 0 AS is_unlisted
+  FROM event
+  WHERE client_kind = 'Consumer' AND logger LIKE 'org.apache.kafka.%' AND event IN (
+    'joining', 'joined', 'synced', 'leaving', 'partitions_assigned', 'partitions_lost', 'partitions_revoked', 'assignment_updated', 'reconciling')
+  WINDOW
+    in_order AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos),
+    so_far AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
+    before AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+)
+SELECT process_id, instance, client, stream_pos, ts, event_id,
+  coalesce(CASE WHEN event IN ('assignment_updated', 'reconciling') THEN owned_partitions ELSE partitions END, array()),
+  event IN ('partitions_lost', 'partitions_revoked'), is_eager,
+  event <> 'partitions_assigned' AND (event <> 'partitions_revoked' OR is_eager)
+FROM line
+WHERE event = 'partitions_lost' AND partitions IS NOT NULL
+  OR event = 'partitions_revoked' AND (is_eager OR is_leaving) AND partitions IS NOT NULL
+  OR event IN ('assignment_updated', 'reconciling') AND owned_partitions IS NOT NULL
+  OR is_unlisted AND partitions IS NOT NULL
