@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines that must be missing: what the lines that are left say of it, and how far an ownership is certain then."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pyarrow.dataset as ds
+import pytest
+from written_logs import CONNECT, case_of, config, consumer, joined, stamp, told
+
+pytestmark = pytest.mark.spark
+START = datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+def consumer_of(group: str, *lines: tuple[float, str | list[str]]) -> dict[str, str]:
+    return {f"{group}/app.log": consumer(f"{group}1", group, *told((0, config(f"{group}1", group)), (1, "(Re-)joining group"), *lines))}
+
+
+def listed(owned: str, added: str) -> str:
+    """A cooperative member's record of its assignment."""
+    return (
+        f"Updating assignment with\n\tAssigned partitions:                       [{owned}, {added}]\n"
+        f"\tCurrent owned partitions:                  [{owned}]\n"
+        f"\tAdded partitions (assigned - owned):       [{added}]\n\tRevoked partitions (owned - assigned):     []\n"
+    )
+
+
+def cooperative(generation: int, member: str, *messages: str) -> list[str]:
+    who = f"Generation{{generationId={generation}, memberId='{member}', protocol='cooperative-sticky'}}"
+    return [f"Successfully joined group with generation {who}", f"Successfully synced group in generation {who}", *messages]
+
+
+def broker(*lines: tuple[float, str]) -> str:
+    return "".join(f"{stamp(at)} INFO [GroupCoordinator 1]: {message} (kafka.coordinator.group.GroupCoordinator)\n" for at, message in lines)
+
+
+def preparing(group: str, old: int, reason: str) -> str:
+    return f"Preparing to rebalance group {group} in state PreparingRebalance with old generation {old} (__consumer_offsets-1) (reason: {reason})"
+
+
+LEAVING = "Member {}1-id sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to the consumer is being closed"
+
+CONSUMERS = (
+    # What it was given is what it gives up: nothing is missing.
+    consumer_of("whole", (2, joined(1, "whole1-id", "t-0", "t-1")), (40, ["Revoke previously assigned partitions t-0, t-1", LEAVING.format("whole")]))
+    # It gives up other partitions than it was given: it was given them in a generation whose lines are not there.
+    | consumer_of("lists", (2, joined(1, "lists1-id", "t-0", "t-1")), (40, ["Revoke previously assigned partitions t-0", LEAVING.format("lists")]))
+    # The line that took t-1 is not there; what it owns at 20 s is.
+    | consumer_of(
+        "named",
+        (2, cooperative(1, "named1-id", "Adding newly assigned partitions: t-0, t-1")),
+        (20, cooperative(2, "named1-id", listed("t-0", "t-2"), "Adding newly assigned partitions: t-2")),
+        (40, ["Revoke previously assigned partitions t-0, t-2", LEAVING.format("named")]),
+    )
+    # Its coordinator knows it in generation 3 when it leaves; its own log ends with generation 1.
+    | consumer_of("ahead", (2, joined(1, "ahead1-id", "t-0", "t-1")), (40, ["Revoke previously assigned partitions t-0, t-1", LEAVING.format("ahead")]))
+    | {
+        "broker-1/server.log": broker(
+            (20, preparing("ahead", 1, "Adding new member other with group instance id None")),
+            (21, preparing("ahead", 2, "Adding new member third with group instance id None")),
+            (40.1, preparing("ahead", 3, "Removing member ahead1-id on LeaveGroup; client reason: the consumer is being closed")),
+        )
+    }
+)
+
+
+def worker(*lines: tuple[float, str, str]) -> str:
+    return "".join(f"{stamp(at)} INFO {message} ({CONNECT}.{logger})\n" for at, message, logger in lines)
+
+
+HERDER, OF_WORKER = "distributed.DistributedHerder", "Worker"
+GENERATION = "Generation{{generationId={}, memberId='w-1', protocol='sessioned'}}"
+
+
+def assigned(at: float, generation: int, *tasks: str) -> list[tuple[float, str, str]]:
+    prefix = "[Worker clientId=w, groupId=connect] "
+    assignment = (
+        f"Assignment{{error=0, leader='w-1', leaderUrl='http://w:8083/', offset=1, connectorIds=[], taskIds=[{', '.join(tasks)}], "
+        "revokedConnectorIds=[], revokedTaskIds=[], delay=0}"
+    )
+    coordinator = "distributed.WorkerCoordinator"
+    return [
+        (at, f"{prefix}Successfully joined group with generation {GENERATION.format(generation)}", coordinator),
+        (at + 0.01, f"{prefix}Successfully synced group in generation {GENERATION.format(generation)}", coordinator),
+        (at + 0.02, f"{prefix}Joined group at generation {generation} with protocol version 2 and got assignment: {assignment}", HERDER),
+    ]
+
+
+def started(at: float, task: str) -> list[tuple[float, str, str]]:
+    context = f"[{task.replace('-', '|task-')}] "
+    return [
+        (at, f"[Worker clientId=w, groupId=connect] Starting task {task}", HERDER),
+        (at + 0.01, f"{context}Creating task {task}", OF_WORKER),
+        (at + 0.02, f"{context}WorkerSinkTask{{id={task}}} Sink task finished initialization and start", "WorkerSinkTask"),
+        (at + 0.03, f"{context}WorkerSinkTask{{id={task}}} Executing sink task", "WorkerSinkTask"),
+    ]
+
+
+def unregistered(at: float, task: str) -> str:
+    context = f"[{task.replace('-', '|task-')}] "
+    return f"{stamp(at)} INFO {context}App info kafka.consumer for connector-consumer-{task} unregistered (org.apache.kafka.common.utils.AppInfoParser)\n"
+
+
+STOPPED = "[Worker clientId=w, groupId=connect] Finished stopping tasks in preparation for rebalance"
+BEGINNING = [(1, "Kafka Connect worker initializing ...", "cli.ConnectDistributed"), (2, "Herder starting", HERDER)]
+
+WORKERS = {
+    # The worker says that all tasks have stopped, and the task closes its consumer 30 s later: the worker had given up on it.
+    "given-up/connect.log": worker(
+        *BEGINNING,
+        *assigned(3, 1, "b-0"),
+        *started(4, "b-0"),
+        (30, "[b|task-0] Stopping task b-0", OF_WORKER),
+        (35, STOPPED, HERDER),
+    )
+    + unregistered(65, "b-0"),
+    # Task b-1 was never started here, and stops: a stretch is missing, and b-0 may have stopped and started in it.
+    "unstarted/connect.log": worker(
+        *BEGINNING,
+        *assigned(3, 1, "b-0"),
+        *started(4, "b-0"),
+        (50, "[b|task-1] Stopping task b-1", OF_WORKER),
+        (50.001, "[b|task-0] Stopping task b-0", OF_WORKER),
+    ),
+}
+
+
+def rows(case, view):
+    return ds.dataset(str(case.view_path(view)), format="parquet").to_table().to_pylist()
+
+
+@pytest.fixture(scope="module")
+def case(spark_session, tmp_path_factory):
+    return case_of(CONSUMERS | WORKERS, tmp_path_factory.mktemp("lost"))
+
+
+def seconds(moment: datetime | None) -> float | None:
+    return None if moment is None else (moment - START) / timedelta(seconds=1)
+
+
+def holding(case, process: str, resource: str) -> tuple[float | None, float | None]:
+    """Until when it was surely owned, and from when on surely not."""
+    (row,) = [r for r in rows(case, "holding") if r["process_id"].startswith(f"{process}/") and r["resource"] == resource]
+    return seconds(row["stop_lo_ts"]), seconds(row["stop_hi_ts"])
+
+
+def test_what_is_given_up_as_it_was_given_was_owned_all_the_time(case):
+    assert holding(case, "whole", "t-0") == holding(case, "whole", "t-1") == (40.0, 40.0)
+
+
+def test_partitions_other_than_those_that_were_given_show_a_hole(case):
+    for partition in ("t-0", "t-1"):
+        surely, gone = holding(case, "lists", partition)
+        assert surely < 3
+        assert gone == 40.0
+
+
+def test_a_partition_that_a_later_list_does_not_name_was_taken_before(case):
+    surely, gone = holding(case, "named", "t-1")
+    assert surely < 3
+    assert 20 <= gone < 21
+    assert holding(case, "named", "t-0") == (40.0, 40.0)
+
+
+def test_a_member_that_its_coordinator_knows_in_a_later_generation_has_a_hole(case):
+    surely, gone = holding(case, "ahead", "t-0")
+    assert surely < 3
+    assert gone == 40.0
+    (hole,) = [r for r in rows(case, "log_hole") if r["process_id"] == "ahead/app.log"]
+    assert (hole["why"], hole["is_wide"]) == ("coordinator_ahead", True)
+
+
+def test_a_task_that_prints_after_the_word_that_all_have_stopped_was_given_up_on(case):
+    assert holding(case, "given-up", "b-0")[1] == 65.0
+
+
+def test_a_task_at_work_that_was_never_started_shows_a_hole(case):
+    assert holding(case, "unstarted", "b-0")[0] < 5
+    assert "worked_unstarted" in {r["why"] for r in rows(case, "log_hole") if r["process_id"] == "unstarted/connect.log"}
