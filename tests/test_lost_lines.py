@@ -54,7 +54,9 @@ CONSUMERS = (
         (40, ["Revoke previously assigned partitions t-0, t-2", LEAVING.format("named")]),
     )
     # Its coordinator knows it in generation 3 when it leaves; its own log ends with generation 1.
-    | consumer_of("ahead", (2, joined(1, "ahead1-id", "t-0", "t-1")), (40, ["Revoke previously assigned partitions t-0, t-1", LEAVING.format("ahead")]))
+    | consumer_of(
+        "ahead", (2, joined(1, "ahead1-id", "t-0", "t-1")), (40, ["Revoke previously assigned partitions t-0, t-1", LEAVING.format("ahead")])
+    )
     | {
         "broker-1/server.log": broker(
             (20, preparing("ahead", 1, "Adding new member other with group instance id None")),
