@@ -40,8 +40,8 @@ WITH broker AS (
   SELECT
     e.process_id,
     e.reference_process_id,
-    CASE WHEN e.process_id = e.reference_process_id THEN 0 ELSE -coalesce(back.hi_ms, db.hi_ms) END AS lo_ms,
-    CASE WHEN e.process_id = e.reference_process_id THEN 0 ELSE coalesce(forth.hi_ms, df.hi_ms) END AS hi_ms,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -coalesce(back.hi_ms, db.hi_ms) END AS lo_ms,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE coalesce(forth.hi_ms, df.hi_ms) END AS hi_ms,
     coalesce(df.constraints, 0) + coalesce(db.constraints, 0) AS constraints,
     coalesce(df.impossible, false) OR s.process_id IS NOT NULL AS stepped,
     e.is_island_reference

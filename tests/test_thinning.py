@@ -54,7 +54,12 @@ def test_a_thinned_sample_says_no_false_word(spark_session, tmp_path):
 @pytest.mark.parametrize("recording", FOUND, ids=lambda r: r.name)
 def test_a_thinned_recording_says_no_false_word(recording, spark_session, tmp_path):
     whole, *others = thinned(recording.logs, tmp_path, list(WAYS), SEED)
-    found = [(c.name, c.how, fault) for c in others for fault in truth_says(recording, c)[0] + uncertain(whole, c) + reversed_verdicts(whole, c)]
+    known = truth_says(recording, whole)[0]
+    found = [
+        (c.name, c.how, fault)
+        for c in others
+        for fault in [f for f in truth_says(recording, c)[0] if f not in known] + uncertain(whole, c) + reversed_verdicts(whole, c)
+    ]
     assert found == []
     # What is told for certain hardly shrinks with one line in twenty.
     shares = {c.how: truth_says(recording, c)[1].percent for c in (whole, *others)}

@@ -229,9 +229,11 @@ def truth_says(recording: Recording, copy: Copy) -> tuple[list[str], Score]:
 def judge(recording: Recording, copies: Sequence[Copy]) -> dict[str, list[str]]:
     """Faults by copy: against the whole logs, and against the truth where the whole logs have no such fault."""
     whole = copies[0]
+    known = truth_says(recording, whole)[0]
     found = {}
     for copy in copies:
         faults, score = truth_says(recording, copy)
+        faults = [fault for fault in faults if fault not in known or copy is whole]
         if copy is not whole:
             faults += uncertain(whole, copy) + reversed_verdicts(whole, copy)
         said = Counter(str(row["verdict"]) for row in copy.rows["split_brain"])
@@ -253,8 +255,11 @@ def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -
     case = build(root / "logs", root / "case")
     read_rows({view: Path(str(case.view_path(view))) for view in VIEWS}, copies)
     result = Thinned(recording.name)
+    known = truth_says(recording, whole)[0]
     for copy in copies:
         faults, score = truth_says(recording, copy)
+        # What the whole logs say wrongly stands in the table of whole logs.
+        faults = [fault for fault in faults if fault not in known]
         if copy is not whole:
             faults += uncertain(whole, copy) + reversed_verdicts(whole, copy)
         result.shares[copy.how] = score.percent

@@ -14,7 +14,7 @@ AS
 WITH line AS (
   SELECT * FROM fact_line WHERE event IN ('partition_placed', 'offsets_topic_created')
 )
-SELECT kafka_cluster, CAST(regexp_extract(partition, '-([0-9]+)$', 1) AS INT), replicas, size(replicas), ts, event_id
+SELECT kafka_cluster, CAST(regexp_extract(partition, '-([0-9]+)$', 1) AS INT), replicas, CAST(size(replicas) AS BIGINT), ts, event_id
 FROM line WHERE event = 'partition_placed' AND size(replicas) > 0
 UNION ALL
 SELECT kafka_cluster, NULL, NULL, replication_factor, ts, event_id

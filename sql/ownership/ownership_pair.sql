@@ -42,8 +42,8 @@ WITH ranked AS (
 )
 SELECT
   p.a_id, p.b_id,
-  CASE WHEN p.a_process = p.b_process THEN 0 WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms ELSE -assume_skew_ms END,
-  CASE WHEN p.a_process = p.b_process THEN 0 WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms ELSE assume_skew_ms END,
+  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms ELSE -assume_skew_ms END,
+  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms ELSE assume_skew_ms END,
   CASE
     WHEN p.a_process = p.b_process THEN 'same_process'
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'

@@ -32,7 +32,7 @@ WITH told AS (
   FROM told t
   JOIN teller b ON b.process_id = t.process_id AND b.instance = t.instance AND b.best.place = t.place AND b.best.group_id = t.group_id
 ), stretch AS (
-  SELECT process_id, instance, ts, event_id, kafka_cluster_id AS kafka_cluster, CASE WHEN before IS NULL THEN -1 ELSE stream_pos END AS from_pos
+  SELECT process_id, instance, ts, event_id, kafka_cluster_id AS kafka_cluster, CASE WHEN before IS NULL THEN -1L ELSE stream_pos END AS from_pos
   FROM word
   WHERE before IS NULL OR before <> kafka_cluster_id
 ), life AS (

@@ -14,7 +14,7 @@ WITH client_line AS (
   -- A member of the consumer protocol (KIP-848) is fenced by its epoch as well, without any group.instance.id.
   WHERE c.event = 'member_fenced' AND c.group_instance_id IS NOT NULL
   UNION ALL
-  SELECT kafka_cluster, group_id, group_instance_id, CAST(NULL AS STRING) AS process_id, CAST(NULL AS BIGINT) AS instance,
+  SELECT kafka_cluster, group_id, group_instance_id, CAST(NULL AS STRING) AS process_id, CAST(NULL AS INT) AS instance,
     CAST(NULL AS STRING) AS client, CAST(NULL AS STRING) AS member_id, unix_millis(ts) AS at_ms, event_id
   FROM fact_line
   WHERE event = 'member_fenced_by_broker' AND group_instance_id IS NOT NULL
