@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.dataset
 
+from forensics.case import emptiness
+from forensics.case.emptiness import Known
 from forensics.case.open_sql import missing_columns
-from forensics.case.view_files import View, knobs, rule_id, statements, views
+from forensics.case.view_files import RULE_FINDING, View, gather, knob_values, knobs, rule_id, statements, views
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
 
@@ -52,56 +54,99 @@ def build(
     for name, paths in tables.items():
         found = {column for path in paths for column in pyarrow.dataset.dataset(path, format="parquet").schema.names}
         engine.table(name, paths, missing_columns(name, found))
-    with engine.tuned(small=small):
-        return _build_all(engine, target, progress or (lambda view, number, of: None), small=small)
-
-
-def _build_all(engine: Engine, target: Path, progress: Callable[[str, int, int], None], *, small: bool) -> dict[str, str]:
     target.mkdir(parents=True, exist_ok=True)
-    everything = views()
-    order = TopologicalSorter({name: [r for r in view.reads if r in everything] for name, view in everything.items()})
-    order.prepare()
-    built: dict[str, str] = {}
-    # A view of a small case costs mostly planning, which Spark does on one core a query: two at a time use both.
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        running: dict[Future[None], str] = {}
-        number = 0
-        while order.is_active():
-            for name in order.get_ready():
-                running[pool.submit(_compute, engine, everything[name], target / name, small=small)] = name
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                name, number = running.pop(future), number + 1
-                future.result()
-                if everything[name].kept:
-                    built[name] = str(target / name)
-                progress(name, number, len(everything))
-                order.done(name)
-    return built
+    with engine.tuned(small=small):
+        return _Build(engine, tables, target, small=small, overrides=overrides).run(progress or (lambda view, number, of: None))
+
+
+class _Build:
+    """One build of all views.
+
+    Args:
+        engine: computes them; knows the tables.
+        tables: table name to Parquet paths.
+        target: folder for the views' rows.
+        small: as for `build`.
+        overrides: thresholds of the user's own.
+    """
+
+    def __init__(
+        self, engine: Engine, tables: Mapping[str, Sequence[str]], target: Path, *, small: bool, overrides: Mapping[str, int] | None
+    ) -> None:
+        self._engine, self._target, self._small = engine, target, small
+        self._views = views()
+        self._thresholds = knob_values(overrides)
+        # What is known of the rows of each table, and of each view that has been built; nothing, where the engine plans as fast as this is found out.
+        self._known: dict[str, Known] = {}
+        if engine.plans_slowly:
+            self._known = {name: emptiness.of_rows(_looked_at(paths, whole=small)) for name, paths in tables.items()}
+
+    def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
+        order = TopologicalSorter({name: [r for r in view.reads if r in self._views] for name, view in self._views.items()})
+        order.prepare()
+        built: dict[str, str] = {}
+        # A view of a small case costs mostly planning, which an engine does on one core a query: several at a time use all.
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            running: dict[Future[None], str] = {}
+            number = 0
+            while order.is_active():
+                for name in order.get_ready():
+                    running[pool.submit(self._compute, self._views[name])] = name
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    name, number = running.pop(future), number + 1
+                    future.result()
+                    if self._views[name].kept:
+                        built[name] = str(self._target / name)
+                    progress(name, number, len(self._views))
+                    order.done(name)
+        return built
+
+    def _compute(self, view: View) -> None:
+        """Computes one view, once, and lets later views read what was kept of it."""
+        try:
+            if self._known and view.name == RULE_FINDING:
+                view = gather([self._views[rule] for rule in view.reads if not self._known[rule].empty] or [self._views[view.reads[0]]])
+            expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else Known()
+            if view.kept:
+                found = self._keep(view, _named(self._engine.sql(view.query), view.columns), empty=expected.empty)
+            else:
+                for statement in statements(view.sql):
+                    self._engine.sql(statement)
+                found = expected
+            if self._known:
+                self._known[view.name] = found
+        except Exception as e:  # engines' errors have no common base that pyspark promises
+            known = explained(e)
+            if known.what != ENGINE_FAILED:
+                raise known from e
+            why = known.why
+            raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
+
+    def _keep(self, view: View, rows: DataFrame, *, empty: bool) -> Known:
+        """Keeps a view's rows, which are computed now, unless there can be none."""
+        path = self._target / view.name
+        if not (self._small or empty or view.words):
+            self._engine.keep_rows(view.name, rows, path)
+            return Known(empty=not pyarrow.dataset.dataset(str(path), format="parquet").count_rows())
+        # With a limit of none, nothing is planned: only the columns and their types are looked up.
+        table = rows.limit(0).toArrow() if empty else rows.toArrow()
+        if view.words:
+            # They are few, and most of them are the report's: they are worded in this process.
+            table = with_words(view, table, self._target)
+        self._engine.keep_table(view.name, table, rows.schema, path)
+        return emptiness.of_rows(table) if self._known else Known()
 
 
 _AT_ONCE = 3
+#: Columns by which views choose the rows of tables. Of a small case all columns are looked at.
+_CHOSEN_BY = ("event", "category")
 
 
-def _compute(engine: Engine, view: View, path: Path, *, small: bool) -> None:
-    """Compute one view, once, and let later views read what was kept of it."""
-    try:
-        if not view.kept:
-            for statement in statements(view.sql):
-                engine.sql(statement)
-            return
-        rows = _named(engine.sql(view.query), view.columns)
-        if view.words:
-            # They are few, and most of them are the report's: they are worded in this process.
-            engine.keep_table(view.name, with_words(view, rows.toArrow(), path.parent), rows.schema, path)
-        else:
-            engine.keep(view.name, rows, path, small=small)
-    except Exception as e:  # engines' errors have no common base that pyspark promises
-        known = explained(e)
-        if known.what != ENGINE_FAILED:
-            raise known from e
-        why = known.why
-        raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
+def _looked_at(paths: Sequence[str], *, whole: bool) -> pa.Table:
+    """A table's rows; of a large one only the columns by which views choose."""
+    rows = pyarrow.dataset.dataset([pyarrow.dataset.dataset(path, format="parquet") for path in paths])
+    return rows.to_table(columns=None if whole else [name for name in _CHOSEN_BY if name in rows.schema.names])
 
 
 def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:

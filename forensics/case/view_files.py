@@ -81,6 +81,12 @@ def knobs(overrides: Mapping[str, int] | None = None) -> str:
     return text
 
 
+def knob_values(overrides: Mapping[str, int] | None = None) -> dict[str, int | None]:
+    """The thresholds by name; None for one that claims nothing. Arguments as those of `knobs`."""
+    found = re.findall(r"VARIABLE (\w+) \w+ DEFAULT (\S+);", knobs(overrides))
+    return {name: None if value == "NULL" else int(value) for name, value in found}
+
+
 def views() -> dict[str, View]:
     """All views by name, in an order in which each comes after what it reads.
 
@@ -90,7 +96,7 @@ def views() -> dict[str, View]:
         ForensicsError: a file's name is not its view's name, or views read each other in a circle.
     """
     found = {view.name: view for view in [*_load(), _parse("known_bug", "processes", known_bugs.view_sql())]}
-    gathered = _gather([view for view in found.values() if view.folder == "rules"])
+    gathered = gather([view for view in found.values() if view.folder == "rules"])
     found[gathered.name] = gathered
     graph = {name: {read for read in view.reads if read in found} for name, view in found.items()}
     try:
@@ -100,12 +106,15 @@ def views() -> dict[str, View]:
     return {name: found[name] for name in order}
 
 
-def _gather(rules: Sequence[View]) -> View:
-    """The rows of all rules, each with its rule's id, so that a new rule is one new file and nothing else."""
+RULE_FINDING = "rule_finding"
+
+
+def gather(rules: Sequence[View]) -> View:
+    """The rows of some rules, each with its rule's id, so that a new rule is one new file and nothing else."""
     parts = [(_GATHER_FACTS if rule.facts else _GATHER_SENTENCES).format(id=rule_id(rule.name), view=rule.name) for rule in rules]
     body = "\nUNION ALL\n".join(parts)
     sql = f"-- One row per finding of any rule.\nCREATE OR REPLACE TEMPORARY VIEW rule_finding\nAS\n{body}"
-    return View("rule_finding", "findings", sql, tuple(rule.name for rule in rules), (), kept=False)
+    return View(RULE_FINDING, "findings", sql, tuple(rule.name for rule in rules), (), kept=False)
 
 
 #: What every rule yields: facts. Sentences are made of them when the view `finding` is built.

@@ -30,6 +30,8 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
+    #: Whether planning a query costs so much that it pays to see from its text that it can have no rows.
+    plans_slowly: ClassVar[bool] = False
 
     def __init__(self, jobs: int | None = None, master: str = "", *, little: bool = False) -> None:
         self.jobs, self.master, self.little = jobs, master, little
@@ -86,23 +88,19 @@ class Engine(ABC):
         rows = self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths))
         (rows.selectExpr("*", *missing) if missing else rows).createOrReplaceTempView(name)
 
-    def keep(self, name: str, rows: DataFrame, path: Path, *, small: bool) -> None:
+    def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
         """Writes a view's rows to a folder, and lets later queries read them there.
 
         Args:
             name: the view's.
             rows: its rows.
             path: a folder that does not exist.
-            small: whether they fit into this process.
         """
-        if small:
-            self.keep_table(name, rows.toArrow(), rows.schema, path)
-            return
         rows.write.parquet(str(path))
         self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
     def keep_table(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        """As `keep`, for rows that are in this process: a few thousand are written and read back faster than an engine plans either."""
+        """As `keep_rows`, for rows that are in this process: a few thousand are written and read back faster than an engine plans either."""
         path.mkdir()
         pq.write_table(table, path / "part-0.parquet")
         self._know(name, table, schema, path)

@@ -40,6 +40,7 @@ class Spark(Engine):
     """
 
     name: ClassVar[str] = SPARK
+    plans_slowly: ClassVar[bool] = True
 
     def __init__(self, master: str = "", jobs: int | None = None, *, little: bool = False) -> None:
         super().__init__(jobs, master, little=little)
@@ -65,8 +66,9 @@ class Spark(Engine):
             yield
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        # One partition satisfies every join, group and window as it is: a query is one task.
-        self.session.createDataFrame(table, schema=schema).coalesce(1).createOrReplaceTempView(name)
+        rows = self.session.createDataFrame(table, schema=schema)
+        # One partition satisfies every join, group and window as it is: a query is one task. What has no rows at all, the optimiser should see as such.
+        (rows.coalesce(1) if table.num_rows else rows).createOrReplaceTempView(name)
 
 
 @contextmanager

@@ -1,0 +1,389 @@
+"""What a query cannot find: read off its text and off what is known of the rows that it reads, before any engine plans it.
+
+Most cases lack most of what the views ask for: no broker's log, no Kafka Connect, no consumer of the new protocol. A view that asks for events which
+the case does not have, or joins a view that turned out empty, is empty too, and an engine takes as long to plan it as any other.
+
+Whatever is not understood may have rows. So a claim is either right or not made.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+#: Of a column with more values than these, no list is kept.
+_MOST_VALUES, _LOOKED_AT = 500, 10_000
+#: What sqlglot knows no class for, and does not bring many rows together into one.
+_PER_ROW = frozenset({"timestamp_millis", "get", "map_entries"})
+
+_ORDERED: Mapping[str, Callable[[int, int], bool]] = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
+
+#: All values, other than NULL, that an expression can have; None: any.
+Values = frozenset[object] | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a relation.
+
+    Attributes:
+        empty: it has no rows for certain.
+        values: by column, in lower case, all values other than NULL that it can have. Of a column that is not here, nothing is known.
+        order: all of its columns, where they are known.
+    """
+
+    empty: bool = False
+    values: Mapping[str, frozenset[object]] = field(default_factory=dict)
+    order: tuple[str, ...] | None = None
+
+
+EMPTY = Known(empty=True)
+
+
+def of_rows(table: pa.Table) -> Known:
+    """What is known of rows that are there: whether there are any, and the texts, numbers and truths of columns with few different ones."""
+    values = {}
+    for name in table.column_names if table.num_rows else ():
+        kind = table.schema.field(name).type
+        if types.is_string(kind) or types.is_boolean(kind) or types.is_integer(kind):
+            column = table.column(name)
+            if len(pc.unique(column.slice(0, _LOOKED_AT))) <= _MOST_VALUES and len(found := pc.unique(column)) <= _MOST_VALUES:
+                values[name.lower()] = frozenset(found.to_pylist()) - {None}
+    return Known(not table.num_rows, values)
+
+
+def of_query(sql: str, known: Mapping[str, Known], variables: Mapping[str, int | None] | None = None) -> Known:
+    """What is known of a query's rows.
+
+    Args:
+        sql: a query of one of the views.
+        known: what is known of the relations that it reads, by name; the others may hold anything.
+        variables: values of the session's variables, whose names no column has.
+    """
+    import sqlglot
+
+    return _Reader(dict(known), variables or {}).relation(sqlglot.parse_one(sql, read="spark"))
+
+
+class _Reader:
+    """Reads a query with what is known of its relations.
+
+    Args:
+        known: by name, in lower case; those of common table expressions are added on the way.
+        variables: values by name.
+    """
+
+    def __init__(self, known: dict[str, Known], variables: Mapping[str, int | None]) -> None:
+        self._known = known
+        self.variables = {name: frozenset() if value is None else frozenset({value}) for name, value in variables.items()}
+
+    def relation(self, part: exp.Expr) -> Known:
+        """What is known of a table, a subquery, a SELECT or a union."""
+        from sqlglot import exp
+
+        inside = _Reader(dict(self._known), {})
+        inside.variables = self.variables
+        if part.args.get("with_"):
+            inside._tables(part.args["with_"])
+        match part:
+            case exp.Select():
+                return inside._select(part)
+            case exp.Union() if not part.args.get("by_name"):
+                return _either(inside.relation(part.this), inside.relation(part.expression))
+            case exp.Except():
+                return Known(inside.relation(part.this).empty)
+            case exp.Intersect():
+                return Known(inside.relation(part.this).empty or inside.relation(part.expression).empty)
+            case exp.Subquery():
+                found = inside.relation(part.this)
+                return Known(found.empty) if part.args.get("pivots") or _renames(part) else found
+            case exp.Table() if not part.args.get("db") and isinstance(part.this, exp.Identifier):
+                found = inside._known.get(part.name.lower(), Known())
+                return Known() if part.args.get("pivots") else Known(found.empty) if part.args.get("sample") or _renames(part) else found
+        return Known()
+
+    def _tables(self, part: exp.Expr) -> None:
+        """Adds common table expressions."""
+        from sqlglot import exp
+
+        for table in part.expressions:
+            name, body = table.alias.lower(), table.this
+            if part.args.get("recursive"):
+                # Without a first row there is no next one.
+                begins = isinstance(body, exp.Union) and self.relation(body.this)
+                self._known[name] = EMPTY if begins and begins.empty else Known()
+                found = EMPTY if begins and begins.empty and self.relation(body).empty else Known()
+            else:
+                found = self.relation(body)
+            self._known[name] = Known(found.empty) if _renames(table) else found
+
+    def _select(self, query: exp.Select) -> Known:
+        scope = _Scope(self)
+        alive = self._sources(query, scope)
+        scope.hide()
+        where = query.args.get("where")
+        alive = alive and not (where and not scope.may(where.this))
+        if not alive and _always_has_a_row(query):
+            return Known()
+        if not alive:
+            return EMPTY
+        values: dict[str, frozenset[object]] = {}
+        order: list[str] | None = []
+        for shown in query.expressions:
+            if shown.is_star:
+                order = None
+                for name, found in scope.star(shown):
+                    values[name] = values[name] | found if name in values else found
+                continue
+            name, possible = shown.alias_or_name.lower(), scope.possible(shown)
+            if order is not None:
+                order.append(name)
+            values.pop(name, None)
+            if possible is not None:
+                values[name] = possible
+        if order is not None and (len(set(order)) < len(order) or "" in order):
+            return Known()
+        return Known(empty=False, values=values, order=tuple(order) if order is not None else None)
+
+    def _sources(self, query: exp.Select, scope: _Scope) -> bool:
+        """Puts a SELECT's sources into its scope; gives whether their join may have rows."""
+        begin = query.args.get("from_")
+        if begin is None:
+            return True
+        joins = query.args.get("joins") or ()
+        if any(join.args.get("method") or join.args.get("using") for join in joins):
+            return True  # its columns are of both sides
+        first = self.relation(begin.this)
+        scope.add(begin.this.alias_or_name, first)
+        alive = not first.empty
+        for join in joins:
+            side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
+            found = self.relation(join.this)
+            on = join.args.get("on")
+            scope.add(join.this.alias_or_name, found, hidden=kind in ("SEMI", "ANTI"))
+            meets = alive and not found.empty and (on is None or scope.may(on))
+            if kind == "ANTI" or side == "LEFT" and kind != "SEMI":
+                if not meets:
+                    scope.set(join.this.alias_or_name, EMPTY)
+            elif side == "":
+                alive = meets
+            elif side == "LEFT":
+                alive = meets  # SEMI
+            else:
+                alive = alive or not found.empty
+        return alive
+
+
+class _Scope:
+    """The relations of one SELECT, and what expressions over them can be."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+        self._sources: dict[str, Known] = {}
+        self._hidden: set[str] = set()
+
+    def add(self, alias: str, known: Known, *, hidden: bool = False) -> None:
+        self._sources[alias.lower()] = known
+        if hidden:
+            self._hidden.add(alias.lower())
+
+    def set(self, alias: str, known: Known) -> None:
+        self._sources[alias.lower()] = known
+
+    def hide(self) -> None:
+        """Takes away what only the conditions of the joins could see."""
+        for alias in self._hidden:
+            del self._sources[alias]
+        self._hidden = set()
+
+    def star(self, part: exp.Expr) -> Iterable[tuple[str, frozenset[object]]]:
+        """What `*` or `alias.*` brings."""
+        from sqlglot import exp
+
+        alias = part.table.lower() if isinstance(part, exp.Column) else ""
+        for name, known in self._sources.items():
+            if name == alias or not alias:
+                yield from known.values.items()
+
+    def possible(self, part: exp.Expr | None) -> Values:
+        """All values that an expression can have, other than NULL."""
+        from sqlglot import exp
+
+        match part:
+            case None | exp.Null():
+                return frozenset()
+            case exp.Literal() if part.is_string:
+                return frozenset({part.this})
+            case exp.Boolean():
+                return frozenset({bool(part.this)})
+            case exp.Literal() if part.this.isdecimal():
+                return frozenset({int(part.this)})
+            case exp.Neg():
+                found = self.possible(part.this)
+                return frozenset(-v for v in found if type(v) is int) if found and _kinds(found) == {int} else None
+            case exp.Alias() | exp.Paren() | exp.Max() | exp.Min() | exp.FirstValue() | exp.LastValue() | exp.AnyValue():
+                return self.possible(part.this)
+            case exp.Cast() if isinstance(part.this, exp.Null):
+                return frozenset()
+            case exp.Cast() if part.to.this == exp.DType.BIGINT and isinstance(part.this, exp.Literal) and not part.this.is_string:
+                return self.possible(part.this)  # 0L
+            case exp.Column():
+                return self._column(part)
+            case exp.Case() if part.this is None:
+                branches = [self.possible(branch.args["true"]) for branch in part.args["ifs"] if self.may(branch.this)]
+                return _union([*branches, self.possible(part.args.get("default"))])
+            case exp.Coalesce():
+                return _union([self.possible(part.this), *(self.possible(more) for more in part.expressions)])
+        return None
+
+    def _column(self, part: exp.Column) -> Values:
+        name, alias = part.name.lower(), part.table.lower()
+        if len(part.parts) > 2:  # a field of a struct
+            return None
+        if alias:
+            known = self._sources.get(alias)
+            if known is None:
+                return None
+            return frozenset() if known.empty else known.values.get(name)
+        # Without an alias it is a column of one of them, or the query would be wrong.
+        found = [known.values[name] for known in self._sources.values() if name in known.values]
+        return found[0] if len(found) == 1 else self._reader.variables.get(name) if not found else None
+
+    def may(self, part: exp.Expr) -> bool:
+        """Whether a condition can be true for a row."""
+        from sqlglot import exp
+
+        match part:
+            case exp.Paren():
+                return self.may(part.this)
+            case exp.And():
+                return self.may(part.this) and self.may(part.expression)
+            case exp.Or():
+                return self.may(part.this) or self.may(part.expression)
+            case exp.Boolean():
+                return bool(part.this)
+            case exp.Column():
+                found = self.possible(part)
+                return found is None or True in found
+            case exp.EQ():
+                return _meet(self.possible(part.this), self.possible(part.expression))
+            case exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
+                return _compare(part.key, self.possible(part.this), self.possible(part.expression))
+            case exp.Between():
+                found = self.possible(part.this)
+                return _compare("gte", found, self.possible(part.args["low"])) and _compare("lte", found, self.possible(part.args["high"]))
+            case exp.In():
+                return self._may_be_in(part)
+            case exp.Like():
+                return self._may_be_like(part)
+            case exp.Exists():
+                return not self._reader.relation(part.this).empty
+            case exp.Not() if isinstance(part.this, exp.Is) and isinstance(part.this.expression, exp.Null):
+                return self.possible(part.this.this) != frozenset()
+        return True
+
+    def _may_be_in(self, part: exp.In) -> bool:
+        found = self.possible(part.this)
+        query = part.args.get("query")
+        if query is not None:
+            inner = self._reader.relation(query)
+            column = inner.values.get(inner.order[0]) if inner.order else None
+            return not inner.empty and _meet(found, column)
+        if part.args.get("unnest") or part.args.get("field"):
+            return True
+        return any(_meet(found, self.possible(value)) for value in part.expressions)
+
+    def _may_be_like(self, part: exp.Like) -> bool:
+        from sqlglot import exp
+
+        found, pattern = self.possible(part.this), part.expression
+        if found is None or not isinstance(pattern, exp.Literal):
+            return True
+        matches = re.compile(_like(pattern.this), re.DOTALL)
+        return any(isinstance(value, str) and matches.fullmatch(value) for value in found)
+
+
+def _meet(a: Values, b: Values) -> bool:
+    """Whether two expressions can be equal."""
+    if frozenset() in (a, b):
+        return False
+    # What is of two types is cast before it is compared.
+    return a is None or b is None or len(_kinds(a | b)) > 1 or bool(a & b)
+
+
+def _compare(how: str, a: Values, b: Values) -> bool:
+    """Whether one of the values of a can be unlike, above or below one of b's."""
+    if frozenset() in (a, b):
+        return False
+    if a is None or b is None or len(_kinds(a | b)) > 1:
+        return True
+    if how == "neq":
+        return len(a | b) > 1
+    mine, others = [v for v in a if type(v) is int], [v for v in b if type(v) is int]
+    if len(mine) < len(a) or len(others) < len(b):
+        return True  # how texts are ordered is the engine's to say
+    return _ORDERED[how](max(mine), min(others)) if how in ("gt", "gte") else _ORDERED[how](min(mine), max(others))
+
+
+def _kinds(values: frozenset[object]) -> set[type]:
+    return {type(value) for value in values}
+
+
+def _union(parts: Sequence[Values]) -> Values:
+    return None if None in parts else frozenset().union(*(p for p in parts if p is not None))
+
+
+def _like(pattern: str) -> str:
+    """A LIKE pattern as a regular expression; a backslash makes the next character itself."""
+    words = {"%": ".*", "_": "."}
+    return "".join(re.escape(m[1]) if m[1] else words.get(m[0], re.escape(m[0])) for m in re.finditer(r"\\(.)|.", pattern, re.DOTALL))
+
+
+def _either(a: Known, b: Known) -> Known:
+    """The rows of both, one below the other: columns have the first one's names, and meet by their places."""
+    if a.order is None or b.order is None or len(a.order) != len(b.order):
+        if b.empty:
+            return a
+        return Known(a.empty and b.empty)
+    second = {mine: b.values.get(other) for mine, other in zip(a.order, b.order, strict=True)}
+    values = {name: a.values[name] | more for name, more in second.items() if name in a.values and more is not None}
+    return Known(a.empty and b.empty, values, a.order)
+
+
+def _renames(part: exp.Expr) -> bool:
+    """Whether an alias gives columns other names."""
+    alias = part.args.get("alias")
+    return bool(alias is not None and alias.args.get("columns"))
+
+
+def _always_has_a_row(query: exp.Select) -> bool:
+    """Whether a SELECT without any row to read has a row all the same: the count of nothing."""
+    from sqlglot import exp
+
+    group = query.args.get("group")
+    if group is not None:
+        # ROLLUP, CUBE and GROUPING SETS may have a group of everything.
+        several = any(isinstance(by, exp.GroupingSets | exp.Cube | exp.Rollup) for by in group.expressions)
+        return several or not group.expressions or any(value for name, value in group.args.items() if name != "expressions")
+    if query.args.get("having"):
+        return True
+    many = (found for shown in query.expressions for found in shown.find_all(exp.AggFunc, exp.Anonymous) if found.parent_select is query)
+    return any(not (isinstance(found, exp.Anonymous) and found.name.lower() in _PER_ROW or _is_of_window(found)) for found in many)
+
+
+def _is_of_window(part: exp.Expr) -> bool:
+    from sqlglot import exp
+
+    while isinstance(part.parent, exp.IgnoreNulls | exp.RespectNulls):
+        part = part.parent
+    return isinstance(part.parent, exp.Window) and part.parent.this is part
