@@ -3,7 +3,7 @@
 Most cases lack most of what the views ask for: no broker's log, no Kafka Connect, no consumer of the new protocol. A view that asks for events which
 the case does not have, or joins a view that turned out empty, is empty too, and an engine takes as long to plan it as any other.
 
-Whatever is not understood may have rows. So a claim is either right or not made.
+Whatever is not understood may have rows, and so may a word of SQL with a part that is not known here. So a claim is either right or not made.
 """
 
 from __future__ import annotations
@@ -25,6 +25,52 @@ if TYPE_CHECKING:
 _MOST_VALUES, _LOOKED_AT = 500, 10_000
 #: What sqlglot knows no class for, and does not bring many rows together into one.
 _PER_ROW = frozenset({"timestamp_millis", "get", "map_entries"})
+
+#: The parts that a word of SQL may have and still be understood, by sqlglot's name for it. Parts that order, name or cut rows add none.
+_PARTS: Mapping[str, frozenset[str]] = {
+    "select": frozenset(
+        (
+            "with_",
+            "expressions",
+            "hint",
+            "distinct",
+            "from_",
+            "laterals",
+            "joins",
+            "where",
+            "group",
+            "having",
+            "qualify",
+            "windows",
+            "order",
+            "limit",
+            "offset",
+        )
+    ),
+    "union": frozenset(("with_", "this", "expression", "distinct", "order", "limit", "offset")),
+    "except": frozenset(("with_", "this", "expression", "distinct", "order", "limit", "offset")),
+    "intersect": frozenset(("with_", "this", "expression", "distinct", "order", "limit", "offset")),
+    "subquery": frozenset(("with_", "this", "alias", "order", "limit", "offset")),
+    "table": frozenset(("this", "alias", "hints")),
+    "with": frozenset(("expressions", "recursive")),
+    "cte": frozenset(("this", "alias")),
+    "join": frozenset(("this", "on", "side", "kind", "hint")),
+    "star": frozenset(("except_",)),
+    "column": frozenset(("this", "table")),
+    "case": frozenset(("ifs", "default")),
+    "if": frozenset(("this", "true")),
+    "literal": frozenset(("this", "is_string")),
+    **dict.fromkeys(("cast", "trycast"), frozenset(("this", "to"))),
+    "in": frozenset(("this", "expressions", "query")),
+    "between": frozenset(("this", "low", "high")),
+    "coalesce": frozenset(("this", "expressions", "is_nvl", "is_null")),
+    "alias": frozenset(("this", "alias")),
+    "exists": frozenset(("this",)),
+    "boolean": frozenset(("this",)),
+    "null": frozenset(),
+    **{of_one: frozenset(("this",)) for of_one in ("paren", "not", "neg", "max", "min", "firstvalue", "lastvalue", "anyvalue")},
+    **{of_two: frozenset(("this", "expression")) for of_two in ("and", "or", "eq", "neq", "gt", "gte", "lt", "lte", "like", "is")},
+}
 
 _ORDERED: Mapping[str, Callable[[int, int], bool]] = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 
@@ -72,7 +118,17 @@ def of_query(sql: str, known: Mapping[str, Known], variables: Mapping[str, int |
     """
     import sqlglot
 
-    return _Reader(dict(known), variables or {}).relation(sqlglot.parse_one(sql, read="spark"))
+    try:
+        query = sqlglot.parse_one(sql, read="spark")
+    except sqlglot.errors.SqlglotError:  # Spark, which knows more of its SQL, says what is wrong with it
+        return Known()
+    return _Reader(dict(known), variables or {}).relation(query)
+
+
+def _understood(part: exp.Expr) -> bool:
+    """Whether all that is said of a word of SQL is known here."""
+    parts = _PARTS.get(part.key)
+    return parts is not None and not any(value for name, value in part.args.items() if name not in parts)
 
 
 class _Reader:
@@ -91,6 +147,8 @@ class _Reader:
         """What is known of a table, a subquery, a SELECT or a union."""
         from sqlglot import exp
 
+        if not _understood(part):
+            return Known()
         inside = _Reader(dict(self._known), {})
         inside.variables = self.variables
         if part.args.get("with_"):
@@ -98,7 +156,7 @@ class _Reader:
         match part:
             case exp.Select():
                 return inside._select(part)
-            case exp.Union() if not part.args.get("by_name"):
+            case exp.Union():
                 return _either(inside.relation(part.this), inside.relation(part.expression))
             case exp.Except():
                 return Known(inside.relation(part.this).empty)
@@ -106,10 +164,10 @@ class _Reader:
                 return Known(inside.relation(part.this).empty or inside.relation(part.expression).empty)
             case exp.Subquery():
                 found = inside.relation(part.this)
-                return Known(found.empty) if part.args.get("pivots") or _renames(part) else found
-            case exp.Table() if not part.args.get("db") and isinstance(part.this, exp.Identifier):
+                return Known(found.empty) if _renames(part) else found
+            case exp.Table() if isinstance(part.this, exp.Identifier):
                 found = inside._known.get(part.name.lower(), Known())
-                return Known() if part.args.get("pivots") else Known(found.empty) if part.args.get("sample") or _renames(part) else found
+                return Known(found.empty) if _renames(part) else found
         return Known()
 
     def _tables(self, part: exp.Expr) -> None:
@@ -118,7 +176,9 @@ class _Reader:
 
         for table in part.expressions:
             name, body = table.alias.lower(), table.this
-            if part.args.get("recursive"):
+            if not (_understood(part) and _understood(table)):
+                found = Known()
+            elif part.args.get("recursive"):
                 # Without a first row there is no next one.
                 begins = isinstance(body, exp.Union) and self.relation(body.this)
                 self._known[name] = EMPTY if begins and begins.empty else Known()
@@ -128,6 +188,8 @@ class _Reader:
             self._known[name] = Known(found.empty) if _renames(table) else found
 
     def _select(self, query: exp.Select) -> Known:
+        from sqlglot import exp
+
         scope = _Scope(self)
         alive = self._sources(query, scope)
         scope.hide()
@@ -142,6 +204,8 @@ class _Reader:
         for shown in query.expressions:
             if shown.is_star:
                 order = None
+                if not all(_understood(star) for star in shown.find_all(exp.Star)):
+                    return Known()
                 for name, found in scope.star(shown):
                     values[name] = values[name] | found if name in values else found
                 continue
@@ -161,8 +225,8 @@ class _Reader:
         if begin is None:
             return True
         joins = query.args.get("joins") or ()
-        if any(join.args.get("method") or join.args.get("using") for join in joins):
-            return True  # its columns are of both sides
+        if not all(map(_understood, joins)):
+            return True  # with USING, its columns are of both sides
         first = self.relation(begin.this)
         scope.add(begin.this.alias_or_name, first)
         alive = not first.empty
@@ -181,6 +245,8 @@ class _Reader:
                 alive = meets  # SEMI
             else:
                 alive = alive or not found.empty
+        for lateral in query.args.get("laterals") or ():
+            scope.add(lateral.alias_or_name, Known())
         return alive
 
 
@@ -219,6 +285,8 @@ class _Scope:
         """All values that an expression can have, other than NULL."""
         from sqlglot import exp
 
+        if part is not None and not _understood(part):
+            return None
         match part:
             case None | exp.Null():
                 return frozenset()
@@ -239,7 +307,7 @@ class _Scope:
                 return self.possible(part.this)  # 0L
             case exp.Column():
                 return self._column(part)
-            case exp.Case() if part.this is None:
+            case exp.Case() if all(map(_understood, part.args["ifs"])):
                 branches = [self.possible(branch.args["true"]) for branch in part.args["ifs"] if self.may(branch.this)]
                 return _union([*branches, self.possible(part.args.get("default"))])
             case exp.Coalesce():
@@ -248,8 +316,6 @@ class _Scope:
 
     def _column(self, part: exp.Column) -> Values:
         name, alias = part.name.lower(), part.table.lower()
-        if len(part.parts) > 2:  # a field of a struct
-            return None
         if alias:
             known = self._sources.get(alias)
             if known is None:
@@ -263,6 +329,8 @@ class _Scope:
         """Whether a condition can be true for a row."""
         from sqlglot import exp
 
+        if not _understood(part):
+            return True
         match part:
             case exp.Paren():
                 return self.may(part.this)
@@ -288,7 +356,7 @@ class _Scope:
                 return self._may_be_like(part)
             case exp.Exists():
                 return not self._reader.relation(part.this).empty
-            case exp.Not() if isinstance(part.this, exp.Is) and isinstance(part.this.expression, exp.Null):
+            case exp.Not() if isinstance(part.this, exp.Is) and _understood(part.this) and isinstance(part.this.expression, exp.Null):
                 return self.possible(part.this.this) != frozenset()
         return True
 
@@ -299,8 +367,6 @@ class _Scope:
             inner = self._reader.relation(query)
             column = inner.values.get(inner.order[0]) if inner.order else None
             return not inner.empty and _meet(found, column)
-        if part.args.get("unnest") or part.args.get("field"):
-            return True
         return any(_meet(found, self.possible(value)) for value in part.expressions)
 
     def _may_be_like(self, part: exp.Like) -> bool:
@@ -377,7 +443,8 @@ def _always_has_a_row(query: exp.Select) -> bool:
         return several or not group.expressions or any(value for name, value in group.args.items() if name != "expressions")
     if query.args.get("having"):
         return True
-    many = (found for shown in query.expressions for found in shown.find_all(exp.AggFunc, exp.Anonymous) if found.parent_select is query)
+    kinds = (exp.AggFunc, exp.Anonymous, exp.Any, exp.All)
+    many = (found for shown in query.expressions for found in shown.find_all(*kinds) if found.parent_select is query)
     return any(not (isinstance(found, exp.Anonymous) and found.name.lower() in _PER_ROW or _is_of_window(found)) for found in many)
 
 

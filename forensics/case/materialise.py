@@ -113,7 +113,8 @@ class _Build:
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
-                found = expected
+                # Columns that a view names anew are not those of its query.
+                found = Known(expected.empty) if view.columns else expected
             if self._known:
                 self._known[view.name] = found
         except Exception as e:  # engines' errors have no common base that pyspark promises
