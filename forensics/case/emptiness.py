@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Of a column with more values than these, no list is kept.
 _MOST_VALUES, _LOOKED_AT = 500, 10_000
 #: What sqlglot knows no class for, and does not bring many rows together into one.
-_PER_ROW = frozenset({"timestamp_millis", "get", "map_entries"})
+_PER_ROW = frozenset({"timestamp_millis", "get", "map_entries", "array_union"})
 
 #: The parts that a word of SQL may have and still be understood, by sqlglot's name for it. Parts that order, name or cut rows add none.
 _PARTS: Mapping[str, frozenset[str]] = {
