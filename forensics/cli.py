@@ -557,14 +557,16 @@ def check(
 ) -> None:
     """Check layouts and patterns (each takes its examples alone, gives what they state, and no counterexample) and rules (SQL and words fit)."""
     from forensics.case import view_files
-    from forensics.catalogue import known_bugs, patterns
-    from forensics.records import layout_check, layouts
+    from forensics.catalogue import known_bugs, patterns, prefixes
+    from forensics.records import kafka_words, layout_check, layouts
     from forensics.wording.check import check_rules, check_views
     from forensics.wording.files import rule_words
 
     rules = view_files.rule_queries()
     errors = [
         *layout_check.check(),
+        *kafka_words.check_signs(),
+        *prefixes.check(),
         *patterns.check(paths or ()),
         *check_rules(rules, frozenset(view_files.RULE_COLUMNS)),
         *check_views(view_files.worded_queries()),

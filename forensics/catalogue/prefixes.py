@@ -6,42 +6,16 @@ Printed by Connect's logging context, by the clients' LogContext, and by the bro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+
 import regex
 
 from forensics.catalogue.converters import is_blanked
+from forensics.errors import CatalogueError
+from forensics.records.kafka_words import WHERE, Captures, KafkaWords, Prefix, kafka_words
 
 _MOST_CACHED = 8_192
-
-_CONNECT = regex.compile(r"\[(?P<connector>[^|\[\]]+)\|(?:worker|task-(?P<number>\d+)(?:\|\w+)?|validate)\]\ ?", regex.VERBOSE)
-_CLIENT = regex.compile(
-    r"\[(?P<client_kind>[A-Z][A-Za-z]*(?:\ [a-z]+)?)\ (?P<pairs>(?:clientId|groupId|instanceId|transactionalId)=[^\]]*)\]\ ?",
-    regex.VERBOSE,
-)
-_PAIR = regex.compile(r"(clientId|groupId|instanceId|transactionalId)=(.*?)(?=,\ +(?:clientId|groupId|instanceId|transactionalId)=|$)", regex.VERBOSE)
-_PAIR_NAMES = {"clientId": "client_id", "groupId": "group_id", "instanceId": "group_instance_id", "transactionalId": "transactional_id"}
-_BROKER = regex.compile(
-    r"""\[(?:
-        GroupCoordinator\ (?:id=)?(?P<broker_id>\d+)(?:\ topic=\S+\ partition=(?P<offsets_partition>\d+))?
-      | GroupMetadataManager\ brokerId=(?P<broker_id>\d+)
-      | Group\ Metadata\ Manager\ on\ Broker\ (?P<broker_id>\d+)
-      | ShareCoordinator\ id=(?P<broker_id>\d+)(?:\ topic=\S+\ partition=\d+)?
-      | KafkaApi-(?P<broker_id>\d+)
-    )\]:?\ ?""",
-    regex.VERBOSE,
-)
-# A broker's own clients: of the controller quorum, of replication, of forwarding.
-_BROKER_CLIENT = regex.compile(
-    r"""\[(?:RaftManager\ id | ReplicaFetcher\ replicaId | (?:NodeToController|BrokerToController)ChannelManager\ (?:id|broker))=(?P<broker_id>\d+)
-    (?:,?\ \w+=[^\]]*)?\]\ ?""",
-    regex.VERBOSE,
-)
-_GROUP = regex.compile(r"\[(?:GroupId\ |Group\ |GroupId=)(?P<group_id>[^\]]+)\]\ ?", regex.VERBOSE)
-_STREAM = regex.compile(r"(?:global-)?stream-(?:thread|client)\ \[(?P<thread_name>[^\]]+)\]:?\ ?", regex.VERBOSE)
-_TASK_CLIENT = regex.compile(r"connector-(?:consumer|producer|dlq-producer|adminclient)-(?P<connector>.+)-(?P<number>\d+)", regex.VERBOSE)
-_HEARTBEAT_THREAD = "kafka-coordinator-heartbeat-thread | "
-_TASK_THREAD = regex.compile(r"task-thread-(?P<connector>.+)-(?P<number>\d+)", regex.VERBOSE)
-
-Captures = dict[str, str | int]
 
 
 class Prefixes:
@@ -49,6 +23,7 @@ class Prefixes:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Captures, str | None] | None] = {}
+        self._begins = kafka_words().begins
 
     def __reduce__(self) -> tuple[type[Prefixes], tuple[()]]:
         return Prefixes, ()
@@ -65,7 +40,7 @@ class Prefixes:
         captures: Captures = {}
         context = None
         at = 0
-        while message[at : at + 8].startswith(("[", "stream-t", "stream-c", "global-s")):
+        while message.startswith(self._begins, at):
             end = message.find("]", at) + 1
             if end == 0:
                 break
@@ -92,35 +67,64 @@ class Prefixes:
 
 def parse_prefix(head: str) -> tuple[Captures, str | None] | None:
     """Captures of one prefix with its closing bracket and blank, and Connect's context in it; None when it is no prefix."""
-    found = _CLIENT.fullmatch(head)
-    if found:
-        captures: Captures = {"client_kind": found["client_kind"]}
-        for key, value in _PAIR.findall(found["pairs"]):
-            if value not in ("", "null") and not is_blanked(value):
-                captures[_PAIR_NAMES[key]] = value
-        return captures | task_of_client(str(captures.get("client_id", ""))), None
-    found = _CONNECT.fullmatch(head)
-    if found:
-        captures = {"connector": found["connector"]}
-        if found["number"]:
-            captures["task"] = f"{found['connector']}-{found['number']}"
-        return captures, head.strip()[1:-1]
-    found = _BROKER.fullmatch(head) or _BROKER_CLIENT.fullmatch(head)
-    if found:
-        return {k: int(v) for k, v in found.groupdict().items() if v is not None}, None
-    found = _GROUP.fullmatch(head) or _STREAM.fullmatch(head)
-    return (dict(found.groupdict()), None) if found else None
+    for prefix in kafka_words().prefixes:
+        if found := prefix.pattern.fullmatch(head):
+            return _captures(prefix, found), head.strip()[1:-1] if prefix.context else None
+    return None
+
+
+def _captures(prefix: Prefix, found: regex.Match[str]) -> Captures:
+    groups = {k: v for k, v in found.groupdict().items() if v is not None}
+    pairs = groups.pop("pairs", "")
+    captures = _with_task(groups) | {k: int(groups[k]) for k in prefix.numbers & groups.keys()}
+    for key, value in _pairs_of(tuple(prefix.pairs)).findall(pairs) if pairs else ():
+        if value not in ("", "null") and not is_blanked(value):
+            captures[prefix.pairs[key]] = value
+    return captures | task_of_client(str(captures.get("client_id", "")))
+
+
+@cache
+def _pairs_of(keys: tuple[str, ...]) -> regex.Pattern[str]:
+    """Each of some keys with its value, which ends before the next of them."""
+    either = "|".join(map(regex.escape, keys))
+    return regex.compile(rf"({either})=(.*?)(?=,\ +(?:{either})=|$)")
+
+
+def _with_task(groups: dict[str, str]) -> Captures:
+    """Named groups as captures: a task's number and its connector are the task."""
+    number = groups.pop("number", None)
+    return {**groups, "task": f"{groups['connector']}-{number}"} if number is not None else {**groups}
 
 
 def task_of_client(client_id: str) -> Captures:
     """Task and connector of a task's own client; nothing of any other."""
-    found = _TASK_CLIENT.fullmatch(client_id) if client_id.startswith("connector-") else None
-    return {"task": f"{found['connector']}-{found['number']}", "connector": found["connector"]} if found else {}
+    return _told_by_name("client", client_id)
 
 
 def captures_of_thread(thread: str) -> Captures:
     """What a thread's name tells: the group of a heartbeat thread, the task of a task's thread."""
-    if thread.startswith(_HEARTBEAT_THREAD):
-        return {"group_id": thread[len(_HEARTBEAT_THREAD) :]}
-    found = _TASK_THREAD.fullmatch(thread) if thread.startswith("task-thread-") else None
-    return {"task": f"{found['connector']}-{found['number']}", "connector": found["connector"]} if found else {}
+    return _told_by_name("thread", thread)
+
+
+def _told_by_name(of: str, text: str) -> Captures:
+    for name in kafka_words().names:
+        if name.of == of and text.startswith(name.begins):
+            found = name.pattern.fullmatch(text)
+            return _with_task({k: v for k, v in found.groupdict().items() if v is not None}) if found else {}
+    return {}
+
+
+def check(words: KafkaWords | None = None) -> Iterator[CatalogueError]:
+    """What is wrong with the prefixes and names of `parsers/kafka_words.toml`: each example is taken by its own block, and gives what is stated."""
+    words = words or kafka_words()
+    for prefix in words.prefixes:
+        for line, fields, context in prefix.examples:
+            takers = [other.name for other in words.prefixes if other.pattern.fullmatch(line)]
+            if takers != [prefix.name] or not line.startswith(words.begins):
+                yield CatalogueError(f"An example of `{prefix.name}` is not taken by it alone.", why=f"{takers} take it.", where=f"{WHERE}: {line}")
+            elif (found := parse_prefix(line)) != (fields, context):
+                yield CatalogueError(f"An example of `{prefix.name}` gives something else.", why=f"It gives {found}.", where=f"{WHERE}: {line}")
+    for name in words.names:
+        for line, fields in name.examples:
+            if (given := _told_by_name(name.of, line)) != fields:
+                yield CatalogueError(f"A name of a {name.of} gives something else.", why=f"It gives {given}.", where=f"{WHERE}: {line}")

@@ -26,32 +26,9 @@ from forensics.catalogue.patterns import (
     simple_name,
 )
 from forensics.catalogue.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
+from forensics.records.kafka_words import kafka_words
 from forensics.schema import Field
 
-#: Levels below INFO, as log4j, java.util.logging, Python and librdkafka call them.
-DEBUG_LEVELS = frozenset({"DEBUG", "TRACE", "FINE", "FINER", "FINEST", "CONFIG", "7"})
-#: Classes whose lines below INFO tell of groups, assignments and tasks.
-DEBUG_EVIDENCE = frozenset({
-    "AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator", "WorkerGroupMember", "DistributedHerder", "IncrementalCooperativeAssignor",
-    "EagerAssignor", "AbstractMembershipManager", "ConsumerMembershipManager", "MembershipManagerImpl", "ShareMembershipManager",
-    "StreamsMembershipManager", "AbstractHeartbeatRequestManager", "ConsumerHeartbeatRequestManager", "HeartbeatRequestManager",
-    "ShareHeartbeatRequestManager", "StreamsGroupHeartbeatRequestManager", "CoordinatorRequestManager", "CommitRequestManager",
-    "GroupCoordinator", "GroupMetadataManager", "GroupMetadata", "ClassicGroup", "GenericGroup", "GroupCoordinatorShard", "CoordinatorRuntime",
-    "Worker", "WorkerTask", "WorkerSinkTask", "WorkerSourceTask", "AbstractWorkerSourceTask", "ExactlyOnceWorkerSourceTask", "WorkerConnector",
-    "StreamThread", "StreamsPartitionAssignor", "StreamsRebalanceListener", "TaskManager",
-})  # fmt: skip
-#: Prefixes by which a message tells that a class of groups or tasks printed it, whatever stands before it.
-MARKS = (
-    "[Consumer clientId=", "[Consumer instanceId=", "[Worker clientId=", "[ShareConsumer clientId=", "[GroupCoordinator ", "[GroupMetadataManager ",
-    "WorkerSinkTask{id=", "WorkerSourceTask{id=",
-)  # fmt: skip
-#: The same and those of other programs that speak the protocol of groups (Schema Registry), wherever in a record.
-_MARK = regex.compile(
-    r"\[(?:[A-Z][a-z]+(?:\ [a-z]+)?\ (?:clientId|instanceId)=[^\]]|GroupCoordinator\ |GroupMetadataManager\ brokerId=)", regex.VERBOSE
-)
-#: Classes of other programs that extend Kafka's coordinator print its messages under their own names.
-_HEIR = "Coordinator"
-_KAFKAS = ("org.apache.kafka.", "kafka.")
 #: Begins the names of events that only say whose a record is: nothing where another class printed it.
 _OTHER = "other_"
 _KEY = 5
@@ -183,6 +160,8 @@ class Recogniser:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
+        self._kafka = kafka_words()
+        self._own = self._kafka.sign("own")
         self._prefixes = Prefixes()
         self._indexes: dict[str, _Index] = {}
         self._simple: dict[str, str] = {}
@@ -209,7 +188,7 @@ class Recogniser:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Texts of which every record holds one that is recognised whatever its logger: beginnings of clients' words, and Kafka's own prefixes."""
-        return (*self._anywhere.texts, *MARKS)
+        return (*self._anywhere.texts, *self._kafka.marks)
 
     @cached_property
     def _anywhere(self) -> _Anywhere:
@@ -217,11 +196,11 @@ class Recogniser:
 
     def may_tell(self, logger: str | None) -> bool:
         """Whether records of a logger are worth a look: some block is for it, or it may be a class that extends Kafka's coordinator."""
-        return self.is_interesting(logger) or (logger is not None and logger.endswith(_HEIR))
+        return self.is_interesting(logger) or (logger is not None and logger.endswith(self._kafka.heir))
 
     def is_left_out(self, logger: str | None) -> bool:
         """Whether a logger is a class of Kafka that no block is for: its records are known to be no evidence, whatever their words."""
-        return logger is not None and logger.startswith(_KAFKAS) and not self.may_tell(logger)
+        return logger is not None and logger.startswith(self._kafka.packages) and not self.may_tell(logger)
 
     def is_interesting(self, logger: str | None) -> bool:
         """Whether some block is for this logger; without a logger every record may be an event."""
@@ -236,11 +215,11 @@ class Recogniser:
         """
         if logger is not None and not self.is_interesting(logger):
             return False
-        if logger is None and not any(mark in message for mark in MARKS):
+        if logger is None and not any(mark in message for mark in self._kafka.marks):
             return False
-        if level is None or level.strip().upper() not in DEBUG_LEVELS:
+        if level is None or level.strip().upper() not in self._kafka.below_info:
             return True
-        return logger is not None and self._simple_name(logger) in DEBUG_EVIDENCE
+        return logger is not None and self._simple_name(logger) in self._kafka.debug
 
     def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
         """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""
@@ -288,7 +267,7 @@ class Recogniser:
 
     def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
         # Without a logger the words of other clients go first: Java's blocks have wordings that take less of the same sentence.
-        found = self._anywhere.read(message, pairs) if logger is None and not _MARK.search(message) else None
+        found = self._anywhere.read(message, pairs) if logger is None and not self._own.search(message) else None
         index = self._index(logger) if found is None else None
         if index is not None and (logger is not None or not _WORD.fullmatch(message)):
             found = self._by_logger(index, message)
@@ -312,9 +291,9 @@ class Recogniser:
 
     def _by_mark(self, message: str) -> Recognised | None:
         """What follows one of Kafka's own prefixes, behind any head and under any logger."""
-        if "[" in message and _MARK.search(message) and (everything := self._index(None)):
+        if "[" in message and self._own.search(message) and (everything := self._index(None)):
             for spoken in ways_to_read(message, None):
-                mark = _MARK.search(spoken.text)
+                mark = self._own.search(spoken.text)
                 found = self._matched(everything, *self._prefixes.split(spoken.text[mark.start() :])) if mark else None
                 if found:
                     return found

@@ -6,6 +6,7 @@ The modules, in reading order:
     pattern_layout      PatternLayout strings of log4j and logback to regular expressions
     beginnings          with which bytes a match of an expression can begin
     layouts             `parsers/layouts.toml`: whole lines, wrappers, keys of JSON
+    kafka_words         `parsers/kafka_words.toml`: prefixes, and by which words a line is known as Kafka's
     exports             tables that hold records
     json_documents      JSON documents that hold records: arrays, answers of log stores
     line_reader         the plain reading, one line at a time

@@ -10,8 +10,9 @@ from itertools import islice
 
 from forensics.records.exports import layout_of_export
 from forensics.records.json_documents import Document, Path, document_path, last_records
+from forensics.records.kafka_words import kafka_words
 from forensics.records.layout_inference import infer
-from forensics.records.layouts import JSON_LAYOUT, JsonKeys, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
+from forensics.records.layouts import JsonKeys, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
 from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
 from forensics.records.timestamps import Moment
 
@@ -24,19 +25,6 @@ _DEPTH = 3
 _MOSTLY = 0.6
 _FEW = 0.1
 _LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
-_PREFIX = re.compile(
-    r"\[(?:(?:Consumer|Producer|Worker|AdminClient|ShareConsumer) (?:clientId|instanceId)=|GroupCoordinator |GroupMetadataManager |[^|\[\] ]+\|(?:worker|task-))"
-    r"|Worker(?:Sink|Source)Task\{id=|stream-(?:thread|client) \["
-)
-#: What other clients' words hold, in any release, wherever in a line they stand.
-_WORDS = re.compile(
-    r"\[thrd:|(?:^|[^A-Za-z])(?:client/coordinator |consumer/broker/|\(Re-\)joining group |Discovered coordinator |Heartbeat failed|Heartbeat session expired"
-    r"|[Gg]roup coordinator \(groupId=|Group member \(|Group \"[^\"]{1,249}\" (?:changed |coordinator )|TopicPartition\(topic=)"
-)
-#: Layouts whose records have no logger, for their writers have none.
-_NAMELESS = frozenset({
-    JSON_LAYOUT, "librdkafka text", "librdkafka in .NET", "elixir", "go log", "csv export", "logfmt", "logfmt, level first", "otp report",
-})  # fmt: skip
 #: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
 _KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
 _MOST_TIMES = 400
@@ -106,7 +94,8 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
 def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
     """For a paste of nothing but messages: each line that is not indented is one; Kafka's prefixes and clients' words tell that it is one."""
     whole = [text for text in lines if text[:1] not in (" ", "\t")]
-    prefixed = sum(bool(_PREFIX.match(text) or _WORDS.search(text)) for text in whole)
+    begins, words = kafka_words().sign("begins a message"), kafka_words().sign("client's words")
+    prefixed = sum(bool(begins.match(text) or words.search(text)) for text in whole)
     if prefixed <= profile.fitting or prefixed <= _COMMON * len(whole):
         return profile
     return Profile(untimed=True, learned=(Layout("message only", r"[^ \t\r\n]", untimed=True, whole=True),), fitting=prefixed)
@@ -151,7 +140,7 @@ class _LayoutScore:
             r = placed.record
             dated = r.moment is not None and r.moment.wall_us is not None
             score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
-            if r.logger is None and (r.layout not in _NAMELESS or _KEY_OF_CLASS.match(r.message)):
+            if r.logger is None and (r.layout not in layouts.nameless or _KEY_OF_CLASS.match(r.message)):
                 unsaid.append(reader.unwrap(lines[placed.line]).text)
         return cls(score, unsaid if len(unsaid) > _FEW * (len(records) + len(unsaid)) else [])
 

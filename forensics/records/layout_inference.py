@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forensics.records.kafka_words import kafka_words
 from forensics.records.layouts import TAIL_WINDOW, Layout
 from forensics.records.pattern_layout import LEVELS, LOGGER
 from forensics.records.timestamps import ZONES, TimeFormat
@@ -410,12 +411,7 @@ def _inside(text: str, opening: str, closing: str) -> str:
 
 def _is_context(text: str) -> bool:
     """Whether brackets are a message's own prefix (`[Consumer clientId=...]`, `[b|task-1]`), not a column of the layout."""
-    return bool(
-        re.match(
-            r"\[[A-Z][A-Za-z]+ [A-Za-z]*[iI]d=|\[[^|\[\]]+\|(?:task-|worker|validate)|\[(?:GroupCoordinator |GroupMetadataManager |Group |KafkaApi-)",
-            text,
-        )
-    )
+    return kafka_words().sign("no column").match(text) is not None
 
 
 def _concrete(text: str, found: str) -> str:

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from os.path import commonprefix
 from typing import Any
@@ -67,6 +67,7 @@ class Layout:
         columns: names of the fields of a row, for tables; the head says only where a row begins.
         delimiter: between them.
         second: regular expression at the beginning of the second line, for records whose message is there.
+        nameless: its records have no logger, for its writers have none.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Layout:
     general: bool = False
     whole: bool = False
     second: str = ""
+    nameless: bool = False
     columns: tuple[str, ...] = ()
     delimiter: str = ","
     examples: tuple[Example, ...] = ()
@@ -159,6 +161,11 @@ class Layouts:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Layouts, (self.layouts, self.wrappers, self.keys, self.learned)
+
+    @cached_property
+    def nameless(self) -> frozenset[str]:
+        """Names of layouts whose records have no logger."""
+        return frozenset({JSON_LAYOUT, *(x.name for x in self.layouts if x.nameless)})
 
     def compiled(self, source: str) -> re.Pattern[str]:
         """`re.compile`, remembered."""
@@ -336,7 +343,7 @@ def parse_layouts(text: str, file: str) -> Layouts:
 
 
 def _layout(block: Mapping[str, Any]) -> Layout:
-    more = {"untimed": block.get("untimed", False), "examples": _examples(block)}
+    more = {"untimed": block.get("untimed", False), "nameless": block.get("nameless", False), "examples": _examples(block)}
     if "pattern" in block:
         return layout_of_pattern(block["name"], block["pattern"], **more)
     unknown = set(re.findall(r"\(\?P<(\w+)>", block["head"])) - _FIELDS
