@@ -8,6 +8,8 @@ import pytest
 from forensics.catalogue import patterns, prefixes
 from forensics.catalogue.patterns import check_examples, check_pattern, compiled, simple_name, subject
 from forensics.catalogue.recogniser import Recogniser
+from forensics.records import kafka_words
+from forensics.resources import parsers_dir
 from forensics.schema import CAPTURE_TYPES
 
 CATALOGUE = patterns.load()
@@ -133,3 +135,26 @@ def test_promised_event_exists(name):
 
 def test_a_task_is_read_off_its_client():
     assert prefixes.task_of_client("connector-producer-my-orders-12") == {"task": "my-orders-12", "connector": "my-orders"}
+
+
+BROKEN_WORDS = {
+    "an example that gives something else": ('fields = { broker_id = 2 }\n[[prefix.example]]', 'fields = { broker_id = 3 }\n[[prefix.example]]', "gives something else"),
+    "a prefix that does not take its example": ('line    = "[b|worker] "', 'line    = "[b|workers] "', "is not taken by it alone"),
+    "a sign that finds its counterexample": ('"[main] Joined group"]', '"[GroupCoordinator 1] x"]', "finds its counterexample"),
+    "a sign that misses its example": ('"stream-thread [a] State"]', '"streams [a] State"]', "does not find its example"),
+    "a name that tells something else": ('line   = "task-thread-b-c-1"', 'line   = "task-thread-b-1"', "gives something else"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BROKEN_WORDS)
+def test_what_is_wrong_with_the_words_of_kafka_is_said(what):
+    before, after, said = BROKEN_WORDS[what]
+    text = (parsers_dir() / "kafka_words.toml").read_text(encoding="utf-8")
+    assert before in text
+    words = kafka_words.parse(text.replace(before, after))
+    assert any(said in str(error) for error in [*kafka_words.check_signs(words), *prefixes.check(words)])
+
+
+def test_the_words_of_kafka_are_sound_and_of_use():
+    assert not [*kafka_words.check_signs(), *prefixes.check()]
+    assert kafka_words.kafka_words().debug <= Recogniser(patterns.load()).interesting_loggers

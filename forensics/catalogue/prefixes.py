@@ -65,9 +65,9 @@ class Prefixes:
         return parsed
 
 
-def parse_prefix(head: str) -> tuple[Captures, str | None] | None:
+def parse_prefix(head: str, words: KafkaWords | None = None) -> tuple[Captures, str | None] | None:
     """Captures of one prefix with its closing bracket and blank, and Connect's context in it; None when it is no prefix."""
-    for prefix in kafka_words().prefixes:
+    for prefix in (words or kafka_words()).prefixes:
         if found := prefix.pattern.fullmatch(head):
             return _captures(prefix, found), head.strip()[1:-1] if prefix.context else None
     return None
@@ -106,8 +106,8 @@ def captures_of_thread(thread: str) -> Captures:
     return _told_by_name("thread", thread)
 
 
-def _told_by_name(of: str, text: str) -> Captures:
-    for name in kafka_words().names:
+def _told_by_name(of: str, text: str, words: KafkaWords | None = None) -> Captures:
+    for name in (words or kafka_words()).names:
         if name.of == of and text.startswith(name.begins):
             found = name.pattern.fullmatch(text)
             return _with_task({k: v for k, v in found.groupdict().items() if v is not None}) if found else {}
@@ -122,9 +122,9 @@ def check(words: KafkaWords | None = None) -> Iterator[CatalogueError]:
             takers = [other.name for other in words.prefixes if other.pattern.fullmatch(line)]
             if takers != [prefix.name] or not line.startswith(words.begins):
                 yield CatalogueError(f"An example of `{prefix.name}` is not taken by it alone.", why=f"{takers} take it.", where=f"{WHERE}: {line}")
-            elif (found := parse_prefix(line)) != (fields, context):
+            elif (found := parse_prefix(line, words)) != (fields, context):
                 yield CatalogueError(f"An example of `{prefix.name}` gives something else.", why=f"It gives {found}.", where=f"{WHERE}: {line}")
     for name in words.names:
         for line, fields in name.examples:
-            if (given := _told_by_name(name.of, line)) != fields:
+            if (given := _told_by_name(name.of, line, words)) != fields:
                 yield CatalogueError(f"A name of a {name.of} gives something else.", why=f"It gives {given}.", where=f"{WHERE}: {line}")
