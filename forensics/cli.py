@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -114,6 +115,14 @@ AssumeSkewOption = Annotated[
         help="Your own word that all clocks agree within this, milliseconds: used where no lines join two clocks, and said so. The case remembers it.",
     ),
 ]
+TzOption = Annotated[
+    str,
+    typer.Option(
+        "--tz",
+        metavar="ZONE",
+        help="Your time zone, in which times are told and --since and --until are meant: Europe/Berlin, +02:00; by default UTC.",
+    ),
+]
 NoPagerOption = Annotated[
     bool,
     typer.Option(
@@ -123,6 +132,15 @@ NoPagerOption = Annotated[
 CASE = Path("forensics-case")
 #: Logs of fewer bytes are read before a JVM has warmed up.
 LITTLE_BYTES = 100 << 20
+
+
+def _zone(name: str) -> tzinfo:
+    """The reader's time zone."""
+    if not name:
+        return UTC
+    from forensics.records.timestamps import find_zone
+
+    return find_zone(name)
 
 
 def _version(wanted: bool) -> None:
@@ -213,7 +231,7 @@ def report(
         typer.Option(
             "--since",
             metavar="TIME",
-            help="From this time on: ISO 8601 (UTC unless it has a zone), a clock time of the case's day: 07:52, or a span back from the last event: 2h, 30m, 1d.",
+            help="From this time on: ISO 8601 (in your --tz unless it has a zone), a clock time of the case's day: 07:52, or a span back from the last event: 2h, 30m, 1d.",
         ),
     ] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, written alike; a date alone is that whole day.")] = "",
@@ -222,6 +240,7 @@ def report(
         list[str] | None,
         typer.Option("--rule", metavar="RULE", autocompletion=_complete_rule, help="Only findings of this rule, each in full. Repeatable."),
     ] = None,
+    tz: TzOption = "",
     form: Annotated[ReportFormat, typer.Option("--format", help="Form of the report.")] = ReportFormat.text,
     proof: Annotated[
         ProofLines, typer.Option("--proof", help="Lines of each proof: the three that tell the most, or all. With --rule it is all.")
@@ -259,7 +278,12 @@ def report(
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="A case's zones are told to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     opened = _built(case, runs, _knobs(assume_skew))
-    found = model.read(opened, model.Filters(since, until, group or (), rule or ()))
+    zone = _zone(tz)
+    found = model.read(opened, model.Filters(since, until, group or (), rule or (), zone))
+    if form in (ReportFormat.text, ReportFormat.markdown):
+        from forensics.report import retold
+
+        found = retold.in_zone(opened, found, zone)
     _tell(opened, found, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
         say(f"The case is in {case}: `forensics show ID --case {case}` prints the lines behind an id.")
@@ -448,6 +472,7 @@ def sql(
 def show(
     wanted: Annotated[str, typer.Argument(metavar="ID", help="An event's, finding's or ownership's id, or its first characters.")],
     context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Lines before and after each.")] = 2,
+    tz: TzOption = "",
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
 ) -> None:
@@ -456,7 +481,7 @@ def show(
     from forensics.report import text
     from forensics.report.show import show as shown
 
-    text.render(shown(open_case(case), wanted, context), pager=not no_pager)
+    text.render(shown(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)
 
 
 @app.command(short_help="Check a case and its evidence against what was recorded.")

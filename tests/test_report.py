@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from importlib.resources import files
+from zoneinfo import ZoneInfo
 
 import jsonschema
 import pytest
@@ -16,7 +18,7 @@ from made_case import HOSTILE, T0, at, finding, generation, made, owned, rows, s
 
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
-from forensics.report import content, json_form, loggers, markdown, model, text
+from forensics.report import content, json_form, loggers, markdown, model, retold, text
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.page import render
 from forensics.report.page.reference import Reference
@@ -629,3 +631,65 @@ def test_lines_of_a_clock_that_is_far_off_are_told_by_both_clocks() -> None:
     late = sign("x", "A starts", 3600, report.clocks[0]["process_id"])
     line = lines_of(Proofs(formats.Clock([at(0)]), Reference(report.clocks, report.case["processes"])).blocks([late]))[0]
     assert line.ts == "09:59:59.995 ±5 ms (by its own clock 11:00:00.000)"
+
+
+BERLIN, INDIA = ZoneInfo("Europe/Berlin"), timezone(timedelta(hours=5, minutes=30))
+
+
+def test_times_are_told_in_the_reader_s_zone_and_the_head_says_so_once() -> None:
+    report = dataclasses.replace(made(since="10:00:01"), zone=BERLIN)
+    written = flat(text.as_text(content.compose(report)))
+    assert "2026-03-01 11:00:00 to 11:02:00, times in Europe/Berlin (UTC+01:00)." in written
+    assert "Only: since 2026-03-01 11:00:01." in written
+    assert "11:01:00.005 ±5 ms" in written
+    assert "10:01:00.005" not in written
+    assert written.count("Europe/Berlin") == 1
+    assert "times in UTC." in flat(as_text())
+
+
+def test_a_day_of_the_reader_s_may_be_two_of_utc() -> None:
+    times = [datetime(2026, 3, 1, 20, tzinfo=UTC), datetime(2026, 3, 2, 3, tzinfo=UTC)]
+    assert formats.Clock(times, INDIA).at(times[0]) == "01:30:00.000"
+    assert formats.Clock(times, BERLIN).at(times[0]) == "2026-03-01 21:00:00.000"
+
+
+def test_times_that_are_asked_for_are_meant_in_the_reader_s_zone() -> None:
+    case = CaseTime(datetime(2026, 3, 1, 9, tzinfo=UTC), datetime(2026, 3, 1, 23, 30, tzinfo=UTC))
+    assert parse("10:30", "2026-03-01T12:00", case, BERLIN) == Window(datetime(2026, 3, 1, 9, 30, tzinfo=UTC), datetime(2026, 3, 1, 11, tzinfo=UTC))
+    assert parse("10:30Z", "2026-03-01", case, BERLIN) == Window(
+        datetime(2026, 3, 1, 10, 30, tzinfo=UTC), datetime(2026, 3, 1, 22, 59, 59, 999999, tzinfo=UTC)
+    )
+    with pytest.raises(UsageError) as error:
+        parse("2026-03-02T01:00", "", case, BERLIN)
+    assert "2026-03-02 01:00:00 Europe/Berlin (UTC+01:00)" in error.value.what
+
+
+@pytest.mark.parametrize(
+    ("zone", "said"),
+    [
+        (UTC, "UTC"),
+        (INDIA, "UTC+05:30"),
+        (timezone(timedelta(hours=-3)), "UTC-03:00"),
+        (BERLIN, "Europe/Berlin (UTC+01:00)"),
+        (ZoneInfo("UTC"), "UTC"),
+    ],
+)
+def test_a_zone_is_told_with_its_offset(zone: tzinfo, said: str) -> None:
+    assert formats.zone_name(zone, T0) == said
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["split-brain-frozen-worker-3.9.1", "session-timeouts-consumers-3.9.1"])
+def test_sentences_told_again_are_those_of_the_case_with_other_times(name: str, sample_case) -> None:
+    case = sample_case(name)
+    report = model.read(case, model.Filters())
+    same = retold.in_zone(case, report, ZoneInfo("Etc/UTC"))
+    assert (same.findings, same.split_brain, same.coverage) == (report.findings, report.split_brain, report.coverage)
+    there = retold.in_zone(case, report, INDIA)
+    clock_times = re.compile(r"\b(\d\d):(\d\d):(\d\d\.\d{3})")
+    moved = 0
+    for before, after in zip([*report.findings, *report.split_brain], [*there.findings, *there.split_brain], strict=True):
+        said, again = (clock_times.findall(row["explanation"] or "") for row in (before, after))
+        assert [((int(h) * 60 + int(m) + 330) % 1440, s) for h, m, s in said] == [(int(h) * 60 + int(m), s) for h, m, s in again]
+        moved += len(said)
+    assert moved > 4

@@ -228,7 +228,7 @@ class Zone:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._zone = _find_zone(name)
+        self._zone = find_zone(name)
         self._offsets: dict[int, int] = {}
 
     def __reduce__(self) -> tuple[type[Zone], tuple[str]]:
@@ -249,7 +249,12 @@ class Zone:
         return self._offsets[quarter]
 
 
-def _find_zone(name: str) -> tzinfo:
+def find_zone(name: str) -> tzinfo:
+    """A time zone by its IANA name or its offset.
+
+    Raises:
+        UsageError: there is no such zone.
+    """
     offset = _zone_offset(name)
     if offset is not None:
         return timezone(timedelta(microseconds=offset)) if offset else UTC

@@ -11,7 +11,7 @@ from forensics.report.document import Document, Heading, Para
 from forensics.report.names import Names
 from forensics.report.page.reference import Reference
 from forensics.report.proof import Proofs
-from forensics.wording.formats import Clock, count
+from forensics.wording.formats import Clock, count, zone_name
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
@@ -50,7 +50,7 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
 
 def clock(report: Report) -> Clock:
     """How the report's times are printed."""
-    return Clock(_times(report))
+    return Clock(_times(report), report.zone)
 
 
 def _times(report: Report) -> list[datetime]:
@@ -71,8 +71,10 @@ def case_line(report: Report) -> str:
     first = min((p["first_ts"] for p in processes if p["first_ts"]), default=None)
     last = max((p["last_ts"] for p in processes if p["last_ts"]), default=None)
     if first and last:
-        end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
-        text += f"; {first:%Y-%m-%d %H:%M:%S} to {end} UTC"
+        begin, end = first.astimezone(report.zone), last.astimezone(report.zone)
+        until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
+        zones = dict.fromkeys((zone_name(report.zone, first), zone_name(report.zone, last)))
+        text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {' and '.join(zones)}"
     return text + "."
 
 
@@ -81,6 +83,6 @@ def window_line(report: Report) -> str:
     since, until = report.filters.get("since"), report.filters.get("until")
     parts = [f"group {', '.join(report.filters['groups'])}"] if report.filters.get("groups") else []
     parts += [f"rule {', '.join(report.filters['rules'])}"] if report.filters.get("rules") else []
-    parts += [f"since {since:%Y-%m-%d %H:%M:%S} UTC"] if since else []
-    parts += [f"until {until:%Y-%m-%d %H:%M:%S} UTC"] if until else []
+    parts += [f"since {since.astimezone(report.zone):%Y-%m-%d %H:%M:%S}"] if since else []
+    parts += [f"until {until.astimezone(report.zone):%Y-%m-%d %H:%M:%S}"] if until else []
     return f"Only: {'; '.join(parts)}." if parts else ""

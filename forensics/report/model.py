@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -62,12 +62,13 @@ class CaseLike(Protocol):
 
 @dataclass(frozen=True)
 class Filters:
-    """What the reader asked for. Times are written as `window.parse_time` takes them; empty means no limit."""
+    """What the reader asked for. Times are written as `window.parse_time` takes them, in the reader's zone; empty means no limit."""
 
     since: str = ""
     until: str = ""
     groups: Sequence[str] = ()
     rules: Sequence[str] = ()
+    zone: tzinfo = UTC
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Report:
         groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame` and `duplicate_ledger`.
         filters: what was asked for, as printed in the report.
         examined: what the answer about split brain rests on, as `examined.examine` gives it.
+        zone: the reader's, in which texts tell times; the rows stay in UTC.
     """
 
     case: Row
@@ -91,6 +93,7 @@ class Report:
     findings: list[Row]
     filters: Row = field(default_factory=dict)
     examined: Row = field(default_factory=dict)
+    zone: tzinfo = UTC
 
     def nothing_examined(self) -> bool:
         """Whether an answer about split brain was asked for, and nobody's ownership is known."""
@@ -109,7 +112,7 @@ def read(case: CaseLike, filters: Filters) -> Report:
     Raises:
         UsageError: a time, group or rule that the case does not have.
     """
-    rows = {name: _rows(name, case.view_path(name)) for name in VIEWS}
+    rows = {name: rows_of(name, case.view_path(name)) for name in VIEWS}
     return assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
 
 
@@ -123,7 +126,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         lookup: gives event ids their lines.
     """
     time = CaseTime.of(r for name in ("source_file", "process") for r in rows[name])
-    window = parse(filters.since, filters.until, time)
+    window = parse(filters.since, filters.until, time, filters.zone)
     known = sorted({r["group_id"] for name in ("generation", "member", "ownership", "finding") for r in rows[name] if r.get("group_id")})
     for group in filters.groups:
         if group not in known:
@@ -200,7 +203,7 @@ def pylist(table: pa.Table) -> list[Row]:
     return rows  # type: ignore[no-any-return]
 
 
-def _rows(view: str, path: Path | None) -> list[Row]:
+def rows_of(view: str, path: Path | None) -> list[Row]:
     """All rows of a view.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.records.line_reader import decode
 from forensics.redaction import hide_line, scrub
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
+from forensics.report.retold import findings_in
 from forensics.snapshots.detection import LOG
 from forensics.wording.formats import count, iso
 
@@ -36,13 +37,14 @@ _WITH_WITNESS = (
 )
 
 
-def show(case: CaseLike, wanted: str, context: int) -> Document:
+def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Document:
     """The lines behind an id.
 
     Args:
         case: the case.
         wanted: id of an event, incident, finding or ownership, or its first characters, six at least.
         context: lines to show before and after each.
+        zone: the reader's, for the times that are told beside the lines.
 
     Raises:
         UsageError: no row has the id, or several do.
@@ -50,7 +52,7 @@ def show(case: CaseLike, wanted: str, context: int) -> Document:
     if len(wanted) < _SHORTEST_ID:
         raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
     out = Document()
-    ids = _ids(case, wanted, out)
+    ids = _ids(case, wanted, out, zone)
     rows = _events(case, "event_id", ids) if ids else _events_by_prefix(case, wanted)
     if not rows and not ids:
         raise UsageError(f"Nothing in the case has the id `{wanted}`.", where="ID", fix="Ids stand beside the lines of a report, and in the views.")
@@ -62,11 +64,11 @@ def show(case: CaseLike, wanted: str, context: int) -> Document:
     for row in rows:
         by_file.setdefault(row["file_id"], {})[row["line"]] = row
     for file_id, lines in sorted(by_file.items(), key=lambda x: min(str(iso(r["ts"])) for r in x[1].values())):
-        _show_file(files[file_id], lines, context, out)
+        _show_file(files[file_id], lines, context, out, zone)
     return out
 
 
-def _ids(case: CaseLike, wanted: str, out: Document) -> list[str]:
+def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
     """Event ids of a finding's or an ownership's witnesses; none when the id is an event's."""
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
@@ -78,7 +80,8 @@ def _ids(case: CaseLike, wanted: str, out: Document) -> list[str]:
         rows = ds.dataset(str(path), format="parquet").to_table(filter=pc.starts_with(pc.field(column), wanted)).to_pylist()
         _one_only(wanted, [r[column] for r in rows])
         if rows:
-            title = " ".join(str(iso(v)) if isinstance(v, datetime) else str(v) for v in (rows[0][t] for t in titles) if v is not None)
+            (row,) = findings_in(case, rows[:1], zone) if view == "finding" else rows[:1]
+            title = " ".join(str(iso(v, zone)) if isinstance(v, datetime) else str(v) for v in (row[t] for t in titles) if v is not None)
             out.add(Heading(2, f"{word} {rows[0][column]}: {title}"))
             return list(rows[0]["witness"] or ())
     return []
@@ -120,10 +123,10 @@ def _one_only(wanted: str, found: list[str]) -> None:
         raise UsageError(f"{len(set(found))} ids begin with `{wanted}`.", why=", ".join(sorted(set(found))[:5]), where="ID", fix="Give more of it.")
 
 
-def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document) -> None:
+def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document, zone: tzinfo) -> None:
     """One file's lines; what is wrong with the evidence is said before them."""
     where = file["location"] + (f" ({file['archive_member'].replace('!', ' / ')})" if file["archive_member"] else "")
-    out.add(Heading(3, f"{file['path']}  {_dates(lines)}"), Para(where, tone="dim"))
+    out.add(Heading(3, f"{file['path']}  {_dates(lines, zone)}"), Para(where, tone="dim"))
     near = {n for line in lines for n in range(max(1, line - context), line + context + 1)}
     secretive = (file.get("kind") or LOG) != LOG
     try:
@@ -153,9 +156,9 @@ def _without_secrets(line: str, before: str, kind: str) -> str:
     return hide_line(line)
 
 
-def _dates(lines: dict[int, Row]) -> str:
-    times = sorted(t for t in (iso(r["ts"]) for r in lines.values()) if t)
-    return " to ".join(dict.fromkeys((times[0], times[-1]))) if times else ""
+def _dates(lines: dict[int, Row], zone: tzinfo) -> str:
+    times = sorted(r["ts"] for r in lines.values() if r["ts"])
+    return " to ".join(dict.fromkeys(str(iso(t, zone)) for t in (times[0], times[-1]))) if times else ""
 
 
 def _read(location: Path, member: str | None, wanted: set[int], size: int) -> tuple[dict[int, str], str]:

@@ -78,8 +78,8 @@ def _print(console: Console, block: Block) -> None:
             console.print(Padding(head, (0, 0, 0, 2), expand=False))
             for line in lines:
                 said = Text.assemble((f"{line.ts}  ", "cyan"), (f"{printable(line.role)}: " if line.role else "", "bold"), printable(line.text))
-                for number, part in enumerate(said.wrap(console, console.width - 6)):
-                    console.print(Text(" " * (6 if number else 4)) + part, soft_wrap=True)
+                for number, row in enumerate(said.wrap(console, console.width - 6)):
+                    console.print(Text(" " * (6 if number else 4)) + row, soft_wrap=True)
                 # The place stands alone and unbroken, so that a terminal or an editor can follow it.
                 console.print(Text(f"      {printable(line.where)}  {printable(line.event_id)}", "dim"), soft_wrap=True)
 

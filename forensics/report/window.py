@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from forensics.errors import UsageError
+from forensics.wording.formats import zone_name
 
 _SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d|w)")
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")
 _FORMS = (
-    "Write a time like 2026-11-21T07:50:00Z (without a zone: UTC), a clock time of the case's day like 07:50, "
+    "Write a time like 2026-11-21T07:50:00Z (without a zone: UTC, or that of --tz), a clock time of the case's day like 07:50, "
     "or a span back from the last event like 90s, 30m, 2h, 1d."
 )
 
@@ -32,8 +33,9 @@ class CaseTime:
         times = [t for row in rows for t in (row.get("first_ts"), row.get("last_ts")) if t]
         return cls(min(times), max(times)) if times else None
 
-    def __str__(self) -> str:
-        return f"{self.first:%Y-%m-%d %H:%M:%S} to {self.last:%Y-%m-%d %H:%M:%S} UTC"
+    def told(self, zone: tzinfo) -> str:
+        """From when to when, in a zone."""
+        return f"{_shown(self.first, zone)} to {_shown(self.last, zone)} {zone_name(zone, self.first)}"
 
 
 @dataclass(frozen=True)
@@ -56,37 +58,40 @@ class Window:
         return not (self.since and end and end < self.since) and not (self.until and start and start > self.until)
 
 
-def parse(since: str, until: str, case: CaseTime | None) -> Window:
+def parse(since: str, until: str, case: CaseTime | None, zone: tzinfo = UTC) -> Window:
     """The window that a reader asked for.
 
     Args:
         since: from then on, as `parse_time` takes it; empty: no limit.
         until: up to then, likewise.
         case: the case's time.
+        zone: the reader's.
 
     Raises:
         UsageError: no time, the wrong way round, or outside the case.
     """
-    window = Window(parse_time(since, case, "--since"), parse_time(until, case, "--until"))
+    window = Window(parse_time(since, case, "--since", zone), parse_time(until, case, "--until", zone))
     if window.since and window.until and window.since > window.until:
-        raise UsageError(f"`--since` ({_shown(window.since)}) is after `--until` ({_shown(window.until)}) UTC.", where="--since")
+        told = f"`--since` ({_shown(window.since, zone)}) is after `--until` ({_shown(window.until, zone)})"
+        raise UsageError(f"{told} {zone_name(zone, window.since)}.", where="--since")
     if case is None:
         return window
     if window.since and window.since > case.last:
-        raise _outside("--since", window.since, "after the case's last record", case)
+        raise _outside("--since", window.since, "after the case's last record", case, zone)
     if window.until and window.until < case.first:
-        raise _outside("--until", window.until, "before the case's first record", case)
+        raise _outside("--until", window.until, "before the case's first record", case, zone)
     return window
 
 
-def parse_time(text: str, case: CaseTime | None, option: str) -> datetime | None:
+def parse_time(text: str, case: CaseTime | None, option: str, zone: tzinfo = UTC) -> datetime | None:
     """A moment from `--since` or `--until`.
 
     Args:
-        text: ISO 8601 (without a zone: UTC; a date alone is the whole day), a clock time of the case's day such as `07:52`, or a span back from
+        text: ISO 8601 (without a zone: the reader's; a date alone is the whole day), a clock time of the case's day such as `07:52`, or a span back from
             the case's last record, such as `2h` or `30m`.
         case: the case's time.
         option: the option's name, for the error.
+        zone: the reader's.
 
     Raises:
         UsageError: none of these, or the case has no times or several days for it.
@@ -103,25 +108,28 @@ def parse_time(text: str, case: CaseTime | None, option: str) -> datetime | None
             raise UsageError(f"`{text}` reaches further back than the calendar does.", where=option) from e
     try:
         if _CLOCK.fullmatch(text):
-            return _clock_time(text, case, option)
+            return _clock_time(text, case, option, zone)
         moment = datetime.fromisoformat(text)
-        utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+        if option == "--until" and _is_date(text):
+            moment += timedelta(days=1, microseconds=-1)
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError) as e:
         raise UsageError(f"`{text}` is neither a time nor a span.", why=str(e), where=option, fix=_FORMS) from e
-    return utc + timedelta(days=1, microseconds=-1) if option == "--until" and _is_date(text) else utc
 
 
-def _clock_time(text: str, case: CaseTime, option: str) -> datetime:
+def _clock_time(text: str, case: CaseTime, option: str, reader: tzinfo) -> datetime:
     """A clock time on the case's day. A case of several days must have it on one of them only."""
     clock = time.fromisoformat(text if text[2] == ":" else f"0{text}")
-    zone = clock.tzinfo or UTC
+    zone = clock.tzinfo or reader
     first, last = case.first.astimezone(zone).date(), case.last.astimezone(zone).date()
     days = [first + timedelta(days=n) for n in range(min((last - first).days, 2) + 1)]
     moments = [datetime.combine(day, clock, zone).astimezone(UTC) for day in days]
     inside = moments if len(moments) == 1 else [m for m in moments if case.first <= m <= case.last]
     if len(inside) == 1:
         return inside[0]
-    why = f"the case spans {case}"
+    why = f"the case spans {case.told(zone)}"
     fix = f"Write the day too, like {first:%Y-%m-%d}T{clock:%H:%M:%S}."
     if inside:
         raise UsageError(f"`{text}` is a time of several days of the case.", why=why, where=option, fix=fix)
@@ -136,9 +144,10 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def _outside(option: str, moment: datetime, what: str, case: CaseTime) -> UsageError:
-    return UsageError(f"`{option}` ({_shown(moment)} UTC) is {what}: there is nothing to tell of.", why=f"the case spans {case}", where=option)
+def _outside(option: str, moment: datetime, what: str, case: CaseTime, zone: tzinfo) -> UsageError:
+    shown = f"{_shown(moment, zone)} {zone_name(zone, moment)}"
+    return UsageError(f"`{option}` ({shown}) is {what}: there is nothing to tell of.", why=f"the case spans {case.told(zone)}", where=option)
 
 
-def _shown(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
+def _shown(moment: datetime, zone: tzinfo) -> str:
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M:%S}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 
 # Control characters (C0, DEL, C1) and the format characters that reorder or hide text: a log line is written by others and must not steer a terminal.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -21,29 +21,33 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda m: " " if m[0] == "\t" else ascii(m[0])[1:-1], text)
 
 
-def iso(ts: datetime | None) -> str | None:
-    """ISO 8601 in UTC with milliseconds and `Z`; a time without a zone is UTC already."""
+def iso(ts: datetime | None, zone: tzinfo = UTC) -> str | None:
+    """ISO 8601 with milliseconds and `Z`, or the offset of the reader's zone; a time without a zone is UTC already."""
     if ts is None:
         return None
-    utc = ts.replace(tzinfo=UTC) if ts.tzinfo is None else ts.astimezone(UTC)
-    return utc.strftime("%Y-%m-%dT%H:%M:%S.") + f"{utc.microsecond // 1000:03d}Z"
+    local = (ts.replace(tzinfo=UTC) if ts.tzinfo is None else ts).astimezone(zone)
+    told = local.strftime("%Y-%m-%dT%H:%M:%S.") + f"{local.microsecond // 1000:03d}"
+    return told + ("Z" if zone == UTC else local.isoformat()[-6:])
 
 
 class Clock:
-    """Prints times; without their date while the whole report lies in one day.
+    """Prints times in the reader's zone; without their date while the whole report lies in one day.
 
     Args:
         times: all times that the report may print (UTC); they decide whether dates are needed.
+        zone: the reader's.
     """
 
-    def __init__(self, times: Iterable[datetime]) -> None:
-        days = {t.date() for t in times}
+    def __init__(self, times: Iterable[datetime], zone: tzinfo = UTC) -> None:
+        self.zone = zone
+        days = {t.astimezone(zone).date() for t in times}
         self.day = next(iter(days)) if len(days) == 1 else None
 
     def at(self, ts: datetime | None, unknown: str = "?") -> str:
         """`07:51:44.123`, with the date in front when days differ."""
         if ts is None:
             return unknown
+        ts = ts.astimezone(self.zone)
         text = ts.strftime("%H:%M:%S.") + f"{ts.microsecond // 1000:03d}"
         return text if ts.date() == self.day else f"{ts:%Y-%m-%d} {text}"
 
@@ -60,6 +64,15 @@ class Clock:
             return f"{self.at(lo)} to {self.at(hi)}"
         half = round(width / 2)
         return self.at(lo + (hi - lo) / 2) + (f" ±{half} ms" if half else "")
+
+
+def zone_name(zone: tzinfo, at: datetime) -> str:
+    """A zone as a reader writes it, with its offset at a time where the name does not tell it: `UTC`, `UTC+02:00`, `Europe/Berlin (UTC+01:00)`."""
+    offset = at.astimezone(zone).utcoffset() or timedelta()
+    minutes = abs(int(offset.total_seconds())) // 60
+    told = "UTC" + (f"{'-' if offset < timedelta() else '+'}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "")
+    name = getattr(zone, "key", "")
+    return f"{name} ({told})" if name and name != "UTC" else told
 
 
 def span(ms: float | None, unknown: str = "?") -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from jinja2 import StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
@@ -27,9 +26,9 @@ def moment(ms: int | None) -> datetime | None:
         return None
 
 
-def _zone(context: Context) -> ZoneInfo | None:
+def _zone(context: Context) -> tzinfo | None:
     zone = context.get("zone")
-    return zone if isinstance(zone, ZoneInfo) else None
+    return zone if isinstance(zone, tzinfo) else None
 
 
 @pass_context

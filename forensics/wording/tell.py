@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import jinja2
 import pyarrow as pa
@@ -20,7 +19,7 @@ COLUMNS = ("severity", "verdict", "kafka_cluster", "group_id", "subject")
 TEXTS = ("headline", "explanation", "advice")
 
 
-def findings(rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType], zone: ZoneInfo | None = None) -> list[dict[str, Any]]:
+def findings(rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType], zone: tzinfo | None = None) -> list[dict[str, Any]]:
     """The rows with their sentences.
 
     Args:
@@ -35,7 +34,7 @@ def findings(rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType]
     return [{**row, **_told(row, words, types, zone)} if row.get("code") else dict(row) for row in rows]
 
 
-def _told(row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: ZoneInfo | None) -> dict[str, str]:
+def _told(row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: tzinfo | None) -> dict[str, str]:
     rule, code = row["rule"], row["code"]
     if rule not in words or code not in words[rule].codes:
         raise ForensicsError(
@@ -61,7 +60,7 @@ def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
     return [_whole(item, type_.value_type) for item in value] if pa.types.is_list(type_) else value
 
 
-def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: ZoneInfo | None = None) -> list[dict[str, Any]]:
+def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = None) -> list[dict[str, Any]]:
     """The rows of a view that has a word file, with their sentences.
 
     A template may use the row's columns, the moments of those that end in `_ts` (`from_ts` is `from_at_ms`), and the fields of the struct `facts`.
@@ -78,7 +77,7 @@ def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: ZoneInfo | None 
     return [{**row, **_texts(words, row, zone)} for row in rows]
 
 
-def _texts(words: ViewWords, row: Mapping[str, Any], zone: ZoneInfo | None) -> dict[str, str | None]:
+def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None) -> dict[str, str | None]:
     where, templates = f"sql/{words.name}.toml", words.texts(row.get("code"))
     if templates is None:
         raise ForensicsError(
@@ -93,7 +92,7 @@ def _texts(words: ViewWords, row: Mapping[str, Any], zone: ZoneInfo | None) -> d
         raise ForensicsError(f"The words of {words.name}, code `{row.get('code')}`, do not fit its rows.", why=str(e), where=where) from e
 
 
-def _several_days(row: Mapping[str, Any], facts: Mapping[str, Any], zone: ZoneInfo | None) -> bool:
+def _several_days(row: Mapping[str, Any], facts: Mapping[str, Any], zone: tzinfo | None) -> bool:
     """Whether the moments that a sentence may print lie in more than one day: then each has its date."""
     moments = [moment(v) for k, v in facts.items() if k.endswith("_at_ms") and isinstance(v, int)]
     moments += [v for v in row.values() if isinstance(v, datetime)]
