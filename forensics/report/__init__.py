@@ -8,6 +8,7 @@ The modules, in reading order:
     names       what processes and members are called
     document    blocks: what is said, without how it looks
     proof       the lines that prove something, in order of time
+    retold      sentences told again in the reader's zone
     verdict, findings, groups, unseen, offsets_topic      the report's parts, rows to blocks
     loggers     what to turn on to see more
     content     the parts in their order
