@@ -6,7 +6,6 @@ and what even that left behind (the machine lost its power) is removed by the ne
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -14,6 +13,8 @@ import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+from filelock import FileLock
 
 PREFIX = "kafka-forensics-"
 _LOCK = ".lock"
@@ -35,8 +36,8 @@ def scratch(below: Path) -> Path:
     """
     _sweep(below)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=below))  # 0700
-    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = FileLock(folder / _LOCK, mode=0o600)
+    lock.acquire()
     nowhere = subprocess.DEVNULL
     with suppress(OSError):  # without a shell the next process cleans up
         _HELD.append(
@@ -54,9 +55,6 @@ def _sweep(below: Path) -> None:
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
-            lock = os.open(folder / _LOCK, os.O_RDWR)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(lock)
+            if (folder / _LOCK).exists():
+                with FileLock(folder / _LOCK, timeout=0):  # its `Timeout` is an OSError
+                    shutil.rmtree(folder, ignore_errors=True)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -242,3 +243,17 @@ def test_evidence_that_went_away_is_said_and_no_failure(tmp_path: Path) -> None:
     done = run("verify", case)
     assert done.exit_code == 0
     assert "not there any more" in done.stdout
+
+
+def test_one_at_a_time_writes_to_a_case(tmp_path: Path) -> None:
+    """Whoever comes second is told so, in this process and in another, and may write when the first has ended."""
+    root = tmp_path / "case"
+    code = "import sys; from pathlib import Path; from forensics.case.folder import writing\nwith writing(Path(sys.argv[1])): pass"
+    with case_folder.writing(root):
+        with pytest.raises(CaseError, match="Another ingest is writing"), case_folder.writing(root):
+            pytest.fail("two write")
+        other = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=False)
+        assert other.returncode != 0
+        assert "Another ingest is writing" in other.stderr
+        assert (root / ".lock").stat().st_mode & 0o077 == 0
+    subprocess.run([sys.executable, "-c", code, str(root)], check=True)

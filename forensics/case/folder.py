@@ -6,7 +6,6 @@ the case. Whatever dies before that leaves the last good case, and folders that 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 
 from forensics.case import integrity
 from forensics.engines.paths import quoted
@@ -406,18 +406,17 @@ def writing(path: Path, *, check: bool = True) -> Iterator[CaseWriter]:
 @contextmanager
 def _locked(path: Path, root: Path) -> Iterator[None]:
     """Keeps other writers out of a case; `path` is what errors call it."""
+    lock = FileLock(root / ".lock", timeout=0, mode=0o600)
     try:
-        lock = os.open(root / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock.acquire()
+    except Timeout as e:
+        raise CaseError(f"Another ingest is writing to the case `{path}`.", fix="Wait until it has ended.") from e
     except OSError as e:
         raise CaseError(f"The case `{path}` cannot be written.", why=e.strerror or str(e), where=str(root)) from e
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as e:
-            raise CaseError(f"Another ingest is writing to the case `{path}`.", fix="Wait until it has ended.") from e
         yield
     finally:
-        os.close(lock)
+        lock.release()
 
 
 def _write(folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
