@@ -36,6 +36,10 @@ COLUMNS = {
         "certain_ms", "possible_ms", "cause",
     ),
     "finding": ("rule", "severity", "verdict", "group_id", "subject", "from_ts", "to_ts", "headline"),
+    "incident": (
+        "cause", "alternatives", "group_ids", "subject", "from_lo", "from_hi", "to_lo", "to_hi", "severity", "times", "resources_hit",
+        "longest_outage_ms", "double_work_ms", "headline",
+    ),
 }  # fmt: skip
 
 
@@ -57,20 +61,21 @@ def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
         "generation": [g for group in report.groups for g in group["generations"]],
         "split_brain": report.split_brain,
         "finding": report.findings,
+        "incident": report.incidents,
     }
     return {view: sorted(({c: _plain(r[c]) for c in columns} for r in found[view]), key=json.dumps) for view, columns in COLUMNS.items()}
 
 
 def excerpt(case: Case) -> str:
-    """One screen of a report: the first incident with a part of its proof, and the last generations of the first group."""
+    """One screen of a report: the brief, the first pair of owners with a part of its proof, and the last generations of the first group."""
     lines = text.as_text(content.compose(model.read(case, model.Filters())), 110).splitlines()
-    verdict = next(i for i, line in enumerate(lines) if line.startswith("━━ Split brain"))
+    brief = next(i for i, line in enumerate(lines) if line.startswith("━━ In brief"))
     proof = next(i for i, line in enumerate(lines) if line.strip().startswith("Proof ("))
     group = next(i for i, line in enumerate(lines) if line.startswith("━━ Group"))
     table = next(i for i, line in enumerate(lines) if i > group and line.lstrip().startswith("gen."))
     end = next(i for i, line in enumerate(lines) if i > table and (not line.strip() or line[:2].isspace() and line[2:3].isalpha()))
     rows = [i for i in range(table + 2, end) if lines[i].split()[0].isdigit()]
-    return "\n".join([*lines[verdict : proof + 7], "  …", "", *lines[group : table + 2], "  …", *lines[rows[-4] : end]])
+    return "\n".join([*lines[brief : proof + 7], "  …", "", *lines[group : table + 2], "  …", *lines[rows[-4] : end]])
 
 
 def with_excerpt(readme: str, shown: str) -> str:

@@ -23,6 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   double_work_ms    COMMENT 'Longest time that two surely worked on one of them, milliseconds; NULL: none',
   finding_ids       COMMENT 'Findings that it explains',
   headline          COMMENT 'One sentence',
+  advice            COMMENT 'What to do first; NULL: what its findings advise, or nothing',
   code              COMMENT 'Which words tell it',
   facts             COMMENT 'Named facts that the sentence tells; spans end in _ms, moments in _at_ms',
   witness           COMMENT 'Events that prove it'
@@ -82,6 +83,7 @@ SELECT
   h.double_work_ms AS double_work_ms,
   k.finding_ids AS finding_ids,
   CAST(NULL AS STRING) AS headline,
+  CAST(NULL AS STRING) AS advice,
   CASE
     WHEN k.rule IS NOT NULL THEN 'unexplained'
     WHEN k.cause = 'unknown' AND k.subject IS NULL THEN 'members_removed'

@@ -162,6 +162,32 @@ def finding(rule: str, severity: str, verdict: str = "proved", start: float | No
     } | more
 
 
+def incident(cause: str, findings: Sequence[str], severity: str = "warning", **more: Any) -> dict[str, Any]:
+    return {
+        "incident_id": f"i-{cause}",
+        "kafka_cluster": "abc",
+        "group_ids": ["connect-cluster"],
+        "cause": cause,
+        "alternatives": [],
+        "subject": "w2/connect.log",
+        "from_lo": at(50),
+        "from_hi": at(55),
+        "to_lo": at(58),
+        "to_hi": at(60),
+        "severity": severity,
+        "times": 1,
+        "resources_hit": [],
+        "longest_outage_ms": None,
+        "double_work_ms": None,
+        "finding_ids": list(findings),
+        "headline": f"w2/connect.log: {cause}",
+        "advice": None,
+        "code": cause,
+        "facts": {"lasted_lo_ms": 3000, "lasted_hi_ms": 10_000, "member_count": None, "process_count": 1, "rule": None},
+        "witness": ["e1"],
+    } | more
+
+
 W1, W2 = "connect-w1-8f14e45f-ceea-467f-a9d2-1d3f6a1b2c3d", "connect-w2-c9f0f895-fb98-4b91-8c25-7a1e0d5f6a7b"
 
 
@@ -289,9 +315,27 @@ def rows() -> dict[str, list[dict[str, Any]]]:
             {"process_id": "w2/connect.log", "from_ts": at(18), "to_ts": at(58), "kind": "gap", "note": ""},
         ],
         "finding": [
-            finding("split-brain-task", "critical", headline="orders-2 was worked on twice"),
-            finding("session-timeout", "warning"),
-            finding("risky-config", "note", start=None, headline=HOSTILE),
+            finding(
+                "split-brain-task",
+                "critical",
+                headline="orders-2 was worked on twice",
+                incident_id="i-process_paused",
+                caused_by="f-session-timeout",
+                caused_how="member",
+            ),
+            finding("session-timeout", "warning", incident_id="i-process_paused", caused_by=None, caused_how="member"),
+            finding("risky-config", "note", start=None, headline=HOSTILE, incident_id=None, caused_by=None, caused_how=None),
+        ],
+        "incident": [
+            incident(
+                "process_paused",
+                ["f-session-timeout", "f-split-brain-task"],
+                "critical",
+                resources_hit=["orders-2"],
+                longest_outage_ms=2000,
+                double_work_ms=990,
+                advice="Find out what stopped it.",
+            )
         ],
     }
 

@@ -14,12 +14,13 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_case import HOSTILE, T0, at, finding, generation, made, owned, rows, share, split
+from made_case import HOSTILE, T0, at, finding, generation, incident, made, owned, rows, share, split
 
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
-from forensics.report import content, json_form, loggers, markdown, model, retold, text
+from forensics.report import brief, content, json_form, loggers, markdown, model, retold, text
 from forensics.report.document import Heading, Lines, Table
+from forensics.report.names import Names
 from forensics.report.page import render
 from forensics.report.page.reference import Reference
 from forensics.report.proof import Proofs, telling
@@ -38,7 +39,7 @@ def flat(written: str) -> str:
 
 def test_the_verdict_comes_first_with_bounds_and_lines() -> None:
     written = as_text()
-    titles = ["━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
+    titles = ["━━ In brief", "━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
     assert sorted(titles, key=written.index) == titles
     assert "1 task worked on by two owners at once (orders-2: both there for at least 1.01 s, both at work for at least 990 ms)" in flat(written)
     assert "w2/connect.log:7" in written
@@ -59,6 +60,88 @@ def test_the_title_says_the_worst_verdict(kept, title: str) -> None:
     views = rows()
     views["split_brain"] = [s for s in views["split_brain"] if kept(s)]
     assert title in as_text(views=views)
+
+
+def brief_of(views: dict | None = None) -> list[tuple[str, str]]:
+    """Label and text of each line of the brief."""
+    report = made(views)
+    return [(said.label, said.text) for said in brief.write(report, Names(report), content.clock(report))]
+
+
+def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> None:
+    told = brief_of()
+    assert [label for label, _ in told] == ["", "", "Hit", "What to do first", "How sure", "Not seen"]
+    assert told[0][1].startswith("Split brain: PROVED")
+    assert told[1][1] == "critical: w2/connect.log: process_paused (began 10:00:50 to 10:00:55) → session timeout → split brain of tasks"
+    assert told[2][1] == "orders-2: without an owner for up to 2.00 s, worked on twice for at least 990 ms."
+    assert told[3][1] == "Find out what stopped it."
+    assert "the root cause is known" in told[4][1]
+    assert "the logs of" in told[5][1] or "silence" in told[5][1]
+
+
+def storm() -> dict:
+    """No split brain, but a process that is killed again and again, and five more incidents of which nothing tells the cause."""
+    views = rows()
+    views["split_brain"] = [s for s in views["split_brain"] if s["verdict"] == "refuted"]
+    views["finding"] = [finding("session-timeout", "warning", incident_id="i-process_killed", caused_by=None, caused_how="member")]
+    views["finding"] += [finding("rebalance-storm", "warning", incident_id="i-process_killed", caused_by="f-session-timeout", caused_how="member")]
+    views["finding"] += [
+        finding("stale-commit", "warning", finding_id=f"f-{n}", incident_id=f"i-{n}", caused_by=None, caused_how=None, advice="") for n in range(5)
+    ]
+    views["incident"] = [incident("process_killed", ["f-session-timeout", "f-rebalance-storm"], times=3)]
+    views["incident"] += [incident("unknown", [f"f-{n}"], incident_id=f"i-{n}", code="unexplained", headline=HOSTILE) for n in range(5)]
+    return views
+
+
+def test_a_storm_does_not_open_with_an_all_clear_and_takes_six_lines() -> None:
+    told = brief_of(storm())
+    assert told[0][1].startswith("warning: w2/connect.log: process_killed")
+    assert told[0][1].endswith("→ session timeout → rebalance storm")
+    assert told[1][1].startswith("5 more warnings: stale-commit happened (cause unknown)")
+    assert len(told) <= brief.MOST
+    assert "Split brain: NONE FOUND" in " ".join(text for label, text in told if label == "How sure")
+    written = as_text(views=storm())
+    assert written.index("━━ In brief") < written.index("warning: w2/connect.log") < written.index("NONE FOUND")
+
+
+def test_the_brief_of_a_quiet_case_says_what_the_all_clear_rests_on() -> None:
+    views = rows() | {"split_brain": [], "finding": [], "incident": []}
+    told = brief_of(views)
+    assert told[0][1].startswith("Split brain: NONE FOUND")
+    assert [label for label, _ in told] == ["", "Not seen"]
+    assert told[1][1].startswith("This rests on")
+
+
+def test_a_cause_is_told_once_with_its_effects_below_it() -> None:
+    blocks = list(content.compose(made(storm())))
+    assert sum(isinstance(b, Heading) and "process_killed" in b.text for b in blocks) == 1
+    assert not any(isinstance(b, Heading) and "rebalance-storm happened" in b.text for b in blocks)
+    (below,) = [b for b in blocks if isinstance(b, Table) and any("rebalance-storm happened" in cell for row in b.rows for cell in row)]
+    assert [row[1] for row in below.rows] == ["  rebalance-storm happened"]
+
+
+def test_the_brief_tells_times_in_the_reader_s_zone() -> None:
+    report = made()
+    clock = formats.Clock([at(50)], timezone(timedelta(hours=2)))
+    assert "(began 12:00:50 to 12:00:55)" in brief.write(report, Names(report), clock)[1].text
+
+
+def test_a_rule_alone_names_its_cause() -> None:
+    assert "Caused by: session-timeout happened" in flat(as_text(views=storm(), rules=["session-timeout", "rebalance-storm"]))
+
+
+def test_json_nests_findings_below_their_causes() -> None:
+    (paused,) = json.loads(json_form.render(made()))["brief"]
+    assert paused["cause"] == "process_paused"
+    (timeout,) = paused["findings"]
+    assert (timeout["rule"], [e["rule"] for e in timeout["effects"]]) == ("session-timeout", ["split-brain-task"])
+
+
+def test_incidents_of_other_groups_are_left_out() -> None:
+    views = rows()
+    views["incident"].append(incident("broker_down", [], incident_id="i-other", group_ids=["another"]))
+    assert [i["incident_id"] for i in made(views, groups=["connect-cluster"]).incidents] == ["i-process_paused"]
+    assert len(made(views).incidents) == 2
 
 
 def test_a_held_overlap_is_not_called_proved_work() -> None:

@@ -9,6 +9,8 @@ The modules, in reading order:
     document    blocks: what is said, without how it looks
     proof       the lines that prove something, in order of time
     retold      sentences told again in the reader's zone
+    incidents   root causes and what followed from them
+    brief       the answer in six lines
     verdict, findings, groups, unseen, offsets_topic      the report's parts, rows to blocks
     loggers     what to turn on to see more
     content     the parts in their order

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from forensics.report import findings, groups, unseen, verdict
+from forensics.report import brief, findings, groups, unseen, verdict
 from forensics.report.document import Document, Heading, Para
 from forensics.report.names import Names
 from forensics.report.page.reference import Reference
@@ -34,6 +34,7 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
         out.add(Para(window, tone="dim"))
     only = bool(report.filters.get("rules"))
     if not only:
+        out.section("In brief", brief.section(report, names, times))
         title, tone, blocks = verdict.section(report, names, times, proofs)
         out.section(title, blocks, tone)
     out.section(findings.title(report), findings.section(report, times, proofs, everything=only))
@@ -54,7 +55,7 @@ def clock(report: Report) -> Clock:
 
 
 def _times(report: Report) -> list[datetime]:
-    rows = [*report.findings, *report.split_brain, *report.coordinator_episodes, *report.coverage, *report.case["processes"]]
+    rows = [*report.findings, *report.incidents, *report.split_brain, *report.coordinator_episodes, *report.coverage, *report.case["processes"]]
     rows += [g for group in report.groups for g in group["generations"]]
     return [v for row in rows for v in row.values() if isinstance(v, datetime)]
 

@@ -1,13 +1,14 @@
-"""The findings: by severity, then by rule; a rule that found much is told by its first findings and a table of the others."""
+"""The findings: below their root causes, else by rule; a rule that found much is told by its first findings and a table of the others."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
+from forensics.report.incidents import by_incident, causes, effects, walk
 from forensics.report.verdict import TOLD_HERE
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
@@ -41,18 +42,56 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
         return [Para("None: the lines that most rules need are not in these logs.")]
     if not report.findings:
         return [Para("None.", tone="good")]
-    told = [] if everything else [f for f in report.findings if f["rule"] in TOLD_HERE and report.split_brain]
+    above = [] if everything else [f for f in report.findings if f["rule"] in TOLD_HERE and report.split_brain]
     blocks: list[Block] = []
-    if told:
-        rows = tuple((f["severity"], when(f, clock), f["group_id"] or "", shorten(f["headline"], 200), f["finding_id"]) for f in told[:_IN_TABLE])
+    known = set() if everything else {i["incident_id"] for i in report.incidents if i["code"] != "unexplained"}
+    if alone := [f for f in above if f.get("incident_id") not in known]:
+        rows = tuple((f["severity"], when(f, clock), f["group_id"] or "", shorten(f["headline"], 200), f["finding_id"]) for f in alone[:_IN_TABLE])
         columns = (Column("", fixed=True), Column("when"), Column("group"), Column("what"), Column("id", fixed=True))
         blocks += [Para("Told above:", tone="dim"), Table(columns, rows)]
-        if len(told) > _IN_TABLE:
-            blocks.append(Para(f"… and {len(told) - _IN_TABLE} more.", tone="dim"))
-    rest = [f for f in report.findings if f not in told]
-    for (_, _), same in groupby(_ordered(rest), key=lambda f: (f["severity"], f["rule"])):
-        blocks += _rule(list(same), clock, proofs, everything=everything)
+        if len(alone) > _IN_TABLE:
+            blocks.append(Para(f"… and {len(alone) - _IN_TABLE} more.", tone="dim"))
+    of, caused = by_incident(report.findings), causes(report)
+    rest = [f for f in report.findings if f not in above and f.get("incident_id") not in known]
+    for severity in SEVERITIES:
+        for incident in report.incidents:
+            if incident["severity"] == severity and incident["incident_id"] in known:
+                blocks += _incident(incident, of.get(incident["incident_id"], ()), above, clock, proofs)
+        for _, same in groupby((f for f in _ordered(rest) if f["severity"] == severity), key=lambda f: f["rule"]):
+            blocks += _rule(list(same), caused, clock, proofs, everything=everything)
     return blocks
+
+
+def _incident(incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:
+    """A root cause and its findings: the first of each rule that it brought about itself in full, what followed in a row each."""
+    tree = list(walk(effects(findings)))
+    if not tree:
+        return
+    yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
+    began = clock.between(incident["from_lo"], incident["from_hi"]) if incident["from_lo"] else ""
+    yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), began, incident["incident_id"]) if x), tone="dim")
+    if incident["advice"]:
+        yield Para(incident["advice"], label="What to do")
+    full: dict[str, Row] = {}
+    for depth, f in tree:
+        if depth == 0 and f not in above and f["severity"] != "note":
+            full.setdefault(f["rule"], f)
+    told: set[tuple[str, str]] = set()
+    for f in full.values():
+        yield Para(f["headline"], label=f["severity"], tone=_TONES.get(f["severity"], ""))
+        yield from _body(f, {}, clock, proofs, told, everything=False)
+    shown = {f["finding_id"] for f in full.values()}
+    rows = [(depth, f) for depth, f in tree if f["finding_id"] not in shown]
+    if rows:
+        yield Para("What followed, each below its cause (`forensics show ID` gives the lines):" if full else "What followed:", tone="dim")
+        cells = tuple((f["severity"], "  " * depth + shorten(f["headline"], 160), when(f, clock), f["finding_id"]) for depth, f in rows[:_IN_TABLE])
+        yield Table((Column("", fixed=True), Column("what"), Column("when"), Column("id", fixed=True)), cells)
+        if len(rows) > _IN_TABLE:
+            yield Para(f"… and {len(rows) - _IN_TABLE} more: `forensics sql finding`.", tone="dim")
+        for rule, f in {f["rule"]: f for _, f in reversed(rows) if f not in above and f["severity"] != "note"}.items():
+            if f["advice"] and ("advice", f["advice"]) not in told:
+                told.add(("advice", f["advice"]))
+                yield Para(f["advice"], label=f"What to do ({rule})")
 
 
 def _ordered(found: list[Row]) -> list[Row]:
@@ -63,20 +102,13 @@ def _ordered(found: list[Row]) -> list[Row]:
     return sorted(found, key=lambda f: place[f["severity"], f["rule"]])
 
 
-def _rule(found: list[Row], clock: Clock, proofs: Proofs, *, everything: bool) -> Iterator[Block]:
+def _rule(found: list[Row], caused: Mapping[str, Row], clock: Clock, proofs: Proofs, *, everything: bool) -> Iterator[Block]:
     # One more in full costs no more room than a table of a single row.
     in_full = found if everything or len(found) <= _IN_FULL + 1 else found[:_IN_FULL]
     told: set[tuple[str, str]] = set()
     for f in in_full:
         yield Heading(3, f"{f['severity']}: {f['headline']}", _TONES.get(f["severity"], ""))
-        group = f"group {f['group_id']}" if f["group_id"] else ""
-        yield Para(" · ".join(x for x in (f["rule"], f["verdict"], group, when(f, clock), f["finding_id"]) if x), tone="dim")
-        for label, key in (("", "explanation"), ("What to do", "advice")):
-            if f[key] and (key, f[key]) not in told:
-                told.add((key, f[key]))
-                yield Para(f[key], label=label)
-        yield from repeats(f, clock, everything=everything)
-        yield from proofs.blocks(f["witness"], f["finding_id"], everything=everything)
+        yield from _body(f, caused, clock, proofs, told, everything=everything)
     rest = found[len(in_full) :]
     if rest:
         yield Para(f"{len(rest)} more of {rest[0]['rule']}:", tone="dim")
@@ -84,6 +116,20 @@ def _rule(found: list[Row], clock: Clock, proofs: Proofs, *, everything: bool) -
         yield Table((Column("when"), Column("group"), Column("what")), rows)
         if len(rest) > _IN_TABLE:
             yield Para(f"… and {len(rest) - _IN_TABLE} more: `forensics report --rule {rest[0]['rule']}` tells all.", tone="dim")
+
+
+def _body(f: Row, caused: Mapping[str, Row], clock: Clock, proofs: Proofs, told: set[tuple[str, str]], *, everything: bool) -> Iterator[Block]:
+    """What stands below a finding's headline: what caused it, where `caused` tells, and what `told` does not have yet."""
+    group = f"group {f['group_id']}" if f["group_id"] else ""
+    yield Para(" · ".join(x for x in (f["rule"], f["verdict"], group, when(f, clock), f["finding_id"]) if x), tone="dim")
+    if cause := caused.get(f["finding_id"]):
+        yield Para(cause["headline"], label="Caused by")
+    for label, key in (("", "explanation"), ("What to do", "advice")):
+        if f[key] and (key, f[key]) not in told:
+            told.add((key, f[key]))
+            yield Para(f[key], label=label)
+    yield from repeats(f, clock, everything=everything)
+    yield from proofs.blocks(f["witness"], f["finding_id"], everything=everything)
 
 
 def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:

@@ -6,6 +6,7 @@ import json
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from forensics.report import incidents
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def render(report: Report) -> str:
     """The whole report as one JSON object."""
     parts = {
         "case": {**report.case, "filters": report.filters},
+        "brief": incidents.brief(report),
         "examined": report.examined,
         "coverage": report.coverage,
         "clocks": report.clocks,

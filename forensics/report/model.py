@@ -37,6 +37,7 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "coverage": (("from_ts",), ("to_ts",)),
     "finding": (("from_ts",), ("to_ts",)),
     "occurrence": (("from_ts",), ("to_ts", "from_ts")),
+    "incident": (("from_lo",), ("to_hi",)),
 }
 #: Views whose rows stand with their group as they are.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger")
@@ -77,6 +78,7 @@ class Report:
 
     Attributes:
         case: manifest facts, `processes` and `source_files`.
+        incidents: root causes, the gravest first.
         groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame` and `duplicate_ledger`.
         filters: what was asked for, as printed in the report.
         examined: what the answer about split brain rests on, as `examined.examine` gives it.
@@ -91,6 +93,7 @@ class Report:
     split_brain: list[Row]
     coordinator_episodes: list[Row]
     findings: list[Row]
+    incidents: list[Row]
     filters: Row = field(default_factory=dict)
     examined: Row = field(default_factory=dict)
     zone: tzinfo = UTC
@@ -160,8 +163,25 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         split_brain=splits,
         coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
         findings=findings,
+        incidents=_incidents(kept("incident"), filters.groups),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
         examined=examine(rows, owned, coverage, window, filters.groups),
+    )
+
+
+def _incidents(incidents: list[Row], groups: Sequence[str]) -> list[Row]:
+    """Those of the groups that were asked for, the gravest first, and of these what is known before what is not."""
+    asked = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
+    return sorted(
+        asked,
+        key=lambda i: (
+            _place(SEVERITIES, i["severity"]),
+            not i["finding_ids"],
+            i["cause"] == "unknown",
+            -max(i["longest_outage_ms"] or 0, i["double_work_ms"] or 0),
+            i["from_lo"] or _EARLIEST,
+            i["incident_id"],
+        ),
     )
 
 

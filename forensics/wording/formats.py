@@ -65,6 +65,15 @@ class Clock:
         half = round(width / 2)
         return self.at(lo + (hi - lo) / 2) + (f" ±{half} ms" if half else "")
 
+    def second(self, lo: datetime, hi: datetime | None) -> str:
+        """A moment to the second, `07:51:44`, or both its bounds, `07:51:44 to 07:51:52`; with the date in front when days differ."""
+
+        def text(ts: datetime) -> str:
+            ts = ts.astimezone(self.zone)
+            return f"{ts:%H:%M:%S}" if ts.date() == self.day else f"{ts:%Y-%m-%d %H:%M:%S}"
+
+        return text(lo) if hi is None or text(hi) == text(lo) else f"{text(lo)} to {text(hi)}"
+
 
 def zone_name(zone: tzinfo, at: datetime) -> str:
     """A zone as a reader writes it, with its offset at a time where the name does not tell it: `UTC`, `UTC+02:00`, `Europe/Berlin (UTC+01:00)`."""

@@ -10,7 +10,7 @@ The modules, in reading order:
     drawing     SVG that stands in the page
     spans       an owner's time as a bar
     still, spacetime, charts    the timeline for print, proofs in space and time, small drawings
-    brief, cards    the answer in six lines, findings with their proofs
+    cards           findings with their proofs
     figures     the live timeline, as Bokeh draws it
     payload, pack   the scene and the lines as the columns that the page's script reads
     policy      what the page may do

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from forensics.report import anchors
 from forensics.report.findings import repeats, when
+from forensics.report.incidents import causes
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
 from forensics.report.page.reference import ms
@@ -60,6 +61,7 @@ class Card:
         groups: number of its group, for the filters.
         processes: numbers of the processes that its lines are of.
         drawn: whether the timeline has a place to show it.
+        cause: what caused it, in words, and the address of its card; None: nothing that is known.
         advised: the card before that gives the same advice; empty when there is none.
     """
 
@@ -74,6 +76,7 @@ class Card:
     groups: tuple[int, ...]
     processes: tuple[int, ...]
     drawn: bool
+    cause: tuple[str, str] | None = None
     advised: str = ""
 
 
@@ -101,6 +104,8 @@ def make(
     """
     of = {o.anchor: o for o in reversed(list(overlaps)) if o.verdict == "proved"}
     made = [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, groups) for f in report.findings]
+    caused = causes(report)
+    made = [replace(c, cause=_cause(caused.get(c.row["finding_id"]))) for c in made]
     advised: dict[str, str] = {}
     for card in made:
         advised.setdefault(card.row["advice"] or "", card.anchor)
@@ -139,6 +144,10 @@ def _card(
         processes=tuple(sorted(processes)),
         drawn=f["from_ts"] is not None,
     )
+
+
+def _cause(cause: Row | None) -> tuple[str, str] | None:
+    return (shorten(cause["headline"], _MOST_TITLE), anchors.finding(cause["finding_id"]) if "finding_id" in cause else "") if cause else None
 
 
 def _of_owners(overlap: Overlap, bars: Mapping[str, Bar], edges: Iterable[Row]) -> dict[str, str]:

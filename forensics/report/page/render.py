@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from forensics.report import anchors, content, groups, unseen, verdict
+from forensics.report import anchors, brief, content, groups, unseen, verdict
 from forensics.report.names import Names
-from forensics.report.page import brief, build, cards, charts, drawing, figures, journal, pack, payload, policy, still
+from forensics.report.page import build, cards, charts, drawing, figures, journal, pack, payload, policy, still
 from forensics.report.page import sight as sights
 from forensics.report.page.look import Looks
 from forensics.report.page.reference import Reference

@@ -1,0 +1,210 @@
+"""The answer in at most six lines: what happened and what followed, who was hit, what to do first, how sure it is, what was not seen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forensics.report import anchors, verdict
+from forensics.report.document import Block, Para, Tone
+from forensics.report.examined import rests_on
+from forensics.report.incidents import by_incident, effects, walk
+from forensics.wording.formats import SEVERITIES, Clock, count, fold, shorten, span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from forensics.report.model import Report, Row
+    from forensics.report.names import Names
+
+MOST = 6
+_MOST_TOLD = 2
+_LONGEST = 200
+#: A full stop between sentences; not that of `e.g. ` or of a number.
+_SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
+_TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
+#: Parts of what is missing, by the kind of a row of `coverage`.
+_MISSING = {"unreadable": "unreadable file", "truncated": "log that is cut off"}
+#: Causes that befall several in the same way: one line tells all of them.
+_ALIKE = ("clock_wrong",)
+#: What rules find, where their ids alone say it badly.
+_CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A line of the brief; `anchor` leads to what it tells of."""
+
+    text: str
+    label: str = ""
+    tone: Tone = ""
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class _Matter:
+    """An incident, or a finding that belongs to none, as a line tells it."""
+
+    severity: str
+    text: str
+    anchor: str
+
+
+def write(report: Report, names: Names, clock: Clock) -> list[Said]:
+    """The lines, what is gravest first."""
+    title, tone, _ = verdict.section(report, names, clock, None)
+    split = Said(title, tone=tone, anchor="split-brain")
+    matters = _matters(report, clock, without_splits=tone in ("bad", "warn") and bool(report.split_brain))
+    told = [Said(f"{m.severity}: {m.text}", tone=_TONES.get(m.severity, ""), anchor=m.anchor) for m in matters[:_MOST_TOLD]]
+    if len(matters) > _MOST_TOLD:
+        told[1:] = [Said(_others(matters[1:]), tone=_TONES[matters[1].severity], anchor="findings")]
+    # What happened stands before what did not: a group that never settled is no all-clear.
+    lines = [*told, split] if told and tone != "bad" else [split, *told]
+    if tone == "good" and told:
+        lines.remove(split)
+    if hit := _hit(report):
+        lines.append(Said(hit, "Hit"))
+    advice, anchor = _advised(report)
+    if advice:
+        lines.append(Said(_opening(advice), "What to do first", anchor=anchor))
+    sure, unseen = _how_sure(report, title if tone == "good" and told else ""), _unseen(report, clock)
+    if not told and report.examined["examined"]:
+        unseen = rests_on(report, clock)
+    if len(lines) + bool(sure) + bool(unseen) > MOST:
+        both = f"{sure} Not seen: {unseen}" if sure and unseen else sure or unseen
+        return [*lines[: MOST - 1], Said(both, "How sure", tone="dim", anchor="unseen")]
+    lines += [Said(sure, "How sure", tone="dim")] if sure else []
+    lines += [Said(unseen, "Not seen", tone="dim", anchor="unseen")] if unseen else []
+    return lines
+
+
+def section(report: Report, names: Names, clock: Clock) -> list[Block]:
+    """The lines as blocks."""
+    return [Para(said.text, label=said.label, tone=said.tone) for said in write(report, names, clock)]
+
+
+def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Matter]:
+    """What a line may tell, the gravest first: incidents, and findings that belong to none. Most notes are left to the findings."""
+    found, of = [], by_incident(report.findings)
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for incident in report.incidents:
+        mine = of.get(incident["incident_id"], [])
+        # A restart in good order is told where somebody stood still because of it.
+        if not incident["resources_hit"] if incident["severity"] == "note" else incident["cause"] == "unknown" and not mine:
+            continue
+        if without_splits and incident["code"] == "unexplained" and all(f["rule"] in verdict.TOLD_HERE for f in mine):
+            continue
+        kind = incident["cause"] if incident["cause"] in _ALIKE else incident["incident_id"]
+        alike.setdefault((kind, incident["severity"]), []).append(incident)
+    for (_, severity), (first, *more) in alike.items():
+        mine = of.get(first["incident_id"], [])
+        text = _told(first, mine, clock) + f"; so is that of {fold([i['subject'] for i in more], 4)}" * bool(more)
+        found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else "findings"))
+    for f in report.findings:
+        if f.get("incident_id") or f["severity"] == "note" or (without_splits and f["rule"] in verdict.TOLD_HERE):
+            continue
+        found.append(_Matter(f["severity"], f["headline"], anchors.finding(f["finding_id"])))
+    return sorted(found, key=lambda m: SEVERITIES.index(m.severity))
+
+
+def _told(incident: Row, findings: Sequence[Row], clock: Clock) -> str:
+    """The cause with its time, and what followed from it."""
+    if incident["code"] == "unexplained" and findings:
+        return f"{findings[0]['headline']} (cause unknown)"
+    text = str(incident["headline"])
+    if incident["from_lo"]:
+        text += f" (began {clock.second(incident['from_lo'], incident['from_hi'])})"
+    chain = _chain(walk(effects(findings)))
+    return f"{text} → {chain}" if chain else text
+
+
+def _chain(tree: Iterable[tuple[int, Row]]) -> str:
+    """Effects in the order in which they follow from each other: `session timeout (3 times) → rebalance storm`."""
+    levels: dict[int, Counter[str]] = {}
+    for depth, f in tree:
+        if f.get("caused_how") == "cause" or f["severity"] == "note":
+            continue
+        name = _CALLED.get(f["rule"], f["rule"].replace("-", " "))
+        levels.setdefault(depth, Counter())[name if f["verdict"] == "proved" else f"{name}?"] += f.get("occurrences") or 1
+    parts = ([f"{name} ({n} times)" if n > 1 else name for name, n in rules.items()] for _, rules in sorted(levels.items()))
+    return " → ".join(", ".join(names) for names in parts)
+
+
+def _others(matters: Sequence[_Matter]) -> str:
+    numbers = Counter(m.severity for m in matters)
+    words = ", ".join(f"{n:,} more critical" if severity == "critical" else count(n, f"more {severity}") for severity, n in numbers.items())
+    return f"{words}: {shorten('; '.join(m.text for m in matters), _LONGEST)}"
+
+
+def _hit(report: Report) -> str:
+    """Who was without an owner, or had two, and for how long."""
+    resources = sorted({r for i in report.incidents for r in i["resources_hit"]})
+    idle = max((i["longest_outage_ms"] or 0 for i in report.incidents), default=0)
+    twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
+    parts = [f"without an owner for up to {span(idle)}"] * bool(idle) + [f"worked on twice for at least {span(twice)}"] * bool(twice)
+    return f"{fold(resources, 6)}: {', '.join(parts)}." if resources and parts else ""
+
+
+def _advised(report: Report) -> tuple[str, str]:
+    """The advice that comes first, and where it stands: of the gravest incident its own, else that of the finding nearest to the cause."""
+    graver = [f for f in report.findings if f["advice"] and f["severity"] != "note"]
+    of = by_incident(graver)
+    for incident in report.incidents:
+        mine = [f for _, f in walk(effects(of.get(incident["incident_id"], ())))]
+        if incident["severity"] != "note" and (mine or incident["finding_ids"]) and (told := incident["advice"] or (mine and mine[0]["advice"])):
+            return told, anchors.finding(mine[0]["finding_id"]) if mine else ""
+    return (graver[0]["advice"], anchors.finding(graver[0]["finding_id"])) if graver else ("", "")
+
+
+def _how_sure(report: Report, all_clear: str) -> str:
+    """What is proved, what is open."""
+    graver = [f for f in report.findings if f["severity"] != "note"]
+    open_ = [f for f in graver if f["verdict"] == "undecided"]
+    causes = [i for i in report.incidents if i["severity"] != "note" and i["finding_ids"]]
+    unknown = sum(i["cause"] == "unknown" for i in causes)
+    parts = []
+    if len(graver) == 1:
+        parts.append("the finding is undecided" if open_ else "the finding is proved by its lines")
+    elif graver:
+        every = "all" if not open_ else len(graver) - len(open_)
+        parts.append(f"{every}{' of' if open_ else ''} {len(graver)} findings are proved by their lines")
+    if len(causes) == 1:
+        parts.append(f"the root cause is {'not ' if unknown else ''}known")
+    elif causes:
+        known = len(causes) - unknown
+        parts.append(f"{'none' if not known else known if unknown else 'all'} of the {len(causes)} root causes {'is' if known < 2 else 'are'} known")
+    if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
+        parts.append(f"the split brain holds unless a clock jumped by more than {span(min(margins))}")
+    text = "; ".join(parts)
+    return " ".join(f"{part}." for part in (text, all_clear) if part)
+
+
+def _unseen(report: Report, clock: Clock) -> str:
+    """What is missing, in a few words; where nothing is known to be, what was looked at."""
+    facts, parts = report.examined, []
+    if missing := facts["members_without_log"]:
+        parts.append(f"the logs of {count(missing, 'member')}")
+    kinds = Counter(c["kind"] for c in report.coverage)
+    parts += [count(kinds[kind], word, "logs that are cut off" if kind == "truncated" else "") for kind, word in _MISSING.items() if kinds[kind]]
+    if facts["gaps"]:
+        parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
+    if others := facts["groups_not_examined"]:
+        parts.append(f"who owned what in {fold(others, 3)}")
+    if parts:
+        return f"{', '.join(parts)}."
+    if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
+        return f"nothing is known to be missing from {clock.second(facts['from_ts'], facts['to_ts'])}."
+    return ""
+
+
+def _opening(advice: str) -> str:
+    """The first sentences of an advice, as many as a line of the brief takes, one at least."""
+    sentences = _SENTENCE.split(advice)
+    told = sentences[0]
+    for sentence in sentences[1:]:
+        if len(told) + len(sentence) > _LONGEST:
+            break
+        told += f" {sentence}"
+    return shorten(told, 2 * _LONGEST)

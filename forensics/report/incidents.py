@@ -1,0 +1,69 @@
+"""Root causes with the findings that followed from them: what was the cause of what, each told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+
+#: What JSON says of a finding below its incident; the rest stands in `findings`.
+_SAID = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_id", "subject", "from_ts", "to_ts", "headline", "caused_how")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A finding, and those that it caused."""
+
+    finding: Row
+    effects: tuple[Effect, ...]
+
+
+def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
+    """Findings by the incident that they belong to, in their order; those that belong to none are left out."""
+    found: dict[str, list[Row]] = {}
+    for f in findings:
+        if f.get("incident_id"):
+            found.setdefault(f["incident_id"], []).append(f)
+    return found
+
+
+def effects(findings: Iterable[Row]) -> tuple[Effect, ...]:
+    """The findings of one incident that its cause brought about itself, each with its own effects."""
+    mine = {f["finding_id"]: f for f in findings}
+    below: dict[str | None, list[Row]] = {}
+    for f in mine.values():
+        cause = f.get("caused_by")
+        below.setdefault(cause if cause in mine and cause != f["finding_id"] else None, []).append(f)
+
+    def under(cause: str | None) -> tuple[Effect, ...]:
+        return tuple(Effect(f, under(f["finding_id"])) for f in below.get(cause, ()))
+
+    return under(None)
+
+
+def walk(tree: Iterable[Effect], depth: int = 0) -> Iterator[tuple[int, Row]]:
+    """Every finding of a tree with its depth, causes before their effects."""
+    for node in tree:
+        yield depth, node.finding
+        yield from walk(node.effects, depth + 1)
+
+
+def brief(report: Report) -> list[Row]:
+    """For the JSON report: the incidents, the gravest first, each with `findings`, and these with `effects`."""
+    of = by_incident(report.findings)
+
+    def told(node: Effect) -> Row:
+        return {key: node.finding.get(key) for key in _SAID} | {"effects": [told(e) for e in node.effects]}
+
+    return [incident | {"findings": [told(node) for node in effects(of.get(incident["incident_id"], ()))]} for incident in report.incidents]
+
+
+def causes(report: Report) -> dict[str, Row]:
+    """By finding_id what caused it: another finding, else the incident itself, where its cause is known or narrowed down."""
+    findings = {f["finding_id"]: f for f in report.findings}
+    incidents = {i["incident_id"]: i for i in report.incidents if i["code"] != "unexplained"}
+    found = {f["finding_id"]: findings.get(f.get("caused_by") or "") or incidents.get(f.get("incident_id") or "") for f in report.findings}
+    return {finding_id: cause for finding_id, cause in found.items() if cause}
