@@ -394,6 +394,32 @@ def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None, *,
         raise UsageError(f"The report cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
 
 
+@app.command(short_help="Draw who owned what, and when.")
+def timeline(
+    group: Annotated[str, typer.Argument(metavar="[GROUP]", help="Only this group; by default all.")] = "",
+    resource: Annotated[
+        list[str] | None, typer.Option("--resource", metavar="NAME", help="Only this task, connector or partition. Repeatable.")
+    ] = None,
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report: draws this time alone.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
+    tz: TzOption = "",
+    no_pager: NoPagerOption = False,
+    case: CaseOption = CASE,
+    engine: EngineOption = "",
+    master: MasterOption = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Draw who owned what in the terminal: a row for each resource, a lane for each owner, two owners at once, and the generations above."""
+    from dataclasses import replace
+
+    from forensics.report import model, screen, text
+    from forensics.report import timeline as drawn
+
+    opened, zone = _built(case, engines.engine(engine, master=master, jobs=jobs)), _zone(tz)
+    found = replace(model.read(opened, model.Filters(since, until, [group] if group else (), (), zone)), zone=zone)
+    text.render(drawn.compose(found, screen.width(), resource or ()), pager=not no_pager)
+
+
 @app.command(short_help="Hand a case to Perfetto or Timesketch.")
 def export(
     to: Annotated[ExportFormat, typer.Option("--to", help="perfetto: a trace for ui.perfetto.dev; timesketch: JSON lines.")],

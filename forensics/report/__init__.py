@@ -13,6 +13,7 @@ The modules, in reading order:
     brief       the answer in six lines
     verdict, findings, groups, unseen, offsets_topic      the report's parts, rows to blocks
     loggers     what to turn on to see more
+    timeline    lanes of owners, drawn in the terminal
     content     the parts in their order
     anchors     addresses inside a page
     screen      the terminal: its size, and a pager

@@ -90,7 +90,14 @@ class Code:
     label: str
 
 
-Block = Heading | Para | Table | Lines | Raw | Code
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of letters: its lines as they stand, each with its tone; whoever makes it knows the width."""
+
+    lines: tuple[tuple[str, Tone], ...]
+
+
+Block = Heading | Para | Table | Lines | Raw | Code | Drawing
 
 
 class Document:

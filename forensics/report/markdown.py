@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forensics.report.document import Code, Heading, Lines, Para, Raw, Table
+from forensics.report.document import Code, Drawing, Heading, Lines, Para, Raw, Table
 from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def _block(block: Block) -> list[str]:
             return [f"**{label}:**" + (f" {_prose(more)}" if more else ""), "", _fenced(text), ""]
         case Code(code, label):
             return [f"**{_escape(label)}:**", "", _fenced("\n".join(printable(part) for part in code.split("\n"))), ""]
+        case Drawing(drawn):
+            return [_fenced("\n".join(printable(letters) for letters, _ in drawn)), ""]
         case Raw(lines):
             return [_fenced("\n".join(f"{'>' if line.event_id else ' '} {line.number}  {printable(line.text)}" for line in lines)), ""]
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from forensics.report import screen
 from forensics.report.columns import HEAD, RULE, lay_out
-from forensics.report.document import Code, Heading, Lines, Para, Raw, Table
+from forensics.report.document import Code, Drawing, Heading, Lines, Para, Raw, Table
 from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ def _print(console: Console, block: Block) -> None:
                 before = raw.number
                 mark = Text("> " if raw.event_id else "  ", "bold") + Text(f"{raw.number:>{digits}}  ", "cyan" if raw.event_id else "dim")
                 console.print(mark + Text(printable(raw.text), "" if raw.event_id else "dim"), soft_wrap=True)
+        case Drawing(drawn):
+            for letters, tone in drawn:
+                console.print(Text(" " * _INDENT + printable(letters), _STYLE[tone]), soft_wrap=True)
         case Code(code, label):
             console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
             for part in code.split("\n"):  # unbroken, so that it can be copied

@@ -1,0 +1,217 @@
+"""Who owned what, when, drawn with letters: a row for each resource, a lane for each owner, overlaps below them, generations above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from forensics.errors import UsageError, did_you_mean
+from forensics.report import content
+from forensics.report.document import Column, Document, Drawing, Heading, Para, Table, Tone
+from forensics.report.names import Names
+from forensics.report.page import build
+from forensics.report.page.look import Looks
+from forensics.report.page.reference import Reference
+from forensics.report.page.sight import Sight
+from forensics.wording.formats import count
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report
+    from forensics.report.page.scene import Overlap, Row, Scene
+    from forensics.wording.formats import Clock
+
+#: What a cell shows; where several share a cell, the last of these. All differ without colour.
+POSSIBLE, CERTAIN = "░", "█"
+BOTH_POSSIBLE, BOTH_THERE, BOTH_AT_WORK = "?", "x", "X"
+_REBALANCE = "▒"
+_LEGEND = (
+    f"{CERTAIN} owned for certain, {POSSIBLE} possible; two owners at once: {BOTH_AT_WORK} both at work for certain, {BOTH_THERE} both there for certain, "
+    f"{BOTH_POSSIBLE} possible. {_REBALANCE} rebalance; numbers are generations."
+)
+#: So many resources of a group are drawn; those with two owners at once always.
+_RESOURCES = 30
+_GENERATIONS = 25
+_LABEL = 28
+_LEAST = 20
+_TWICE = "at once"
+
+
+def compose(report: Report, width: int, resources: Sequence[str] = ()) -> Document:
+    """The timelines of a report's groups.
+
+    Args:
+        report: what was found, of the groups and the time that the reader asked for.
+        width: of the page, in columns.
+        resources: draw these alone; empty: all.
+
+    Raises:
+        UsageError: there is no such resource.
+    """
+    names, clock = Names(report), content.clock(report)
+    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
+    scene = build.build(report, Sight(), names, looks, reference)
+    for wanted in resources:
+        if wanted not in (known := sorted({row.resource for row in scene.rows})):
+            fix = did_you_mean(wanted, known, f"The resources: {', '.join(known[:40]) or 'none'}.")
+            raise UsageError(f"Nobody owned a resource `{wanted}` in the time and groups that are drawn.", where="--resource", fix=fix)
+    out = Document()
+    out.add(Heading(1, "Timeline"), Para(content.case_line(report)))
+    if window := content.window_line(report):
+        out.add(Para(window, tone="dim"))
+    if not scene.rows and not scene.rounds:
+        out.add(Para("No line tells of a generation, or of who owned what.", tone="warn"))
+        return out
+    on = f", all on the clock of {names.process(next(iter(reference.islands)))}" if len(reference.islands) == 1 else ""
+    out.add(Para(f"From {clock.at(_moment(scene.first))} to {clock.at(_moment(scene.last))}{on}. {_LEGEND}", tone="dim"))
+    if len(reference.islands) > 1:
+        out.add(
+            Para(f"{len(reference.islands)} islands of clocks that no message connects: lanes of different islands may not be compared.", tone="warn")
+        )
+    for number, group_id in enumerate(scene.groups):
+        _group(out, _Drawn(scene, looks, clock, width - 2, resources), number, group_id)
+    for sentence in scene.left_out:
+        out.add(Para(f"Not drawn: {sentence}.", tone="warn"))
+    return out
+
+
+def _moment(ms: float) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+class _Drawn:
+    """A scene on so many columns."""
+
+    def __init__(self, scene: Scene, looks: Looks, clock: Clock, width: int, resources: Sequence[str]) -> None:
+        self.scene, self.looks, self.clock, self.resources = scene, looks, clock, resources
+        labels = [len(row.resource) + 1 + max([len(_TWICE), *(len(self.owner(b.process)) for b in scene.bars)]) for row in scene.rows]
+        self.label = max(10, min(_LABEL, width // 3, max(labels, default=10) + 1))
+        self.cells = max(_LEAST, width - self.label)
+
+    def owner(self, process: int) -> str:
+        """A process's name."""
+        return self.looks.all[process].name if process >= 0 else "?"
+
+    def cell(self, at: float) -> int:
+        """The column of a moment."""
+        part = (at - self.scene.first) / (self.scene.last - self.scene.first)
+        return min(self.cells - 1, max(0, int(part * self.cells)))
+
+    def paint(self, cells: list[str], begin: float, end: float, sign: str) -> None:
+        """Puts a sign into each cell that a stretch touches; nothing that lies outside of the picture."""
+        if end < self.scene.first or begin > self.scene.last or end < begin:
+            return
+        for n in range(self.cell(begin), self.cell(end) + 1):
+            cells[n] = sign
+
+    def blank(self) -> list[str]:
+        """An empty lane."""
+        return [" "] * self.cells
+
+    def line(self, label: str, cells: Iterable[str], tone: Tone = "") -> tuple[str, Tone]:
+        """A line of the drawing; a label that is too long loses its middle."""
+        room = self.label - 1
+        shown = label if len(label) <= room else f"{label[: room // 2]}…{label[len(label) - (room - room // 2 - 1) :]}"
+        return (f"{shown:<{self.label}}{''.join(cells)}".rstrip(), tone)
+
+
+def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
+    rows = [(n, row) for n, row in enumerate(drawn.scene.rows) if row.group == number and (not drawn.resources or row.resource in drawn.resources)]
+    rounds = [r for r in drawn.scene.rounds if r.group == number and r.end >= drawn.scene.first and r.start_lo <= drawn.scene.last]
+    if not rows and (not rounds or drawn.resources):
+        return
+    out.add(Heading(2, f"Group {group_id}"))
+    shown = [r for r in rows if r[1].overlaps] + [r for r in rows if not r[1].overlaps][: max(0, _RESOURCES - sum(r[1].overlaps for r in rows))]
+    lines = [*_axis(drawn), *_rounds(drawn, number)]
+    for n, row in shown:
+        lines += _lanes(drawn, n, row)
+    out.add(Drawing(tuple(lines)))
+    if len(shown) < len(rows):
+        out.add(Para(f"… and {count(len(rows) - len(shown), 'more resource')} without two owners at once; `--resource NAME` draws one.", tone="dim"))
+    kept = {n for n, _ in shown}
+    doubled = sorted((o for o in drawn.scene.overlaps if o.row in kept), key=lambda o: (o.verdict != "proved", o.work is None, o.possible))
+    if doubled:
+        out.add(_doubled(drawn, doubled))
+    if rounds:
+        told = rounds[-_GENERATIONS:]
+        if len(told) < len(rounds):
+            out.add(Para(f"The last {len(told)} of {len(rounds):,} generations; --since and --until choose others:", tone="dim"))
+        columns = (Column("gen.", right=True, fixed=True), Column("began", fixed=True), Column("why"))
+        out.add(Table(columns, tuple((str(r.number), drawn.clock.between(_moment(r.start_lo), _moment(r.start_hi)), r.why) for r in told)))
+
+
+def _axis(drawn: _Drawn) -> Iterator[tuple[str, Tone]]:
+    """Times above their ticks, to the second, or finer where the picture is short."""
+    cells, ticks = drawn.blank(), drawn.blank()
+    fine = drawn.scene.last - drawn.scene.first < 1000 * drawn.cells / 10
+    step = max(14 if fine else 10, 1) + (11 if drawn.clock.day is None else 0)
+    for at in range(0, drawn.cells - step + 2, step + 2):
+        moment = drawn.scene.first + (drawn.scene.last - drawn.scene.first) * at / drawn.cells
+        text = drawn.clock.at(_moment(moment))
+        for n, sign in enumerate(text if fine else text[:-4]):
+            if at + n < drawn.cells:
+                cells[at + n] = sign
+        ticks[at] = "┬"
+    yield drawn.line("", cells, "dim")
+    yield drawn.line("", [sign if sign != " " else "─" for sign in ticks], "dim")
+
+
+def _rounds(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
+    """Rebalances as grey stretches, with the number of the generation that each one ended in, where there is room."""
+    cells, free = drawn.blank(), 0
+    numbers = []
+    for r in drawn.scene.rounds:
+        if r.group != group or r.end < drawn.scene.first or r.start_lo > drawn.scene.last:
+            continue
+        drawn.paint(cells, r.start_lo, r.settled if r.settled is not None else r.start_hi, _REBALANCE)
+        numbers.append((drawn.cell(r.start_lo), str(r.number)))
+    marks = drawn.blank()
+    for at, text in numbers:
+        if at >= free and at + len(text) <= drawn.cells:
+            marks[at : at + len(text)] = text
+            free = at + len(text) + 1
+    if numbers:
+        yield drawn.line("generation", marks)
+        yield drawn.line("rebalance", cells, "dim")
+
+
+def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
+    bars = [b for b in drawn.scene.bars if b.row == number]
+    named = False
+    for lane in sorted({b.lane for b in bars}):
+        mine = sorted((b for b in bars if b.lane == lane), key=lambda b: b.start_lo)
+        cells = drawn.blank()
+        for b in mine:
+            drawn.paint(cells, b.start_lo, b.stop_hi, POSSIBLE)
+        for b in mine:
+            if b.stop_lo > b.start_hi:
+                drawn.paint(cells, b.start_hi, b.stop_lo, CERTAIN)
+        owners = list(dict.fromkeys(drawn.owner(b.process) for b in mine))
+        yield drawn.line(f"{'' if named else row.resource:<{_room(drawn, row)}} {owners[0] if len(owners) == 1 else 'several'}", cells)
+        named = True
+    doubled = [o for o in drawn.scene.overlaps if o.row == number]
+    if doubled:
+        cells = drawn.blank()
+        for sign, spans in (
+            (BOTH_POSSIBLE, [o.possible for o in doubled]),
+            (BOTH_THERE, [o.there for o in doubled if o.there]),
+            (BOTH_AT_WORK, [o.work for o in doubled if o.work]),
+        ):
+            for begin, end in spans:
+                drawn.paint(cells, begin, end, sign)
+        yield drawn.line(f"{'' if named else row.resource:<{_room(drawn, row)}} {_TWICE}", cells, "bad" if any(o.work for o in doubled) else "warn")
+
+
+def _room(drawn: _Drawn, row: Row) -> int:
+    """How wide the names of resources stand, so that their owners stand below each other."""
+    longest = max(len(r.resource) for r in drawn.scene.rows if r.group == row.group)
+    return min(longest, drawn.label - len(_TWICE) - 2)
+
+
+def _doubled(drawn: _Drawn, overlaps: Sequence[Overlap]) -> Table:
+    columns = (Column("twice", fixed=True), Column("by"), Column("from", fixed=True), Column("what is certain, and what possible"))
+    rows = []
+    for o in overlaps:
+        owners = " and ".join(drawn.owner(p) for p in o.processes)
+        rows.append((drawn.scene.rows[o.row].resource, owners, drawn.clock.at(_moment(o.possible[0])), o.label))
+    return Table(columns, tuple(rows), {n: "bad" if o.work else "warn" for n, o in enumerate(overlaps)})

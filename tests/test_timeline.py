@@ -1,0 +1,100 @@
+"""The timeline of the terminal: lanes, overlaps and generations in letters that differ without colour, at any width."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta, timezone
+
+import pytest
+from made_case import at, generation, made, owned, rows, split
+
+from forensics.errors import UsageError
+from forensics.report import text, timeline
+
+
+def drawn(width: int = 100, resources: tuple[str, ...] = (), views: dict | None = None, **filters: object) -> list[str]:
+    return text.as_text(timeline.compose(made(views, **filters), width, resources), width).splitlines()
+
+
+def lane(lines: list[str], *label: str) -> str:
+    """The line that begins with these words, without them."""
+    line = next(line for line in lines if line.split()[: len(label)] == list(label))
+    begin = line.index(label[-1]) + len(label[-1])
+    return " " * begin + line[begin:]
+
+
+def doubled() -> dict:
+    views = rows()
+    views["ownership"] = [
+        owned("orders-2", "w2", start_lo=at(10), start_hi=at(20), stop_lo=at(60), stop_hi=at(70)),
+        owned("orders-2", "w1", start_lo=at(40), start_hi=at(40), stop_lo=at(110), stop_hi=at(110)),
+    ]
+    (first, second) = (o["ownership_id"] for o in views["ownership"])
+    bounds = {"from_lo": at(40), "from_hi": at(40), "to_lo": at(60), "to_hi": at(70), "certain_ms": 20_000, "possible_ms": 30_000}
+    views["split_brain"] = [split("orders-2", ownership_a=first, ownership_b=second, **bounds)]
+    return views
+
+
+def test_what_is_certain_and_what_is_possible_are_different_letters() -> None:
+    lines = drawn(140, views=doubled())
+    first = lane(lines, "orders-2", "w2")
+    assert first.strip().startswith("░")
+    assert first.rstrip().endswith("░")
+    assert "█" in first
+    assert "░" not in lane(lines, "w1")
+    both = lane(lines, "at", "once")
+    assert set(both) == {" ", "X", "?"}
+    assert both.index("X") == lane(lines, "w1").index("█"), "an overlap stands below its owners"
+
+
+def test_no_overlap_is_too_short_to_be_seen() -> None:
+    views = doubled()
+    views["split_brain"] = [
+        views["split_brain"][0] | {"from_lo": at(50), "from_hi": at(50), "to_lo": at(50.001), "to_hi": at(50.001), "certain_ms": 1}
+    ]
+    assert "X" in lane(drawn(60, views=views), "at", "once")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_it_fits(width: int) -> None:
+    lines = drawn(width)
+    assert all(len(line) <= width for line in lines)
+    assert any("orders-2" in line for line in lines)
+
+
+def test_generations_stand_where_they_began_with_their_triggers() -> None:
+    views = rows()
+    views["generation"] = [generation(1, 0), generation(2, 60)]
+    lines = drawn(120, views=views)
+    numbers = lane(lines, "generation")
+    assert 30 < numbers.index("2") - numbers.index("1") < 50, "a minute is more than a third of the picture"
+    assert any(line.split()[:2] == ["2", "10:01:00.000"] for line in lines)
+
+
+def test_a_resource_and_a_time_are_drawn_alone() -> None:
+    lines = drawn(100, ("orders-2",))
+    assert not any(line.split()[:1] == ["orders-1"] for line in lines)
+    with pytest.raises(UsageError) as error:
+        drawn(100, ("order-2",))
+    assert "`orders-2`" in error.value.fix
+    assert any("From 10:00:30.000" in line for line in drawn(100, since="10:00:30"))
+
+
+def test_times_are_the_reader_s() -> None:
+    report = dataclasses.replace(made(), zone=timezone(timedelta(hours=2)))
+    written = text.as_text(timeline.compose(report, 100), 100)
+    assert "From 11:59:18.999" in written
+    assert "10:00:" not in written
+
+
+def test_many_resources_are_counted_but_those_with_two_owners_are_all_drawn() -> None:
+    views = rows()
+    views["ownership"] = [owned(f"many-{n}", "w1") for n in range(100)]
+    views["split_brain"] = [split(f"many-{n}") for n in range(40)]
+    written = "\n".join(drawn(100, views=views))
+    assert written.count("at once") >= 40
+    assert "more resources" in written
+
+
+def test_a_case_without_owners_says_so() -> None:
+    assert any("No line tells" in line for line in drawn(80, views={name: [] for name in rows()}))
