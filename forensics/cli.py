@@ -43,6 +43,15 @@ class ReportFormat(StrEnum):
     html = "html"
 
 
+_SUFFIXES = {
+    ".html": ReportFormat.html,
+    ".htm": ReportFormat.html,
+    ".md": ReportFormat.markdown,
+    ".markdown": ReportFormat.markdown,
+    ".json": ReportFormat.json,
+}
+
+
 class RowFormat(StrEnum):
     """Forms of rows."""
 
@@ -94,6 +103,29 @@ def _complete_query(incomplete: str) -> list[str]:
 
 def _complete_rule(incomplete: str) -> list[str]:
     return [name for name in _rules() if name.startswith(incomplete)]
+
+
+def _case_in(ctx: typer.Context) -> Path:
+    """The case of a command line that is being written."""
+    return Path(ctx.params.get("case") or os.environ.get("FORENSICS_CASE") or "forensics-case")
+
+
+def _complete_group(ctx: typer.Context, incomplete: str) -> list[str]:
+    from forensics.report import completion
+
+    return [name for name in completion.groups(_case_in(ctx)) if name.startswith(incomplete)]
+
+
+def _complete_resource(ctx: typer.Context, incomplete: str) -> list[str]:
+    from forensics.report import completion
+
+    return [name for name in completion.resources(_case_in(ctx)) if name.startswith(incomplete)]
+
+
+def _complete_id(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    from forensics.report import completion
+
+    return completion.ids(_case_in(ctx), incomplete)
 
 
 CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="The case folder.")]
@@ -235,13 +267,18 @@ def report(
         ),
     ] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, written alike; a date alone is that whole day.")] = "",
-    group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Only this group. Repeatable.")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="ID", autocompletion=_complete_group, help="Only this group. Repeatable.")
+    ] = None,
     rule: Annotated[
         list[str] | None,
         typer.Option("--rule", metavar="RULE", autocompletion=_complete_rule, help="Only findings of this rule, each in full. Repeatable."),
     ] = None,
     tz: TzOption = "",
-    form: Annotated[ReportFormat, typer.Option("--format", help="Form of the report.")] = ReportFormat.text,
+    form: Annotated[
+        ReportFormat | None,
+        typer.Option("--format", help="Form of the report; by default what FILE's name ends with (.html, .md, .json), else text."),
+    ] = None,
     proof: Annotated[
         ProofLines, typer.Option("--proof", help="Lines of each proof: the three that tell the most, or all. With --rule it is all.")
     ] = ProofLines.telling,
@@ -279,6 +316,7 @@ def report(
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     opened = _built(case, runs, _knobs(assume_skew))
     zone = _zone(tz)
+    form = form or _SUFFIXES.get(output.suffix.lower() if output else "", ReportFormat.text)
     found = model.read(opened, model.Filters(since, until, group or (), rule or (), zone))
     if form in (ReportFormat.text, ReportFormat.markdown):
         from forensics.report import retold
@@ -396,9 +434,10 @@ def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None, *,
 
 @app.command(short_help="Draw who owned what, and when.")
 def timeline(
-    group: Annotated[str, typer.Argument(metavar="[GROUP]", help="Only this group; by default all.")] = "",
+    group: Annotated[str, typer.Argument(metavar="[GROUP]", autocompletion=_complete_group, help="Only this group; by default all.")] = "",
     resource: Annotated[
-        list[str] | None, typer.Option("--resource", metavar="NAME", help="Only this task, connector or partition. Repeatable.")
+        list[str] | None,
+        typer.Option("--resource", metavar="NAME", autocompletion=_complete_resource, help="Only this task, connector or partition. Repeatable."),
     ] = None,
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report: draws this time alone.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
@@ -426,7 +465,9 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write here; - is standard output.")],
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
-    group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Only this group. Repeatable.")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="ID", autocompletion=_complete_group, help="Only this group. Repeatable.")
+    ] = None,
     case: CaseOption = CASE,
     engine: EngineOption = "",
     master: MasterOption = "",
@@ -496,7 +537,9 @@ def sql(
 
 @app.command(short_help="Print the raw lines behind an id.")
 def show(
-    wanted: Annotated[str, typer.Argument(metavar="ID", help="An event's, finding's or ownership's id, or its first characters.")],
+    wanted: Annotated[
+        str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="An event's, finding's or ownership's id, or its first characters.")
+    ],
     context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Lines before and after each.")] = 2,
     tz: TzOption = "",
     no_pager: NoPagerOption = False,

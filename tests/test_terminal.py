@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
-from forensics.cli import app
+from forensics.cli import _SUFFIXES, ReportFormat, app
 from forensics.engines.rows import ArrowRows
 from forensics.report import content, query, screen, text
 from forensics.report.columns import lay_out, wrap
@@ -177,3 +177,29 @@ def test_a_terminal_of_any_width_shows_all(case: str, columns: int) -> None:
 
 def test_rows_on_screen_count_what_the_terminal_breaks() -> None:
     assert screen.rows_on_screen("a\n" + "b" * 81 + "\n\n\x1b[1m" + "c" * 80 + "\x1b[0m\n", 80) == 5
+
+
+def completed(case: str, words: str) -> set[str]:
+    """What a shell would offer for the last word."""
+    env = {**os.environ, "FORENSICS_CASE": case, "_FORENSICS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run([sys.executable, "-m", "forensics"], capture_output=True, text=True, env=env, check=False)
+    return set(done.stdout.split())
+
+
+def test_the_shell_completes_what_the_case_has(case: str) -> None:
+    assert "connect-cluster" in completed(case, "forensics report --group conn")
+    assert "connect-cluster" in completed(case, "forensics timeline conn")
+    assert "orders-2" in completed(case, "forensics timeline --resource ord")
+    owned = made_case.rows()["ownership"][0]["ownership_id"]
+    assert owned in completed(case, f"forensics show {owned[:4]}")
+    assert owned not in completed(case, "forensics show zzz")
+    assert "ownership" in completed(case, "forensics sql owner")
+    assert "split-brain-task" in completed(case, "forensics report --rule split")
+    assert completed("/nonexistent", "forensics report --group conn") == set()
+
+
+@pytest.mark.parametrize(("name", "begins"), [("r.md", "# Kafka"), ("r.json", "{"), ("r.txt", "\nKafka")])
+def test_a_file_s_name_tells_the_form(case: str, name: str, begins: str, tmp_path: Path) -> None:
+    assert _SUFFIXES[".html"] is ReportFormat.html
+    assert CliRunner().invoke(app, ["report", "--case", case, "-o", str(tmp_path / name)]).exit_code == 0
+    assert (tmp_path / name).read_text().lower().startswith(begins.lower())

@@ -24,5 +24,6 @@ The modules, in reading order:
     show        the raw lines behind an id
     verify      whether a case and its evidence are what they were
     stored      rows that need no engine
+    completion  names and ids for the shell to complete
     query       rows of a query to a table, CSV or JSON
 """

@@ -1,0 +1,48 @@
+"""What a shell may complete: names and ids that a case has. No engine is started, and a case that cannot be read completes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from forensics.case.folder import open_case
+from forensics.errors import ForensicsError
+
+#: A shell that lists more than this helps nobody.
+_MOST = 200
+_IDS = (("finding", "finding_id", "headline"), ("ownership", "ownership_id", "resource"), ("occurrence", "occurrence_id", "headline"))
+
+
+def groups(case: Path) -> list[str]:
+    """The groups of a case."""
+    return sorted({row["group_id"] for view in ("generation", "member", "ownership") for row in _rows(case, view, ["group_id"]) if row["group_id"]})
+
+
+def resources(case: Path) -> list[str]:
+    """The tasks, connectors and partitions that a case knows an owner of."""
+    return sorted({row["resource"] for row in _rows(case, "ownership", ["resource"]) if row["resource"]})
+
+
+def ids(case: Path, incomplete: str) -> list[tuple[str, str]]:
+    """Ids of findings, ownerships and occurrences that begin so, each with what it is.
+
+    Args:
+        case: the case folder.
+        incomplete: what has been typed.
+    """
+    found = {row[column]: f"{view}: {row[title]}" for view, column, title in _IDS for row in _rows(case, view, [column, title], column, incomplete)}
+    return [(name, said) for name, said in found.items() if name][:_MOST]
+
+
+def _rows(case: Path, view: str, columns: list[str], begins: str = "", incomplete: str = "") -> list[dict[str, str | None]]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    try:
+        path = open_case(case, check=False).view_path(view)
+        if path is None:
+            return []
+        wanted = pc.starts_with(pc.field(begins), incomplete) if begins and incomplete else None
+        return ds.dataset(str(path), format="parquet").to_table(columns=columns, filter=wanted).to_pylist()  # type: ignore[no-any-return]
+    except (ForensicsError, OSError, pa.ArrowException):
+        return []
