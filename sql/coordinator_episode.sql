@@ -51,7 +51,7 @@ WITH line AS (
     max(CASE WHEN b.group_id = a.group_id AND b.process_id <> a.process_id THEN 1 ELSE 0 END) AS others_of_group,
     max(CASE WHEN b.group_id <> a.group_id AND b.process_id <> a.process_id AND b.broker_id <=> a.broker_id THEN 1 ELSE 0 END) AS other_groups
   FROM (SELECT *, explode(array(m - 1, m, m + 1)) AS near FROM minute) a
-  JOIN minute b ON b.m = a.near AND b.kafka_cluster = a.kafka_cluster AND abs(unix_millis(b.lost_lo) - unix_millis(a.lost_lo)) <= 30000
+  JOIN minute b ON b.m = a.near AND b.kafka_cluster = a.kafka_cluster AND abs(unix_millis(b.lost_lo) - unix_millis(a.lost_lo)) <= episodes_together_ms
   GROUP BY a.process_id, a.group_id, a.client, a.lost_ts
 )
 SELECT

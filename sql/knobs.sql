@@ -25,6 +25,26 @@ DECLARE OR REPLACE VARIABLE outage_before_ms BIGINT DEFAULT 2000;
 DECLARE OR REPLACE VARIABLE outage_writes_ms BIGINT DEFAULT 60000;
 -- An outage that no line ends is looked into for that long, milliseconds.
 DECLARE OR REPLACE VARIABLE outage_open_ms BIGINT DEFAULT 3600000;
+-- A member that is assigned anew within this of finding its coordinator again is back by that, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_back_ms BIGINT DEFAULT 60000;
+-- What befalls a member up to this long after it found its coordinator again is the outage's doing, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_affected_ms BIGINT DEFAULT 5000;
+-- A member that joins within this of finding its coordinator again joins for the outage, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_rejoined_ms BIGINT DEFAULT 10000;
+-- Outages of a group that are further apart than this are two, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_apart_ms BIGINT DEFAULT 30000;
+-- session.timeout.ms of a member that tells none, milliseconds: the default before Kafka 3.0, which later ones exceed.
+DECLARE OR REPLACE VARIABLE least_session_default_ms BIGINT DEFAULT 10000;
+-- Members that lose a coordinator within this of each other are told together, milliseconds; at most 60,000.
+DECLARE OR REPLACE VARIABLE episodes_together_ms BIGINT DEFAULT 30000;
+-- A delay of an assignment (scheduled.rebalance.max.delay.ms) up to this long before tasks are unassigned may be why, milliseconds.
+DECLARE OR REPLACE VARIABLE delay_before_ms BIGINT DEFAULT 60000;
+-- A leave within this of the warning that the poll timed out tells the same timeout, milliseconds.
+DECLARE OR REPLACE VARIABLE poll_repeats_ms BIGINT DEFAULT 2000;
+-- A change of a connector up to this long before the round before it is why a group rebalances, milliseconds.
+DECLARE OR REPLACE VARIABLE storm_change_ms BIGINT DEFAULT 5000;
+-- A clock that goes back by more than this was set, milliseconds: threads that write by turns are not.
+DECLARE OR REPLACE VARIABLE clock_setback_ms BIGINT DEFAULT 2000;
 -- A status that Connect reports contradicts the logs only where they say the contrary for so long before and after it, milliseconds.
 DECLARE OR REPLACE VARIABLE stale_status_ms BIGINT DEFAULT 30000;
 -- The same cause of rebalances, coming back within storm_gap_ms each time, is a storm from this many returns on.

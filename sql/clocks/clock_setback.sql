@@ -23,6 +23,6 @@ WITH near AS (
 )
 SELECT process_id, stream_pos, event_id, before_id, before_ms - ms
 FROM near
-WHERE before_ms - ms > 2000 + clock_jitter_ms
-  AND coalesce(second_before_ms - ms, before_ms - ms) > 2000 + clock_jitter_ms
-  AND coalesce(before_ms - next_ms, before_ms - ms) > 2000 + clock_jitter_ms
+WHERE before_ms - ms > clock_setback_ms + clock_jitter_ms
+  AND coalesce(second_before_ms - ms, before_ms - ms) > clock_setback_ms + clock_jitter_ms
+  AND coalesce(before_ms - next_ms, before_ms - ms) > clock_setback_ms + clock_jitter_ms

@@ -114,7 +114,7 @@ WITH closed AS (
     min(found_ts) AS found_ts,
     CASE WHEN bool_or(is_closed) THEN min(closed_ts) END AS closed_ts,
     min(ts) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
-      AND (unix_millis(ts) - unix_millis(found_ts) <= 60000 OR rejoined_soon)) AS back_ts,
+      AND (unix_millis(ts) - unix_millis(found_ts) <= outage_back_ms OR rejoined_soon)) AS back_ts,
     count_if(kind = 'lost') AS losses,
     array_sort(collect_set(said) FILTER (WHERE kind = 'lost' AND said IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
@@ -131,8 +131,8 @@ WITH closed AS (
       min_by(event_id, stream_pos) FILTER (WHERE stream_pos = synced_pos AND rejoined_soon))), e -> e IS NOT NULL) AS witness
   FROM (
     -- What an outage does to a member shows at the latest when it is back.
-    SELECT *, ts >= outage_ts AND (found_ts IS NULL OR unix_millis(ts) - unix_millis(found_ts) <= 5000) AS affected,
-      coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost AND unix_millis(ts) - unix_millis(found_ts) <= 10000)
+    SELECT *, ts >= outage_ts AND (found_ts IS NULL OR unix_millis(ts) - unix_millis(found_ts) <= outage_affected_ms) AS affected,
+      coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost AND unix_millis(ts) - unix_millis(found_ts) <= outage_rejoined_ms)
         OVER (PARTITION BY process_id, instance, group_id, client, outage), false) AS rejoined_soon
     FROM ended
   )

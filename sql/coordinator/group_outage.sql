@@ -37,7 +37,7 @@ WITH felt AS (
     o.broker_id, o.broker, o.new_broker_id, o.lost_ts, o.found_ts, o.closed_ts, o.back_ts, o.last_ts, o.lost_lo, o.lost_hi, o.found_hi, o.duration_ms, o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
     -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
-    coalesce(CAST(s.value AS BIGINT), w.session_ms, 10000) AS session_ms, coalesce(w.bootstrap, b.value) AS bootstrap
+    coalesce(CAST(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms, coalesce(w.bootstrap, b.value) AS bootstrap
   FROM coordinator_outage o
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms' AND s.client_id = o.client_id
@@ -49,7 +49,7 @@ WITH felt AS (
     -- A worker gives up its work a heartbeat interval after it noticed, long before the session is over.
     AND (duration_ms > session_ms OR revoked AND is_worker OR left_group)
 ), flagged AS (
-  SELECT *, unix_millis(lost_lo) > 30000 + max(unix_millis(coalesce(found_hi, TIMESTAMP'2999-01-01'))) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
+  SELECT *, unix_millis(lost_lo) > outage_apart_ms + max(unix_millis(coalesce(found_hi, TIMESTAMP'2999-01-01'))) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
     ORDER BY lost_lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS begins
   FROM heavy
 ), numbered AS (

@@ -70,5 +70,6 @@ UNION ALL
 SELECT i.kafka_cluster, i.group_id, 'idle', coalesce(n.place, i.trigger_member_id, 'nobody known'), i.ts, i.trigger, i.event_id
 FROM idle i
 LEFT JOIN named n ON n.kafka_cluster = i.kafka_cluster AND n.group_id = i.group_id AND n.member_id = i.trigger_member_id
-LEFT ANTI JOIN change c ON c.kafka_cluster = i.kafka_cluster AND c.group_id = i.group_id AND c.ts BETWEEN i.last_ts - INTERVAL 5 SECONDS AND i.ts
+LEFT ANTI JOIN change c ON c.kafka_cluster = i.kafka_cluster AND c.group_id = i.group_id
+  AND c.ts <= i.ts AND unix_millis(c.ts) >= unix_millis(i.last_ts) - storm_change_ms
 WHERE i.same

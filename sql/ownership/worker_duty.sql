@@ -24,9 +24,9 @@ WITH given AS (
 ), task AS (
   SELECT kafka_cluster, group_id, process_id, instance, round, generation, ts, until_ts, event_id, explode(filter(assigned, a -> a RLIKE '-[0-9]+$')) AS task FROM given
 ), run AS (
-  SELECT process_id, resource, start_lo_ts, start_hi_ts, stop_asked_ts, coalesce(stop_hi_ts, TIMESTAMP'2999-01-01') AS stop_ts FROM holding WHERE resource_kind = 'task'
+  SELECT process_id, resource, start_lo_ts, start_hi_ts, stop_asked_ts, stop_hi_ts AS stop_ts FROM holding WHERE resource_kind = 'task'
 )
 SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.ts, t.until_ts,
-  coalesce(bool_or(coalesce(r.start_lo_ts, r.start_hi_ts) <= t.until_ts AND r.stop_ts >= t.ts AND (r.stop_asked_ts IS NULL OR r.stop_asked_ts >= t.ts)), false), t.event_id
+  coalesce(bool_or(coalesce(r.start_lo_ts, r.start_hi_ts) <= t.until_ts AND (r.stop_ts IS NULL OR r.stop_ts >= t.ts) AND (r.stop_asked_ts IS NULL OR r.stop_asked_ts >= t.ts)), false), t.event_id
 FROM task t LEFT JOIN run r ON r.process_id = t.process_id AND r.resource = t.task
 GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.ts, t.until_ts, t.event_id

@@ -9,7 +9,7 @@ WITH late AS (
   -- 3.0 and later print a warning and the leave; they are one.
   SELECT * FROM late
   WHERE (event = 'poll_timeout' OR event = 'leaving' AND reason LIKE '%poll timeout%')
-    AND (last_such IS NULL OR unix_millis(ts) - unix_millis(last_such) > 2000 OR event = 'poll_timeout')
+    AND (last_such IS NULL OR unix_millis(ts) - unix_millis(last_such) > poll_repeats_ms OR event = 'poll_timeout')
 ), limit_of AS (
   SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms
   FROM config_value
