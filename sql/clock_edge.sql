@@ -28,18 +28,26 @@ WITH membership_line AS (
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM member_round m LATERAL VIEW inline(array(
     CASE WHEN is_fresh THEN
-      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'later', stabilized) END,
-    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'later', joined),
-    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'later', synced),
-    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later', rejoin),
+      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'later',
+        stabilized) END,
+    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'later',
+      joined),
+    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'later',
+      synced),
+    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later',
+      rejoin),
     -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
     CASE WHEN is_leader AND is_fresh THEN
-      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later', assigned) END,
+      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later',
+        assigned) END,
     CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
-      named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't', broker, 'later', prepared) END,
+      named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't',
+        broker, 'later', prepared) END,
     -- A new member asks twice: only the second request carries the id that the broker gave, and that the reason names.
-    CASE WHEN is_entry AND member_id = prepared_member AND prepared_reason RLIKE '(?i)^adding new member' AND joining_count >= 2 AND made.must_rejoin THEN
-      named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', joining_second, 't', broker, 'later', prepared) END,
+    CASE WHEN is_entry AND member_id = prepared_member AND prepared_reason RLIKE '(?i)^adding new member' AND joining_count >= 2
+      AND made.must_rejoin THEN
+      named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first',
+        joining_second, 't', broker, 'later', prepared) END,
     CASE WHEN is_entry THEN
       named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
         't', made.process_id, 'later', struct(made.ts AS ts, made.event_id AS event_id)) END,
@@ -49,10 +57,13 @@ WITH membership_line AS (
   )) e AS rule, f, first, t, later
   UNION ALL
   SELECT 'the member left, then the broker said so', l.process_id, struct(l.ts, l.event_id), b.process_id, struct(b.ts, b.event_id)
-  FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id AND b.kafka_cluster = l.kafka_cluster
+  FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id
+    AND b.kafka_cluster = l.kafka_cluster
   UNION ALL
-  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.ts, b.event_id), m.process_id, struct(m.ts, m.event_id)
-  FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed' AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
+  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.ts, b.event_id), m.process_id,
+    struct(m.ts, m.event_id)
+  FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed'
+    AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
   UNION ALL
   SELECT rule, f, first, t, later FROM epoch_edge
   UNION ALL
@@ -68,16 +79,20 @@ WITH membership_line AS (
     WHERE l.is_leader AND l.broker IS NULL AND l.process_id <> o.process_id
   ) LATERAL VIEW inline(array(
     CASE WHEN leader_fresh THEN
-      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later', joined) END,
+      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later',
+        joined) END,
     CASE WHEN is_fresh THEN
-      named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'later', leader_joined) END,
+      named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'later',
+        leader_joined) END,
     CASE WHEN leader_fresh THEN
-      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'later', synced) END
+      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'later',
+        synced) END
   )) e AS rule, f, first, t, later
 )
 SELECT DISTINCT
-  rule, f, first.event_id, first.ts, t, later.event_id, later.ts,
+  rule, f AS from_process_id, first.event_id AS from_event_id, first.ts AS from_ts, t AS to_process_id, later.event_id AS to_event_id,
+    later.ts AS to_ts,
   -- Printed times are cut to the layout's resolution, so the later one may be later by nearly that much.
-  unix_millis(later.ts) - unix_millis(first.ts) + r.resolution_ms
+  unix_millis(later.ts) - unix_millis(first.ts) + r.resolution_ms AS hi_ms
 FROM edge JOIN process_resolution r ON r.process_id = t
 WHERE first.ts IS NOT NULL AND later.ts IS NOT NULL AND f <> t

@@ -28,7 +28,8 @@ WITH broker AS (
   UNION
   SELECT process_id, process_id, true FROM broker LEFT ANTI JOIN island ON island.p = broker.process_id
 ), direct AS (
-  SELECT DISTINCT greatest(from_process_id, to_process_id) AS process_id, least(from_process_id, to_process_id) AS reference_process_id, false
+  SELECT DISTINCT greatest(from_process_id, to_process_id) AS process_id, least(from_process_id, to_process_id) AS reference_process_id,
+    false
   FROM clock_bound
 ), every AS (
   SELECT * FROM pair
@@ -60,6 +61,6 @@ SELECT
         CASE WHEN ceil(lo_ms / 900000.0) < 0 THEN '-' ELSE '+' END,
         lpad(CAST(abs(ceil(lo_ms / 900000.0)) DIV 4 AS STRING), 2, '0'), ':',
         lpad(CAST(abs(ceil(lo_ms / 900000.0)) % 4 * 15 AS STRING), 2, '0'))
-  END,
+  END AS suspect_time_zone,
   is_island_reference
 FROM bounded

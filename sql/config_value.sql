@@ -1,4 +1,5 @@
--- One row per key of a configuration that a process printed, or that a properties file, a REST answer, or a dump of Connect's config topic has.
+-- One row per key of a configuration that a process printed, or that a properties file, a REST answer, or a dump of Connect's config topic
+-- has.
 -- Reads: event, snapshot
 -- Grain: event_id, key
 -- What a process printed is what it ran with. What a file says is what somebody saved: it has no process and, mostly, no time.
@@ -20,10 +21,12 @@ CREATE OR REPLACE TEMPORARY VIEW config_value (
 )
 COMMENT 'One row per key of a configuration that a process printed, or that a file beside the logs has.'
 AS
-SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, e.config['client.id']), e.task, e.connector, kv.key, kv.value, e.ts, e.event_id,
-  'log', CAST(NULL AS STRING), e.path, e.line
+SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, e.config['client.id']) AS client_id, e.task, e.connector, kv.key,
+  kv.value, e.ts, e.event_id,
+  'log' AS source, CAST(NULL AS STRING) AS topic, e.path, e.line
 FROM event e LATERAL VIEW explode(e.config) kv AS key, value
 WHERE e.event = 'config_dumped'
 UNION ALL
-SELECT NULL, NULL, coalesce(s.component, 'topic'), s.client_id, s.task, s.connector, kv.key, kv.value, s.ts, s.event_id, s.source_kind, s.topic, s.path, s.line
+SELECT NULL AS process_id, NULL AS instance, coalesce(s.component, 'topic') AS component, s.client_id, s.task, s.connector, kv.key,
+  kv.value, s.ts, s.event_id, s.source_kind AS source, s.topic, s.path, s.line
 FROM snapshot s LATERAL VIEW explode(s.config) kv AS key, value

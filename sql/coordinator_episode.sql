@@ -49,15 +49,17 @@ WITH line AS (
 ), around AS (
   SELECT a.process_id, a.group_id, a.client, a.lost_ts,
     max(CASE WHEN b.group_id = a.group_id AND b.process_id <> a.process_id THEN 1 ELSE 0 END) AS others_of_group,
-    max(CASE WHEN b.group_id <> a.group_id AND b.process_id <> a.process_id AND b.broker_id <=> a.broker_id THEN 1 ELSE 0 END) AS other_groups
+    max(CASE WHEN b.group_id <> a.group_id AND b.process_id <> a.process_id AND b.broker_id <=> a.broker_id THEN 1
+      ELSE 0 END) AS other_groups
   FROM (SELECT *, explode(array(m - 1, m, m + 1)) AS near FROM minute) a
-  JOIN minute b ON b.m = a.near AND b.kafka_cluster = a.kafka_cluster AND abs(unix_millis(b.lost_lo) - unix_millis(a.lost_lo)) <= episodes_together_ms
+  JOIN minute b ON b.m = a.near AND b.kafka_cluster = a.kafka_cluster
+    AND abs(unix_millis(b.lost_lo) - unix_millis(a.lost_lo)) <= episodes_together_ms
   GROUP BY a.process_id, a.group_id, a.client, a.lost_ts
 )
 SELECT
   p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, p.lost_ts, p.lost_lo, p.lost_hi, p.found_ts,
-  unix_millis(p.found_ts) - unix_millis(p.lost_ts), p.losses, p.cause,
-  CASE WHEN a.other_groups = 1 THEN 'broker' WHEN a.others_of_group = 1 THEN 'group' ELSE 'member' END,
-  transform(slice(p.lines, 1, 20), l -> l.event_id)
+  unix_millis(p.found_ts) - unix_millis(p.lost_ts) AS duration_ms, p.losses, p.cause,
+  CASE WHEN a.other_groups = 1 THEN 'broker' WHEN a.others_of_group = 1 THEN 'group' ELSE 'member' END AS scope,
+  transform(slice(p.lines, 1, 20), l -> l.event_id) AS witness
 FROM placed p
 LEFT JOIN around a ON a.process_id = p.process_id AND a.group_id = p.group_id AND a.client = p.client AND a.lost_ts = p.lost_ts

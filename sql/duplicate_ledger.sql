@@ -1,4 +1,5 @@
--- One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as lines tell.
+-- One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as lines
+-- tell.
 -- Reads: position_start, config_value
 -- Grain: kafka_cluster, group_id, resource, event_id
 -- Read twice is what the old reader had read at or behind the place where the new one began. How far it had read is known by what it tried
@@ -20,14 +21,16 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   old_from        COMMENT 'Offset at which the old reader began',
   last_committed  COMMENT 'Highest offset that the old reader committed, by its own lines (DEBUG); NULL: no line says',
   restarted_at    COMMENT 'Offset at which the new reader began',
-  restarted_how   COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
+  restarted_how
+    COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
   restarted_lo    COMMENT 'It began at the earliest then (reference clock)',
   restarted_hi    COMMENT 'It began at the latest then',
   read_to         COMMENT 'Offset up to which the old reader surely had read (not included); NULL: no line says more than where it began',
   records_lo      COMMENT 'Records read twice: at least so many',
   records_hi      COMMENT 'Records read twice: at most so many; NULL: no line bounds them',
   how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it asked to, and no line tells the outcome; committed: it had committed up to read_to; went_back: the new reader began before the old one had; unknown: nothing tells how far the old one had read',
-  fenced_by       COMMENT 'What refused the old reader''s commits afterwards: group, group.instance.id; NULL: no line says that anything did',
+  fenced_by
+    COMMENT 'What refused the old reader''s commits afterwards: group, group.instance.id; NULL: no line says that anything did',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   event_id        COMMENT 'Event that tells where the new reader began',
   witness         COMMENT 'Events that prove it'
@@ -37,7 +40,8 @@ AS
 WITH automatic AS (
   -- An eager consumer that commits by itself does so before it gives its partitions up; a refusal would be printed.
   SELECT process_id, instance, client_id,
-    bool_and(coalesce(commits, 'false') = 'true' AND coalesce(protocol, 'classic') <> 'CONSUMER' AND (strategies IS NULL OR strategies RLIKE 'RangeAssignor|RoundRobinAssignor|[.]StickyAssignor')) AS is_eager
+    bool_and(coalesce(commits, 'false') = 'true' AND coalesce(protocol, 'classic') <> 'CONSUMER'
+      AND (strategies IS NULL OR strategies RLIKE 'RangeAssignor|RoundRobinAssignor|[.]StickyAssignor')) AS is_eager
   FROM (
     SELECT process_id, instance, client_id, event_id,
       max(value) FILTER (WHERE key = 'enable.auto.commit') AS commits,
@@ -50,7 +54,8 @@ WITH automatic AS (
   GROUP BY process_id, instance, client_id
 ), turn AS (
   SELECT *,
-    lag(struct(process_id, instance, client, member_id, generation, start_offset, last_committed, asked_offset, asked_id, refused_offset, refused_id, final_offset,
+    lag(struct(process_id, instance, client, member_id, generation, start_offset, last_committed, asked_offset, asked_id, refused_offset,
+      refused_id, final_offset,
       fenced_by, fenced_id, taken, taken_id, any_refused, event_id)) OVER (
       -- Generations order readers of any clock; where they are not known, only readers whose clocks can be compared follow each other.
       PARTITION BY kafka_cluster, group_id, resource, CASE WHEN generation IS NULL THEN reference_process_id END
@@ -70,11 +75,14 @@ WITH automatic AS (
   FROM known
 )
 SELECT
-  kafka_cluster, group_id, resource, old.process_id, old.client, old.member_id, old.generation, process_id, client, member_id, generation, incarnation,
-  old.start_offset, old.last_committed, start_offset, how, start_lo, start_hi,
-  CASE WHEN got_to > old.start_offset OR is_exact THEN got_to END,
-  greatest(0L, got_to - greatest(start_offset, old.start_offset)),
-  CASE WHEN is_exact THEN greatest(0L, got_to - greatest(start_offset, old.start_offset)) END,
+  kafka_cluster, group_id, resource, old.process_id AS old_process_id, old.client AS old_client, old.member_id AS old_member_id,
+    old.generation AS old_generation, process_id AS new_process_id, client AS new_client, member_id AS new_member_id,
+    generation AS new_generation, incarnation,
+  old.start_offset AS old_from, old.last_committed, start_offset AS restarted_at, how AS restarted_how, start_lo AS restarted_lo,
+    start_hi AS restarted_hi,
+  CASE WHEN got_to > old.start_offset OR is_exact THEN got_to END AS read_to,
+  greatest(0L, got_to - greatest(start_offset, old.start_offset)) AS records_lo,
+  CASE WHEN is_exact THEN greatest(0L, got_to - greatest(start_offset, old.start_offset)) END AS records_hi,
   CASE
     WHEN is_exact THEN 'automatic_commit'
     WHEN got_to = old.refused_offset AND got_to > old.start_offset THEN 'refused_commit'
@@ -82,10 +90,12 @@ SELECT
     WHEN got_to = old.asked_offset AND got_to > old.start_offset THEN 'asked_commit'
     WHEN start_offset < old.start_offset THEN 'went_back'
     ELSE 'unknown'
-  END,
+  END AS how,
   old.fenced_by, reference_process_id, event_id,
   filter(array_distinct(array(old.event_id,
-    CASE WHEN got_to = old.refused_offset THEN old.refused_id WHEN got_to = old.asked_offset THEN old.asked_id END, old.taken_id, old.fenced_id, event_id)), e -> e IS NOT NULL)
+    CASE WHEN got_to = old.refused_offset THEN old.refused_id WHEN got_to = old.asked_offset THEN old.asked_id END, old.taken_id,
+      old.fenced_id, event_id)), e -> e IS NOT NULL) AS witness
 FROM counted
 -- A consumer that begins anew where it was has read nothing twice.
-WHERE old.process_id <> process_id OR old.instance <> instance OR old.client <> client OR got_to > start_offset OR start_offset < old.start_offset
+WHERE old.process_id <> process_id OR old.instance <> instance OR old.client <> client OR got_to > start_offset
+  OR start_offset < old.start_offset

@@ -41,10 +41,13 @@ WITH timed AS (
     timestamp_millis(unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joining_ref,
     timestamp_millis(unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ref,
     timestamp_millis(unix_millis(r.synced.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS synced_ref,
-    j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told, coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
+    j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told,
+      coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
-  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
-  LEFT JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.process_id = r.process_id AND l.client = r.client
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
+    AND j.kafka_cluster = r.kafka_cluster
+  LEFT JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.process_id = r.process_id
+    AND l.client = r.client
     AND l.round = r.round AND l.told IS NOT NULL
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
 ), by_members AS (
@@ -66,14 +69,17 @@ WITH timed AS (
   SELECT
     coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
-    b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason, b.stabilized_ts, b.stabilized_id,
+    b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason, b.stabilized_ts,
+      b.stabilized_id,
     b.assigned_ts, b.assigned_id, b.member_count, b.leader_member_id AS broker_leader, b.expired_member, b.expired_ts,
-    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.told, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.last_joining_ts, m.witness
+    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.told, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.last_joining_ts,
+      m.witness
   FROM broker_generation b
   FULL OUTER JOIN by_members m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
 ), ordered AS (
-  SELECT *, lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told, lag(member_count) OVER w AS previous_count
+  SELECT *, lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told,
+    lag(member_count) OVER w AS previous_count
   FROM paired
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
 )
@@ -81,27 +87,29 @@ SELECT
   o.kafka_cluster,
   o.group_id,
   o.incarnation,
-  coalesce(o.incarnation_why, CASE WHEN o.incarnation = 1 THEN 'first' ELSE 'unknown' END),
+  coalesce(o.incarnation_why, CASE WHEN o.incarnation = 1 THEN 'first' ELSE 'unknown' END) AS incarnation_why,
   o.generation,
-  coalesce(f.protocol_type, CASE WHEN o.is_worker THEN 'connect' WHEN o.is_worker IS NOT NULL THEN 'consumer' END),
-  'classic',
+  coalesce(f.protocol_type, CASE WHEN o.is_worker THEN 'connect' WHEN o.is_worker IS NOT NULL THEN 'consumer' END) AS protocol_type,
+  'classic' AS group_protocol,
   CASE
-    WHEN coalesce(o.protocol, f.protocol) IN ('compatible', 'sessioned') OR coalesce(o.protocol, f.protocol) LIKE 'cooperative%' THEN 'cooperative'
+    WHEN coalesce(o.protocol, f.protocol) IN ('compatible', 'sessioned') OR coalesce(o.protocol, f.protocol) LIKE 'cooperative%'
+      THEN 'cooperative'
     WHEN coalesce(o.protocol, f.protocol) IN ('default', 'range', 'roundrobin', 'sticky') THEN 'eager'
     ELSE f.rebalance_mode
-  END,
-  coalesce(o.protocol, f.protocol),
-  o.broker,
+  END AS rebalance_mode,
+  coalesce(o.protocol, f.protocol) AS assignor,
+  o.broker AS coordinator,
   o.prepared_ts,
   o.stabilized_ts,
   o.assigned_ts,
-  o.joined_ts,
-  o.synced_ts,
-  unix_millis(o.stabilized_ts) - unix_millis(o.prepared_ts),
-  unix_millis(o.assigned_ts) - unix_millis(o.stabilized_ts),
-  coalesce(unix_millis(coalesce(o.assigned_ts, o.stabilized_ts)) - unix_millis(o.prepared_ts), unix_millis(o.synced_ts) - unix_millis(o.asked_ts)),
-  coalesce(o.broker_leader, o.leader_member_id),
-  coalesce(o.member_count, o.told, o.members),
+  o.joined_ts AS first_joined_ts,
+  o.synced_ts AS last_synced_ts,
+  unix_millis(o.stabilized_ts) - unix_millis(o.prepared_ts) AS join_ms,
+  unix_millis(o.assigned_ts) - unix_millis(o.stabilized_ts) AS sync_ms,
+  coalesce(unix_millis(coalesce(o.assigned_ts, o.stabilized_ts)) - unix_millis(o.prepared_ts),
+    unix_millis(o.synced_ts) - unix_millis(o.asked_ts)) AS duration_ms,
+  coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id,
+  coalesce(o.member_count, o.told, o.members) AS member_count,
   CASE
     WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
     WHEN o.reason RLIKE '(?i)heartbeat expiration' THEN 'member_expired'
@@ -121,27 +129,32 @@ SELECT
     WHEN coalesce(o.member_count, o.members) > coalesce(o.previous_count, o.previous_members) THEN 'member_joined'
     WHEN coalesce(o.member_count, o.members) < coalesce(o.previous_count, o.previous_members) THEN 'member_gone'
     ELSE 'unknown'
-  END,
-  o.reason IS NULL,
-  coalesce(o.prepared_member, CASE WHEN o.reason IS NULL THEN o.expired_member END),
-  concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')),
+  END AS trigger,
+  o.reason IS NULL AS trigger_inferred,
+  coalesce(o.prepared_member, CASE WHEN o.reason IS NULL THEN o.expired_member END) AS trigger_member_id,
+  concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')) AS reason,
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
-  CASE WHEN o.expired_ts > o.prepared_ts THEN o.expired_member ELSE o.last_joiner END,
-  CASE WHEN o.expired_ts > o.prepared_ts THEN 'expired' WHEN o.last_joiner IS NOT NULL THEN 'last_joiner' END,
-  o.broker IS NOT NULL,
-  coalesce(o.members, 0),
-  filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))), e -> e IS NOT NULL)
+  CASE WHEN o.expired_ts > o.prepared_ts THEN o.expired_member ELSE o.last_joiner END AS waited_for_member_id,
+  CASE WHEN o.expired_ts > o.prepared_ts THEN 'expired' WHEN o.last_joiner IS NOT NULL THEN 'last_joiner' END AS waited_why,
+  o.broker IS NOT NULL AS seen_by_broker,
+  coalesce(o.members, 0) AS seen_by_members,
+  filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))),
+    e -> e IS NOT NULL) AS witness
 FROM ordered o
 LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
 UNION ALL
 SELECT
-  coalesce(g.kafka_cluster, m.kafka_cluster), coalesce(g.group_id, m.group_id), coalesce(g.incarnation, m.incarnation),
-  coalesce(g.incarnation_why, 'unknown'), coalesce(g.generation, m.generation), 'consumer', 'consumer', 'server', g.assignor, g.process_id,
-  g.bumped_ts, NULL, g.computed_ts, m.reached_ts, m.settled_ts, NULL, NULL,
-  unix_millis(g.computed_ts) - unix_millis(g.bumped_ts),
-  NULL, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END),
-  coalesce(g.cause, 'unknown'), true, g.cause_member, NULL, NULL, NULL, g.generation IS NOT NULL, coalesce(m.seen, 0),
-  filter(array_distinct(concat(array(g.bumped_id, g.computed_id), coalesce(m.witness, array()))), e -> e IS NOT NULL)
+  coalesce(g.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(g.group_id, m.group_id) AS group_id,
+    coalesce(g.incarnation, m.incarnation) AS incarnation,
+  coalesce(g.incarnation_why, 'unknown') AS incarnation_why, coalesce(g.generation, m.generation) AS generation,
+    'consumer' AS protocol_type, 'consumer' AS group_protocol, 'server' AS rebalance_mode, g.assignor, g.process_id AS coordinator,
+  g.bumped_ts AS prepared_ts, NULL AS stabilized_ts, g.computed_ts AS assigned_ts, m.reached_ts AS first_joined_ts,
+    m.settled_ts AS last_synced_ts, NULL AS join_ms, NULL AS sync_ms,
+  unix_millis(g.computed_ts) - unix_millis(g.bumped_ts) AS duration_ms,
+  NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
+  coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS reason,
+    NULL AS waited_for_member_id, NULL AS waited_why, g.generation IS NOT NULL AS seen_by_broker, coalesce(m.seen, 0) AS seen_by_members,
+  filter(array_distinct(concat(array(g.bumped_id, g.computed_id), coalesce(m.witness, array()))), e -> e IS NOT NULL) AS witness
 FROM epoch_generation g
 FULL OUTER JOIN (
   SELECT

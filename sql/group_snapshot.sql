@@ -1,13 +1,16 @@
--- One row per thing that kafka-consumer-groups --describe or a dump of __consumer_offsets says of a group, of a member, or of a group's offset of a partition.
+-- One row per thing that kafka-consumer-groups --describe or a dump of __consumer_offsets says of a group, of a member, or of a group's
+-- offset of a partition.
 -- Reads: snapshot
 -- Grain: event_id
--- A dump's rows are its records in their order: a group's row is a generation that was stored, its members' rows have its line. Of commits there is
+-- A dump's rows are its records in their order: a group's row is a generation that was stored, its members' rows have its line. Of commits
+-- there is
 -- the last of each partition. A generation here that no log shows is no row of `generation`: the dump does not tell how it came about.
 CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
   what               COMMENT 'group, member, or offset (of a partition)',
   source             COMMENT 'groups_described (the tool''s output) or offsets_dump',
   group_id           COMMENT 'Group; NULL where the tool does not print it (0.10.2 to 2.3)',
-  state              COMMENT 'State of the group as printed; Rebalancing where the tool only warns of that; removed where its record was deleted',
+  state
+    COMMENT 'State of the group as printed; Rebalancing where the tool only warns of that; removed where its record was deleted',
   protocol_type      COMMENT 'consumer, connect, ...; from a dump',
   protocol           COMMENT 'Assignor or Connect protocol',
   generation         COMMENT 'Generation; of a KIP-848 group its epoch',
@@ -25,9 +28,11 @@ CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
   rebalance_timeout_ms COMMENT 'Rebalance timeout; from a dump',
   member_epoch       COMMENT 'Epoch of a KIP-848 member',
   target_epoch       COMMENT 'Epoch of the target assignment (KIP-848)',
-  assigned           COMMENT 'What the member was given: partitions, connectors, tasks; in a Connect group of 2.3 and later only what was new to it',
+  assigned
+    COMMENT 'What the member was given: partitions, connectors, tasks; in a Connect group of 2.3 and later only what was new to it',
   revoking           COMMENT 'Partitions that a KIP-848 member still has to give up',
-  record             COMMENT 'Which record of a KIP-848 group it is: member, target (what it shall have), current (what it has), target_epoch',
+  record
+    COMMENT 'Which record of a KIP-848 group it is: member, target (what it shall have), current (what it has), target_epoch',
   topic              COMMENT 'Topic',
   partition          COMMENT 'Partition, topic-number',
   offset             COMMENT 'Committed offset; NULL: none',
@@ -46,17 +51,18 @@ WITH topic_name AS (
   FROM (SELECT topic_id, max(topic) AS topic FROM snapshot WHERE event = 'topic_described' AND topic_id IS NOT NULL GROUP BY topic_id)
 )
 SELECT
-  CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member' ELSE 'group' END,
-  source_kind,
+  CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member'
+    ELSE 'group' END AS what,
+  source_kind AS source,
   group_id,
-  CASE WHEN event LIKE '%\\_removed' THEN 'removed' ELSE group_state END,
+  CASE WHEN event LIKE '%\\_removed' THEN 'removed' ELSE group_state END AS state,
   protocol_type,
   protocol,
   generation,
   leader_member_id,
   member_count,
   coordinator,
-  CASE WHEN event = 'group_described' THEN broker_id END,
+  CASE WHEN event = 'group_described' THEN broker_id END AS coordinator_id,
   offsets_partition,
   member_id,
   group_instance_id,
@@ -66,21 +72,25 @@ SELECT
   session_timeout_ms,
   rebalance_timeout_ms,
   member_epoch,
-  try_cast(coalesce(columns['TARGET-EPOCH'], columns['TARGET-ASSIGNMENT-EPOCH']) AS BIGINT),
+  try_cast(coalesce(columns['TARGET-EPOCH'], columns['TARGET-ASSIGNMENT-EPOCH']) AS BIGINT) AS target_epoch,
   CASE WHEN assigned_partitions IS NOT NULL OR assigned_connectors IS NOT NULL OR assigned_tasks IS NOT NULL THEN
-    concat(transform(coalesce(assigned_partitions, CAST(array() AS ARRAY<STRING>)), p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
-      coalesce(assigned_connectors, CAST(array() AS ARRAY<STRING>)), coalesce(assigned_tasks, CAST(array() AS ARRAY<STRING>))) END,
-  transform(revoked_partitions, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
-  columns['RECORD'],
+    concat(transform(coalesce(assigned_partitions, CAST(array() AS ARRAY<STRING>)),
+      p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
+      coalesce(assigned_connectors, CAST(array() AS ARRAY<STRING>)),
+        coalesce(assigned_tasks, CAST(array() AS ARRAY<STRING>))) END AS assigned,
+  transform(revoked_partitions, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)),
+    p)) AS revoking,
+  columns['RECORD'] AS record,
   topic,
   partition,
   offset,
-  try_cast(columns['LOG-END-OFFSET'] AS BIGINT),
-  try_cast(columns['LAG'] AS BIGINT),
-  ts,
+  try_cast(columns['LOG-END-OFFSET'] AS BIGINT) AS log_end_offset,
+  try_cast(columns['LAG'] AS BIGINT) AS lag,
+  ts AS taken_ts,
   path,
   line,
   event_id
 FROM snapshot CROSS JOIN topic_name n
-WHERE event IN ('group_described', 'member_described', 'group_offset_described', 'group_stored', 'group_removed', 'member_stored', 'member_removed',
+WHERE event IN ('group_described', 'member_described', 'group_offset_described', 'group_stored', 'group_removed', 'member_stored',
+  'member_removed',
   'offset_stored', 'offset_removed')

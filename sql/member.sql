@@ -21,7 +21,8 @@ WITH own AS (
   SELECT r.kafka_cluster, r.group_id, r.member_id, min(r.process_id) AS process_id, max(j.client_id) AS client_id, max(j.task) AS task,
     max(j.group_instance_id) AS group_instance_id
   FROM member_round r
-  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
+    AND j.kafka_cluster = r.kafka_cluster
   WHERE r.member_id IS NOT NULL
   GROUP BY r.kafka_cluster, r.group_id, r.member_id
   UNION ALL
@@ -49,13 +50,14 @@ WITH own AS (
     END AS left_broker
   FROM (
     -- Members that did not join in time are named in a list.
-    SELECT *, explode(CASE WHEN event = 'member_expired' AND member_id IS NULL THEN members ELSE array(member_id) END) AS who FROM event WHERE group_id IS NOT NULL
+    SELECT *, explode(CASE WHEN event = 'member_expired' AND member_id IS NULL THEN members ELSE array(member_id) END) AS who FROM event
+      WHERE group_id IS NOT NULL
   ) e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE who <> ''
   GROUP BY c.kafka_cluster, e.group_id, who
 )
 SELECT
-  l.kafka_cluster, l.group_id, l.member_id, o.process_id, coalesce(o.client_id, l.client_id), l.client_host,
-  coalesce(o.group_instance_id, l.group_instance_id), o.task, l.first_ts, l.last_ts, l.left_client, l.left_broker
+  l.kafka_cluster, l.group_id, l.member_id, o.process_id, coalesce(o.client_id, l.client_id) AS client_id, l.client_host,
+  coalesce(o.group_instance_id, l.group_instance_id) AS group_instance_id, o.task, l.first_ts, l.last_ts, l.left_client, l.left_broker
 FROM line l LEFT JOIN own o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id

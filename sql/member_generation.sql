@@ -28,7 +28,8 @@ COMMENT 'One row per member and generation.'
 AS
 WITH seen AS (
   SELECT
-    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, r.process_id, j.client, j.client_id, j.task, r.is_leader, r.round, j.instance,
+    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, r.process_id, j.client, j.client_id, j.task, r.is_leader,
+      r.round, j.instance,
     CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
     r.joining_last.ts AS joining_ts, r.joined.ts AS joined_ts, r.synced.ts AS synced_ts,
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
@@ -42,7 +43,8 @@ WITH seen AS (
     SELECT *, (worker_assigned_id IS NOT NULL OR given IS NOT NULL)
       AND coalesce(lag(instance) OVER (PARTITION BY process_id, group_id, client ORDER BY round) = instance, false) AS went_on
     FROM join_round
-  ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
+  ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
+    AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN (
     SELECT process_id, group_id, client, round, min(from_ts) AS from_ts, max(to_ts) AS to_ts
     FROM member_pause
@@ -51,7 +53,8 @@ WITH seen AS (
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
 ), told AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
-  SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id, explode(e.assignment) AS (member_id, assigned)
+  SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
+    explode(e.assignment) AS (member_id, assigned)
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
@@ -62,28 +65,37 @@ WITH seen AS (
   WHERE e.assignment IS NOT NULL AND e.generation IS NULL
 )
 SELECT
-  s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader, CAST(NULL AS BIGINT),
+  s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader,
+    CAST(NULL AS BIGINT) AS member_epoch,
   s.state, s.joining_ts, s.joined_ts, s.synced_ts, s.assigned, s.revoked, s.delay_ms,
   s.paused_from_ts, s.paused_to_ts, s.paused_ms, s.witness
 FROM seen s
 UNION ALL
 SELECT
-  t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL, NULL, NULL, false, NULL,
-  'synced', NULL, NULL, NULL, t.assigned, NULL, NULL, NULL, NULL, NULL, array(t.event_id)
+  t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task,
+    false AS is_leader, NULL AS member_epoch,
+  'synced' AS state, NULL AS joining_ts, NULL AS joined_ts, NULL AS synced_ts, t.assigned, NULL AS revoked, NULL AS delay_ms,
+    NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, array(t.event_id) AS witness
 FROM told t
 JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_id FROM seen) s
   ON s.kafka_cluster = t.kafka_cluster AND s.group_id = t.group_id AND s.generation = t.generation AND s.process_id = t.leader_process
-LEFT ANTI JOIN seen k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation AND k.member_id = t.member_id
+LEFT ANTI JOIN seen k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
+  AND k.member_id = t.member_id
 UNION ALL
 SELECT
-  m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false, m.generation,
-  lower(m.state), m.joining.ts, m.reached.ts, m.settled.ts, m.assigned, m.revoked, NULL,
-  p.from_ts, p.to_ts, CASE WHEN p.from_ts IS NOT NULL THEN unix_millis(p.to_ts) - unix_millis(p.from_ts) WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END, m.witness
+  m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false AS is_leader,
+    m.generation AS member_epoch,
+  lower(m.state) AS state, m.joining.ts AS joining_ts, m.reached.ts AS joined_ts, m.settled.ts AS synced_ts, m.assigned, m.revoked,
+    NULL AS delay_ms,
+  p.from_ts AS paused_from_ts, p.to_ts AS paused_to_ts, CASE WHEN p.from_ts IS NOT NULL THEN unix_millis(p.to_ts) - unix_millis(p.from_ts)
+    WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END AS paused_ms, m.witness
 FROM epoch_member m
 LEFT JOIN (
   -- A pause belongs to the epoch that the member had when it ended.
-  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts, max_by(m.generation, struct(m.reached.ts, m.generation)) AS generation
+  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts,
+    max_by(m.generation, struct(m.reached.ts, m.generation)) AS generation
   FROM member_pause p
-  JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id AND m.client_id = p.client AND m.reached.ts <= p.to_ts
+  JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id
+    AND m.client_id = p.client AND m.reached.ts <= p.to_ts
   GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts
 ) p ON p.kafka_cluster = m.kafka_cluster AND p.group_id = m.group_id AND p.member_id = m.member_id AND p.generation = m.generation

@@ -33,7 +33,8 @@ WITH fact AS (
   SELECT process_id, min(first_ts) AS first_ts, max(last_ts) AS last_ts, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
   FROM process_life GROUP BY process_id
 ), cluster AS (
-  SELECT process_id, array_distinct(transform(array_sort(collect_list(struct(instance, from_pos, kafka_cluster))), x -> x.kafka_cluster)) AS kafka_clusters
+  SELECT process_id, array_distinct(transform(array_sort(collect_list(struct(instance, from_pos, kafka_cluster))),
+    x -> x.kafka_cluster)) AS kafka_clusters
   FROM process_cluster
   WHERE cluster_event IS NOT NULL
   GROUP BY process_id
@@ -43,27 +44,28 @@ WITH fact AS (
 SELECT
   l.process_id,
   p.host,
-  CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END,
-  coalesce(f.kafka_version, if(size(v.releases) = 1, v.releases[0], NULL)),
+  CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END AS role,
+  coalesce(f.kafka_version, if(size(v.releases) = 1, v.releases[0], NULL)) AS kafka_version,
   CASE
     WHEN f.kafka_version RLIKE '-c(cs|e)' THEN 'confluent'
     WHEN f.kafka_version IS NOT NULL THEN 'printed'
     WHEN v.releases IS NOT NULL THEN 'fingerprint'
-  END,
+  END AS version_how,
   CASE
     -- Confluent numbers its builds by itself, and says so: 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
     WHEN f.kafka_version RLIKE '^5[.][0-9]+.*-c(cs|e)' THEN concat('2.', split(f.kafka_version, '[.]')[1], '.x')
     WHEN f.kafka_version RLIKE '^6[.][0-9]+.*-c(cs|e)' THEN concat('2.', CAST(split(f.kafka_version, '[.]')[1] AS INT) + 6, '.x')
-    WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9]+.*-c(cs|e)' THEN concat(CAST(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.', split(f.kafka_version, '[.]')[1], '.x')
+    WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9]+.*-c(cs|e)' THEN concat(CAST(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.',
+      split(f.kafka_version, '[.]')[1], '.x')
     WHEN f.kafka_version IS NOT NULL THEN f.kafka_version
     ELSE v.version_range
-  END,
+  END AS version_range,
   c.kafka_cluster,
   a.kafka_clusters,
   f.worker_url,
   f.group_ids,
   f.instances,
-  o.reference_process_id,
+  o.reference_process_id AS clock_island,
   o.reference_process_id,
   l.first_ts,
   l.last_ts

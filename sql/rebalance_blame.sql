@@ -11,7 +11,8 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   incarnation   COMMENT 'Which life of the group''s metadata',
   generation    COMMENT 'Generation; of a KIP-848 group its epoch',
   part          COMMENT 'detection, waiting, sync or scheduled_delay',
-  from_ts       COMMENT 'Began, by the coordinator''s clock; without its log by the reference clock (middle of bounds); NULL: no line tells',
+  from_ts
+    COMMENT 'Began, by the coordinator''s clock; without its log by the reference clock (middle of bounds); NULL: no line tells',
   to_ts         COMMENT 'Ended; NULL: as far as the logs go it did not',
   ms            COMMENT 'How long, milliseconds; of a detection at least so long: the last sign of the member came no later than its begin',
   member_id     COMMENT 'Member that took the time: lost, waited for, or leading',

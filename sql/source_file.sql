@@ -4,15 +4,18 @@
 CREATE OR REPLACE TEMPORARY VIEW source_file (
   path         COMMENT 'File, below the ingested folder',
   sha256       COMMENT 'SHA-256 of the uncompressed file',
-  kind         COMMENT 'log, or which second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
+  kind
+    COMMENT 'log, or which second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
   status       COMMENT 'read, unreadable, skipped or superseded',
   note         COMMENT 'Why it was not read, or what of it was not',
   bytes        COMMENT 'Size, uncompressed',
   lines        COMMENT 'Lines',
   records      COMMENT 'Log records',
   events       COMMENT 'Records that a pattern knows',
-  unrecognised COMMENT 'Records of relevant loggers that no pattern knows: all at INFO and above, below it those of the classes of groups and tasks',
-  other        COMMENT 'All other records: of loggers that say nothing of groups, and DEBUG or TRACE lines without a fact (a fetcher''s, say)',
+  unrecognised
+    COMMENT 'Records of relevant loggers that no pattern knows: all at INFO and above, below it those of the classes of groups and tasks',
+  other
+    COMMENT 'All other records: of loggers that say nothing of groups, and DEBUG or TRACE lines without a fact (a fetcher''s, say)',
   unfit        COMMENT 'Lines that belong to no record, for no layout fits',
   layout       COMMENT 'Layout of most records',
   layouts      COMMENT 'Records by layout',
@@ -34,6 +37,7 @@ WITH total AS (
   GROUP BY file_id
 )
 SELECT
-  f.path, f.sha256, coalesce(f.kind, 'log'), f.status, f.note, f.bytes, f.lines, t.records, t.events, t.unrecognised, t.records - t.events - t.unrecognised, t.unfit, l.layout, l.layouts,
+  f.path, f.sha256, coalesce(f.kind, 'log') AS kind, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.unrecognised,
+    t.records - t.events - t.unrecognised AS other, t.unfit, l.layout, l.layouts,
   f.time_zone, f.time_zone_how, f.process_id, t.first_ts, t.last_ts
 FROM evidence_file f LEFT JOIN total t ON t.file_id = f.file_id LEFT JOIN layout l ON l.file_id = f.file_id

@@ -1,5 +1,6 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
--- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round, duplicate_ledger
+-- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round
+-- Reads: duplicate_ledger
 -- Grain: ownership_a, ownership_b
 -- Words: by view
 -- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that

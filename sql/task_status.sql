@@ -17,6 +17,6 @@ CREATE OR REPLACE TEMPORARY VIEW task_status (
 )
 COMMENT 'One row per state of a connector or a task that Connect reports.'
 AS
-SELECT connector, task, state, worker_id, error, generation, source_kind, ts, path, line, event_id
+SELECT connector, task, state, worker_id, error AS trace, generation, source_kind AS source, ts AS taken_ts, path, line, event_id
 FROM snapshot
 WHERE event IN ('task_status_reported', 'connector_status_reported')

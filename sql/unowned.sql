@@ -1,7 +1,8 @@
 -- One row per time in which a task, connector or partition that had had an owner had none.
 -- Reads: ownership, member, join_round, clock_offset
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
--- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one may
+-- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
+-- may
 -- have had it while the other had not.
 CREATE OR REPLACE TEMPORARY VIEW unowned (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -35,31 +36,39 @@ WITH owned AS (
   SELECT o.*,
     max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness)) OVER before AS previous,
     max(stop_lo) OVER before AS previous_stop_lo,
-    row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo DESC, ownership_id DESC) AS from_end
+    row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo DESC,
+      ownership_id DESC) AS from_end
   FROM owned o
-  WINDOW before AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo, ownership_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW before AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo,
+    ownership_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), islands AS (
-  SELECT kafka_cluster, group_id, resource_kind, resource, count(DISTINCT reference_process_id) AS islands FROM ownership GROUP BY kafka_cluster, group_id, resource_kind, resource
+  SELECT kafka_cluster, group_id, resource_kind, resource, count(DISTINCT reference_process_id) AS islands FROM ownership
+    GROUP BY kafka_cluster, group_id, resource_kind, resource
 ), last AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id,
-    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness)) AS previous, max(stop_lo) AS previous_stop_lo
+    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness)) AS previous,
+      max(stop_lo) AS previous_stop_lo
   FROM owned
   GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
 ), gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_lo,
     ownership_id AS next_ownership_id, process_id AS next_process_id, member_id AS next_member_id, generation, begun_lo, start_hi, witness
   FROM followed
-  WHERE previous IS NOT NULL AND previous_stop_lo < coalesce(start_hi, begun_lo) AND (previous.ended_hi < TIMESTAMP'9999-01-01' OR previous_stop_lo < begun_lo)
+  WHERE previous IS NOT NULL AND previous_stop_lo < coalesce(start_hi, begun_lo)
+    AND (previous.ended_hi < TIMESTAMP'9999-01-01' OR previous_stop_lo < begun_lo)
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_lo, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_lo, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL
   FROM last
   WHERE previous.ended_hi < TIMESTAMP'9999-01-01'
 ), delay AS (
-  SELECT j.kafka_cluster, j.group_id, timestamp_millis(unix_millis(j.worker_assigned_ts) - o.hi_ms) AS told_lo, j.delay_ms, j.worker_assigned_id, o.reference_process_id
+  SELECT j.kafka_cluster, j.group_id, timestamp_millis(unix_millis(j.worker_assigned_ts) - o.hi_ms) AS told_lo, j.delay_ms,
+    j.worker_assigned_id, o.reference_process_id
   FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
   WHERE j.delay_ms > 0
 ), delayed AS (
-  SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.previous.ownership_id AS ownership_id, max(struct(d.delay_ms, d.worker_assigned_id)) AS delay
+  SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.previous.ownership_id AS ownership_id,
+    max(struct(d.delay_ms, d.worker_assigned_id)) AS delay
   FROM gap g
   JOIN delay d ON d.kafka_cluster = g.kafka_cluster AND d.group_id = g.group_id AND d.reference_process_id = g.reference_process_id
     AND d.told_lo >= g.previous_stop_lo AND d.told_lo <= coalesce(g.start_hi, g.begun_lo)
@@ -67,24 +76,31 @@ WITH owned AS (
 )
 SELECT
   g.kafka_cluster, g.group_id, g.resource_kind, g.resource,
-  g.previous_stop_lo, nullif(g.previous.ended_hi, TIMESTAMP'9999-01-01'), g.begun_lo, g.start_hi,
-  CASE WHEN g.previous.ended_hi < TIMESTAMP'9999-01-01' THEN greatest(0L, unix_millis(g.begun_lo) - unix_millis(g.previous.ended_hi)) WHEN g.begun_lo IS NOT NULL THEN 0L END,
-  unix_millis(g.start_hi) - unix_millis(g.previous_stop_lo),
+  g.previous_stop_lo AS from_lo, nullif(g.previous.ended_hi, TIMESTAMP'9999-01-01') AS from_hi, g.begun_lo AS to_lo, g.start_hi AS to_hi,
+  CASE WHEN g.previous.ended_hi < TIMESTAMP'9999-01-01' THEN greatest(0L, unix_millis(g.begun_lo) - unix_millis(g.previous.ended_hi))
+    WHEN g.begun_lo IS NOT NULL THEN 0L END AS certain_ms,
+  unix_millis(g.start_hi) - unix_millis(g.previous_stop_lo) AS possible_ms,
   CASE
     WHEN g.previous.phase_end = 'failed' THEN 'failure'
     WHEN d.delay IS NOT NULL AND g.resource_kind <> 'partition' THEN 'scheduled_delay'
     WHEN g.previous.phase_end = 'gone' THEN 'process_gone'
     WHEN m.left_broker = 'expired' AND (g.previous.stop_how IS NULL OR g.previous.stop_how = 'lost') THEN 'expired'
-    WHEN g.previous.stop_how = 'lost' OR g.previous.stop_how IN ('client_closed', 'worker_stopped') AND g.resource_kind = 'partition' THEN 'left_group'
-    WHEN g.previous.process_id = g.next_process_id AND g.previous.member_id = g.next_member_id AND g.resource_kind <> 'partition' THEN 'restart'
+    WHEN g.previous.stop_how = 'lost' OR g.previous.stop_how IN ('client_closed', 'worker_stopped') AND g.resource_kind = 'partition'
+      THEN 'left_group'
+    WHEN g.previous.process_id = g.next_process_id AND g.previous.member_id = g.next_member_id AND g.resource_kind <> 'partition'
+      THEN 'restart'
     WHEN g.next_ownership_id IS NOT NULL THEN 'rebalance'
     ELSE 'unknown'
-  END,
-  d.delay.delay_ms,
-  g.previous.ownership_id, g.previous.process_id, g.previous.member_id, g.next_ownership_id, g.next_process_id, g.next_member_id, g.generation,
+  END AS why,
+  d.delay.delay_ms AS delay_ms,
+  g.previous.ownership_id AS previous_ownership_id, g.previous.process_id AS previous_process_id,
+    g.previous.member_id AS previous_member_id, g.next_ownership_id, g.next_process_id, g.next_member_id, g.generation,
   g.reference_process_id,
-  filter(array_distinct(concat(slice(g.previous.witness, -1, 1), coalesce(slice(g.witness, 1, 1), array()), array(d.delay.worker_assigned_id))), e -> e IS NOT NULL)
+  filter(array_distinct(concat(slice(g.previous.witness, -1, 1), coalesce(slice(g.witness, 1, 1), array()),
+    array(d.delay.worker_assigned_id))), e -> e IS NOT NULL) AS witness
 FROM gap g
-JOIN islands i ON i.kafka_cluster = g.kafka_cluster AND i.group_id <=> g.group_id AND i.resource_kind = g.resource_kind AND i.resource = g.resource AND i.islands = 1
-LEFT JOIN delayed d ON d.kafka_cluster = g.kafka_cluster AND d.group_id <=> g.group_id AND d.resource_kind = g.resource_kind AND d.resource = g.resource AND d.ownership_id = g.previous.ownership_id
+JOIN islands i ON i.kafka_cluster = g.kafka_cluster AND i.group_id <=> g.group_id AND i.resource_kind = g.resource_kind
+  AND i.resource = g.resource AND i.islands = 1
+LEFT JOIN delayed d ON d.kafka_cluster = g.kafka_cluster AND d.group_id <=> g.group_id AND d.resource_kind = g.resource_kind
+  AND d.resource = g.resource AND d.ownership_id = g.previous.ownership_id
 LEFT JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.previous.member_id

@@ -1,7 +1,8 @@
 -- One row per record of a relevant logger, or of none but with the prefix of a Kafka class, that no pattern knows.
 -- Reads: unrecognised_row
 -- Grain: process_id, stream_pos
--- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines tell of groups and tasks: what a fetcher or a network
+-- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines tell of groups and tasks: what a fetcher or a
+-- network
 -- client says at DEBUG is counted in source_file.other.
 CREATE OR REPLACE TEMPORARY VIEW unrecognised (
   process_id  COMMENT 'Process',

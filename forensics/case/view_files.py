@@ -46,7 +46,7 @@ class View:
     @property
     def about(self) -> str:
         """The first sentence of the header: what a row is."""
-        return self.sql.splitlines()[0].lstrip("- ").strip()
+        return _first_sentence(self.sql)
 
     @property
     def create(self) -> str:
@@ -85,6 +85,13 @@ def knob_values(overrides: Mapping[str, int] | None = None) -> dict[str, int | N
     """The thresholds by name; None for one that claims nothing. Arguments as those of `knobs`."""
     found = re.findall(r"VARIABLE (\w+) \w+ DEFAULT (\S+);", knobs(overrides))
     return {name: None if value == "NULL" else int(value) for name, value in found}
+
+
+def _first_sentence(comment: str) -> str:
+    """The first lines of a comment, up to one with which a sentence ends."""
+    lines = [line.lstrip("- ").strip() for line in comment.splitlines()]
+    ends = next((n for n, line in enumerate(lines) if line.endswith((".", "?"))), 0)
+    return " ".join(lines[: ends + 1])
 
 
 def views() -> dict[str, View]:
@@ -182,7 +189,7 @@ def _created(view_name: str, query: str) -> str:
     """A rule's query as a view: all rules have the same columns, which are stated once."""
     head = re.match(r"(?:--[^\n]*\n)+", query)
     comment, body = (head[0], query[head.end() :]) if head else ("", query)
-    about = comment.splitlines()[0].lstrip("- ").strip().replace("'", "''") if comment else ""
+    about = _first_sentence(comment).replace("'", "''") if comment else ""
     columns = ",\n".join(f"  {name} COMMENT '{meaning.replace(chr(39), chr(39) * 2)}'" for name, meaning in RULE_COLUMNS.items())
     return f"{comment}CREATE OR REPLACE TEMPORARY VIEW {view_name} (\n{columns}\n)\nCOMMENT '{about}'\nAS\n{body}"
 

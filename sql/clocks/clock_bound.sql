@@ -1,8 +1,10 @@
 -- One row per pair of processes with direct evidence: how far the second clock can be ahead of the first.
 -- Reads: clock_edge, clock_setback, event_row
 -- Grain: from_process_id, to_process_id
--- Where no steady offset fits all lines, a clock stepped or drifted. Then the lines are taken in order, in stretches that one offset fits, and
--- the bound is wide enough for all of them; a stretch that nothing bounds leaves no bound. Contradictions within `clock_jitter_ms` are clocks
+-- Where no steady offset fits all lines, a clock stepped or drifted. Then the lines are taken in order, in stretches that one offset fits,
+-- and
+-- the bound is wide enough for all of them; a stretch that nothing bounds leaves no bound. Contradictions within `clock_jitter_ms` are
+-- clocks
 -- that wander, not steps: they only widen.
 CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   from_process_id COMMENT 'Process',
@@ -12,7 +14,8 @@ CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   constraints     COMMENT 'How many pairs of lines say something about it',
   witness         COMMENT 'Two lines that leave no more than that',
   least_witness   COMMENT 'The tightest pair of lines',
-  impossible      COMMENT 'True when no steady offset fits this bound and the one of the other direction: a clock stepped, or a link is wrong'
+  impossible
+    COMMENT 'True when no steady offset fits this bound and the one of the other direction: a clock stepped, or a link is wrong'
 )
 COMMENT 'One row per pair of processes with direct evidence: how far the second clock can be ahead of the first.'
 AS
@@ -33,7 +36,8 @@ WITH bound AS (
     CASE WHEN e.from_process_id = p.x THEN e.to_event_id ELSE e.from_event_id END AS y_event,
     CASE WHEN e.from_process_id = p.x THEN -9000000000000000 ELSE -e.hi_ms END AS lo,
     CASE WHEN e.from_process_id = p.x THEN e.hi_ms ELSE 9000000000000000 END AS hi
-  FROM troubled p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y AND e.to_process_id = p.x
+  FROM troubled p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y
+    AND e.to_process_id = p.x
 ), placed AS (
   SELECT l.x, l.y, l.lo, l.hi, a.stream_pos AS x_pos, b.stream_pos AS y_pos
   FROM line l
@@ -45,11 +49,13 @@ WITH bound AS (
   SELECT p.x, p.y,
     aggregate(
       array_sort(collect_list(struct(
-        coalesce(size(filter(sx.at, s -> s <= p.x_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= p.y_pos)), 0) AS era, p.x_pos, p.y_pos, p.lo, p.hi))),
+        coalesce(size(filter(sx.at, s -> s <= p.x_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= p.y_pos)), 0) AS era, p.x_pos, p.y_pos,
+          p.lo, p.hi))),
       named_struct('era', -1, 'lo', -9000000000000000, 'hi', 9000000000000000, 'all_lo', 9000000000000000, 'all_hi', -9000000000000000),
       (acc, e) -> CASE
         WHEN e.era = acc.era AND greatest(acc.lo, e.lo) - least(acc.hi, e.hi) <= clock_jitter_ms
-          THEN named_struct('era', acc.era, 'lo', greatest(acc.lo, e.lo), 'hi', least(acc.hi, e.hi), 'all_lo', acc.all_lo, 'all_hi', acc.all_hi)
+          THEN named_struct('era', acc.era, 'lo', greatest(acc.lo, e.lo), 'hi', least(acc.hi, e.hi), 'all_lo', acc.all_lo, 'all_hi',
+            acc.all_hi)
         WHEN acc.era < 0 THEN named_struct('era', e.era, 'lo', e.lo, 'hi', e.hi, 'all_lo', acc.all_lo, 'all_hi', acc.all_hi)
         ELSE named_struct('era', e.era, 'lo', e.lo, 'hi', e.hi,
           'all_lo', least(acc.all_lo, CASE WHEN acc.lo > acc.hi THEN acc.hi - clock_jitter_ms ELSE acc.lo END),
@@ -66,21 +72,23 @@ WITH bound AS (
 ), shown AS (
   -- The lines that bound the clocks as widely as that, not the tightest ones: those contradict each other.
   SELECT h.x, h.y,
-    max_by(array(l.x_event, l.y_event), struct(CASE WHEN l.hi <= h.hull.hi THEN l.hi ELSE -9000000000000000 END AS hi, l.x_event, l.y_event)) AS high,
-    min_by(array(l.y_event, l.x_event), struct(CASE WHEN l.lo >= h.hull.lo THEN l.lo ELSE 9000000000000000 END AS lo, l.x_event, l.y_event)) AS low
+    max_by(array(l.x_event, l.y_event), struct(CASE WHEN l.hi <= h.hull.hi THEN l.hi ELSE -9000000000000000 END AS hi, l.x_event,
+      l.y_event)) AS high,
+    min_by(array(l.y_event, l.x_event), struct(CASE WHEN l.lo >= h.hull.lo THEN l.lo ELSE 9000000000000000 END AS lo, l.x_event,
+      l.y_event)) AS low
   FROM folded h JOIN line l ON l.x = h.x AND l.y = h.y
   GROUP BY h.x, h.y
 )
-SELECT b.f, b.t,
+SELECT b.f AS from_process_id, b.t AS to_process_id,
   CASE
     WHEN h.x IS NULL THEN b.hi_ms
     WHEN b.f = h.x THEN nullif(h.hull.hi, 9000000000000000)
     ELSE nullif(-h.hull.lo, 9000000000000000)
-  END,
-  b.hi_ms, b.constraints,
-  CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END,
-  b.witness,
-  coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false)
+  END AS hi_ms,
+  b.hi_ms AS least_ms, b.constraints,
+  CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END AS witness,
+  b.witness AS least_witness,
+  coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) AS impossible
 FROM bound b
 LEFT JOIN bound back ON back.f = b.t AND back.t = b.f
 LEFT JOIN folded h ON h.x = least(b.f, b.t) AND h.y = greatest(b.f, b.t)

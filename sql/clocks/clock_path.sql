@@ -1,7 +1,8 @@
 -- One row per ordered pair of processes that a chain of at most eight links joins: its shortest chain, possible or not.
 -- Reads: clock_bound
 -- Grain: from_process_id, to_process_id
--- Grown by one link a round. A chain is grown in the round after it was found and in no other, so the work is the pairs of processes times the
+-- Grown by one link a round. A chain is grown in the round after it was found and in no other, so the work is the pairs of processes times
+-- the
 -- links of one of them, not a third power. A process's chain to itself is empty, unless a circle of bounds contradicts itself.
 CREATE OR REPLACE TEMPORARY VIEW clock_path (
   from_process_id COMMENT 'Process',
@@ -16,7 +17,8 @@ WITH bound AS (
 ), link AS (
   SELECT from_process_id AS f, to_process_id AS t, struct(hi_ms AS d, 1 AS n, witness AS w) AS best FROM bound
   UNION ALL
-  SELECT DISTINCT p, p, struct(CAST(0 AS BIGINT) AS d, 0 AS n, CAST(array() AS ARRAY<STRING>) AS w) FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
+  SELECT DISTINCT p, p, struct(CAST(0 AS BIGINT) AS d, 0 AS n, CAST(array() AS ARRAY<STRING>) AS w)
+    FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
 ), two AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.w, b.best.w) AS w)) AS best
   FROM link a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t
@@ -39,4 +41,4 @@ WITH bound AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.w, b.best.w) AS w)) AS best
   FROM seven a JOIN link b ON b.f = a.t AND (a.best.n = 7 OR b.best.n = 0) GROUP BY a.f, b.t
 )
-SELECT f, t, best.d, best.w FROM eight
+SELECT f AS from_process_id, t AS to_process_id, best.d AS hi_ms, best.w AS witness FROM eight

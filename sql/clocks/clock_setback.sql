@@ -1,7 +1,8 @@
 -- One row per event before which its process's printed time had gone back: the clock was set back there.
 -- Reads: event_row
 -- Grain: process_id, stream_pos
--- Threads print a little out of order, so only a return by more than `clock_jitter_ms` beyond two seconds counts, and none of a single line: a
+-- Threads print a little out of order, so only a return by more than `clock_jitter_ms` beyond two seconds counts, and none of a single
+-- line: a
 -- clock that was set back stays back, and what stands alone was printed late.
 CREATE OR REPLACE TEMPORARY VIEW clock_setback (
   process_id COMMENT 'Process',
@@ -21,7 +22,7 @@ WITH near AS (
   FROM event_row
   WHERE ts IS NOT NULL
 )
-SELECT process_id, stream_pos, event_id, before_id, before_ms - ms
+SELECT process_id, stream_pos, event_id, before_id, before_ms - ms AS by_ms
 FROM near
 WHERE before_ms - ms > clock_setback_ms + clock_jitter_ms
   AND coalesce(second_before_ms - ms, before_ms - ms) > clock_setback_ms + clock_jitter_ms

@@ -1,7 +1,8 @@
 -- One row per process whose clock stepped, as far as its own times and direct evidence tell.
 -- Reads: clock_bound, clock_setback
 -- Grain: process_id
--- Of two processes that contradict each other, the one that agrees with fewer others is doubted; both, when neither is better. The lines that
+-- Of two processes that contradict each other, the one that agrees with fewer others is doubted; both, when neither is better. The lines
+-- that
 -- are cited contradict a steady clock by themselves: two of its own, or those of one bound and of the bound in the other direction.
 CREATE OR REPLACE TEMPORARY VIEW clock_suspect (
   process_id COMMENT 'Process whose clock is not believed',
@@ -28,6 +29,6 @@ WITH agreed AS (
 ), worst AS (
   SELECT process_id, max(struct(how, by_ms, witness, partner)) AS said FROM doubt GROUP BY process_id
 )
-SELECT w.process_id, w.said.how, w.said.partner, w.said.by_ms, count(*), w.said.witness
+SELECT w.process_id, w.said.how AS how, w.said.partner AS partner, w.said.by_ms AS by_ms, count(*) AS times, w.said.witness AS witness
 FROM worst w JOIN doubt d ON d.process_id = w.process_id AND d.how = w.said.how
 GROUP BY w.process_id, w.said

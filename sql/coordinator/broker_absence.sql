@@ -17,7 +17,8 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
 COMMENT 'One row per stretch of time in which a broker was surely or perhaps not there.'
 AS
 WITH stop AS (
-  SELECT process_id, instance, min(ts) AS ts, min_by(event_id, struct(ts, event_id)) AS event_id FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id, instance
+  SELECT process_id, instance, min(ts) AS ts, min_by(event_id, struct(ts, event_id)) AS event_id FROM fact_line
+    WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), life AS (
   SELECT l.process_id, p.kafka_cluster, n.broker_id,
     CASE WHEN s.ts IS NOT NULL THEN 'stopped' WHEN l.next_start_ts IS NOT NULL THEN 'died' ELSE 'silent' END AS how,
@@ -28,6 +29,7 @@ WITH stop AS (
   LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
 )
 SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ts, l.to_ts,
-  timestamp_millis(unix_millis(l.from_ts) - o.hi_ms), timestamp_millis(unix_millis(l.to_ts) - o.lo_ms), o.reference_process_id, l.event_id
+  timestamp_millis(unix_millis(l.from_ts) - o.hi_ms) AS from_lo, timestamp_millis(unix_millis(l.to_ts) - o.lo_ms) AS to_hi,
+    o.reference_process_id, l.event_id
 FROM life l
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

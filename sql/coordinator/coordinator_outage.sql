@@ -42,31 +42,37 @@ WITH closed AS (
   FROM fact_line
   WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, ts FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, ts FROM client_event WHERE event = 'leaving'
+    AND reason LIKE '%being closed%'
   UNION ALL
   -- The line of a closed client's metrics has no group; its client id is the task's.
   SELECT e.kafka_cluster, g.group_id, e.process_id, e.instance, e.client_id, e.stream_pos, e.ts
   FROM fact_line e
-  JOIN (SELECT DISTINCT process_id, client, group_id FROM client_event WHERE NOT is_worker) g ON g.process_id = e.process_id AND g.client = e.client_id
+  JOIN (SELECT DISTINCT process_id, client, group_id FROM client_event WHERE NOT is_worker) g ON g.process_id = e.process_id
+    AND g.client = e.client_id
   WHERE e.event = 'client_closed' AND e.group_id IS NULL
   UNION ALL
   -- A task that stopped in time took its consumer with it. One that did not may go on looking for its coordinator.
   SELECT t.kafka_cluster, g.group_id, t.process_id, t.instance, g.client, t.ended.pos, t.ended.ts
   FROM task_life t
-  JOIN (SELECT DISTINCT process_id, client, group_id, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g ON g.process_id = t.process_id AND g.task = t.task
+  JOIN (SELECT DISTINCT process_id, client, group_id, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g
+    ON g.process_id = t.process_id AND g.task = t.task
   WHERE t.ended IS NOT NULL AND NOT t.by_herder
 ), line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS said,
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator,
+    coordinator_node, reason, coalesce(cause, error, reason) AS said,
     CASE
       WHEN event = 'coordinator_lost' THEN 'lost'
       WHEN event = 'coordinator_discovered' THEN 'found'
       WHEN event IN ('joined', 'synced', 'worker_assigned', 'assignment_computed') THEN 'answered'
       WHEN event = 'rejoin_requested' AND reason LIKE '%already rebalancing%' THEN 'answered'
-      WHEN event IN ('heartbeat_failed', 'join_failed', 'sync_failed') AND NOT coalesce(cause, error, reason, '') RLIKE '(?i)coordinator|disconnect|timed out|not available' THEN 'answered'
+      WHEN event IN ('heartbeat_failed', 'join_failed', 'sync_failed')
+        AND NOT coalesce(cause, error, reason, '') RLIKE '(?i)coordinator|disconnect|timed out|not available' THEN 'answered'
     END AS kind
   FROM client_event
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, ts, NULL, NULL, NULL, NULL, NULL, NULL, 'closed' FROM closed
+  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, ts, NULL, NULL, NULL, NULL, NULL, NULL,
+    'closed' FROM closed
 ), marked AS (
   SELECT *,
     max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
@@ -75,7 +81,8 @@ WITH closed AS (
     max(CASE WHEN kind = 'found' THEN ts END) OVER before AS last_found_ts,
     coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, false) AS was_member
   FROM line
-  WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW before AS (PARTITION BY process_id, instance, group_id, client
+    ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered AS (
   SELECT *, count_if(kind = 'lost' AND (last_lost IS NULL OR last_answered > last_lost
       OR last_found > last_lost AND unix_millis(ts) - unix_millis(last_found_ts) > coordinator_settled_ms))
@@ -97,9 +104,11 @@ WITH closed AS (
   WHERE outage > 0
   WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), ended AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator, coordinator_node, reason, said, kind, was_member,
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator,
+    coordinator_node, reason, said, kind, was_member,
     outage, outage_ts, outage_last_lost, closed_ts, is_closed,
-    CASE WHEN NOT is_closed THEN found_pos END AS found_pos, CASE WHEN NOT is_closed THEN found_ts END AS found_ts, CASE WHEN NOT is_closed THEN synced_pos END AS synced_pos
+    CASE WHEN NOT is_closed THEN found_pos END AS found_pos, CASE WHEN NOT is_closed THEN found_ts END AS found_ts, CASE WHEN NOT is_closed
+      THEN synced_pos END AS synced_pos
   FROM (SELECT *, coalesce(closed_pos < found_pos, closed_pos IS NOT NULL) AS is_closed FROM first_found)
   WHERE NOT is_closed OR stream_pos < closed_pos
 ), outage AS (
@@ -119,8 +128,10 @@ WITH closed AS (
     array_sort(collect_set(said) FILTER (WHERE kind = 'lost' AND said IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
     coalesce(bool_or(affected AND (event = 'generation_reset' AND NOT reason LIKE '%pro-actively%'
-      OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed') AND coalesce(said, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|ILLEGAL_GENERATION|member id')), false) AS thrown_out,
-    coalesce(bool_or(affected AND event IN ('leaving', 'poll_timeout') AND (event = 'poll_timeout' OR reason LIKE '%poll timeout%')), false) AS left_group,
+      OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed')
+        AND coalesce(said, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|ILLEGAL_GENERATION|member id')), false) AS thrown_out,
+    coalesce(bool_or(affected AND event IN ('leaving', 'poll_timeout') AND (event = 'poll_timeout' OR reason LIKE '%poll timeout%')),
+      false) AS left_group,
     -- The first loss, what it did, and what ended it.
     filter(array_distinct(array(
       min_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'),
@@ -132,14 +143,17 @@ WITH closed AS (
   FROM (
     -- What an outage does to a member shows at the latest when it is back.
     SELECT *, ts >= outage_ts AND (found_ts IS NULL OR unix_millis(ts) - unix_millis(found_ts) <= outage_affected_ms) AS affected,
-      coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost AND unix_millis(ts) - unix_millis(found_ts) <= outage_rejoined_ms)
+      coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost
+        AND unix_millis(ts) - unix_millis(found_ts) <= outage_rejoined_ms)
         OVER (PARTITION BY process_id, instance, group_id, client, outage), false) AS rejoined_soon
     FROM ended
   )
   GROUP BY kafka_cluster, group_id, process_id, instance, client, outage
 ), asked AS (
-  -- Who wants a coordinator: a worker whose herder starts, a consumer that subscribed. Earlier releases than 1.0 print neither with a client.
-  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task, min(e.ts) AS ts, min_by(e.event_id, e.stream_pos) AS event_id, max(e.stream_pos) AS last_pos
+  -- Who wants a coordinator: a worker whose herder starts, a consumer that subscribed. Earlier releases than 1.0 print neither with a
+  -- client.
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task, min(e.ts) AS ts,
+    min_by(e.event_id, e.stream_pos) AS event_id, max(e.stream_pos) AS last_pos
   FROM fact_line e
   WHERE e.group_id IS NOT NULL AND e.client_id IS NOT NULL
     AND (e.client_kind = 'Worker' AND e.event = 'herder_starting' OR e.client_kind = 'Consumer' AND e.event = 'subscribed')
@@ -148,21 +162,26 @@ WITH closed AS (
   -- Of one that was closed and made anew, the last closing counts.
   SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.ts, a.event_id, min(c.ts) AS closed_ts
   FROM asked a
-  LEFT JOIN closed c ON c.process_id = a.process_id AND c.instance = a.instance AND c.group_id = a.group_id AND c.client = a.client_id AND c.stream_pos > a.last_pos
-  LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id AND d.client_id = a.client_id
+  LEFT JOIN closed c ON c.process_id = a.process_id AND c.instance = a.instance AND c.group_id = a.group_id AND c.client = a.client_id
+    AND c.stream_pos > a.last_pos
+  LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id
+    AND d.client_id = a.client_id
     AND d.event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'worker_assigned')
   GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.ts, a.event_id
 ), every AS (
   SELECT * FROM outage
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, ts, NULL, closed_ts, NULL, 0, array(), false, false, false, array(event_id)
+  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, ts, NULL,
+    closed_ts, NULL, 0, array(), false, false, false, array(event_id)
   FROM never
 )
 SELECT
-  e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.client_id, e.is_worker, e.task, e.never, e.was_member, e.broker_id, e.broker, e.new_broker_id,
-  e.lost_ts, e.found_ts, e.closed_ts, e.back_ts, coalesce(l.stopping_ts, l.last_ts),
-  timestamp_millis(unix_millis(e.lost_ts) - o.hi_ms), timestamp_millis(unix_millis(e.lost_ts) - o.lo_ms), timestamp_millis(unix_millis(coalesce(e.found_ts, e.closed_ts)) - o.lo_ms), o.reference_process_id,
-  unix_millis(coalesce(e.found_ts, e.closed_ts, l.stopping_ts, l.last_ts)) - unix_millis(e.lost_ts),
+  e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.client_id, e.is_worker, e.task, e.never, e.was_member, e.broker_id,
+    e.broker, e.new_broker_id,
+  e.lost_ts, e.found_ts, e.closed_ts, e.back_ts, coalesce(l.stopping_ts, l.last_ts) AS last_ts,
+  timestamp_millis(unix_millis(e.lost_ts) - o.hi_ms) AS lost_lo, timestamp_millis(unix_millis(e.lost_ts) - o.lo_ms) AS lost_hi,
+    timestamp_millis(unix_millis(coalesce(e.found_ts, e.closed_ts)) - o.lo_ms) AS found_hi, o.reference_process_id,
+  unix_millis(coalesce(e.found_ts, e.closed_ts, l.stopping_ts, l.last_ts)) - unix_millis(e.lost_ts) AS duration_ms,
   e.losses, e.causes, e.revoked, e.thrown_out, e.left_group, e.witness
 FROM every e
 JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance

@@ -22,21 +22,25 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_topic (
 COMMENT 'One row per Kafka cluster: what the logs tell about the replication of __consumer_offsets.'
 AS
 WITH placed AS (
-  SELECT kafka_cluster, min(replication_factor) AS replication_factor, min(ts) AS created_ts, slice(array_sort(collect_set(event_id)), 1, 3) AS ids
+  SELECT kafka_cluster, min(replication_factor) AS replication_factor, min(ts) AS created_ts,
+    slice(array_sort(collect_set(event_id)), 1, 3) AS ids
   FROM offsets_replica GROUP BY kafka_cluster
 ), configured AS (
   SELECT c.kafka_cluster,
-    min(CAST(s.value AS INT)) FILTER (WHERE s.key = 'offsets.topic.replication.factor') AS rf, max(CAST(s.value AS INT)) FILTER (WHERE s.key = 'min.insync.replicas') AS min_isr,
+    min(CAST(s.value AS INT)) FILTER (WHERE s.key = 'offsets.topic.replication.factor') AS rf,
+      max(CAST(s.value AS INT)) FILTER (WHERE s.key = 'min.insync.replicas') AS min_isr,
     slice(array_sort(collect_set(s.event_id) FILTER (WHERE s.key = 'offsets.topic.replication.factor')), 1, 3) AS ids
   FROM setting s JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
   WHERE s.component = 'KafkaConfig' AND s.key IN ('offsets.topic.replication.factor', 'min.insync.replicas') AND s.value RLIKE '^[0-9]+$'
   GROUP BY c.kafka_cluster
 ), line AS (
   SELECT e.kafka_cluster, count_if(e.event = 'offsets_topic_failed') AS failures,
-    min(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ts, max(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ts,
+    min(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ts,
+      max(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ts,
     max(coalesce(e.required, e.replication_factor)) FILTER (WHERE e.event = 'offsets_topic_failed') AS required,
     max_by(e.brokers_alive, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
-    filter(array_distinct(array(min_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'), max_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
+    filter(array_distinct(array(min_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'),
+      max_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
       x -> x IS NOT NULL) AS ids,
     bool_or(e.event IN ('coordinator_elected', 'partition_loaded', 'group_loaded')) AS there
   FROM fact_line e
@@ -49,8 +53,10 @@ WITH placed AS (
 ), broker AS (
   SELECT kafka_cluster, count(*) AS n FROM cluster_broker GROUP BY kafka_cluster
 )
-SELECT b.kafka_cluster, p.replication_factor, c.rf, c.min_isr, b.n, coalesce(p.replication_factor IS NOT NULL OR u.kafka_cluster IS NOT NULL OR l.there, false),
-  coalesce(l.failures, 0), l.from_ts, l.to_ts, l.required, l.alive, p.created_ts, coalesce(p.ids, array()), coalesce(c.ids, array()), coalesce(l.ids, array())
+SELECT b.kafka_cluster, p.replication_factor, c.rf AS configured, c.min_isr, b.n AS brokers,
+  coalesce(p.replication_factor IS NOT NULL OR u.kafka_cluster IS NOT NULL OR l.there, false) AS exists_already,
+  coalesce(l.failures, 0) AS failures, l.from_ts AS failed_from_ts, l.to_ts AS failed_to_ts, l.required, l.alive, p.created_ts,
+    coalesce(p.ids, array()) AS placed_ids, coalesce(c.ids, array()) AS config_ids, coalesce(l.ids, array()) AS failed_ids
 FROM broker b
 LEFT JOIN placed p ON p.kafka_cluster = b.kafka_cluster
 LEFT JOIN configured c ON c.kafka_cluster = b.kafka_cluster

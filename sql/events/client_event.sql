@@ -39,8 +39,10 @@ WITH line AS (
   SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker
   FROM event
   WHERE event IN (
-    'coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_answered', 'join_failed', 'synced', 'sync_answered', 'sync_failed',
-    'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed', 'assignment_received',
+    'coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_answered', 'join_failed', 'synced', 'sync_answered',
+      'sync_failed',
+    'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed',
+      'assignment_received',
     'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking'
   )
 ), only_group AS (
@@ -68,7 +70,7 @@ SELECT
   e.ts,
   e.resolution_ms,
   -- Where no line says that a client joined or synced (0.9; later with INFO off), the answers that it prints at DEBUG say so.
-  CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' ELSE e.event END,
+  CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' ELSE e.event END AS event,
   coalesce(e.client_id, w.client_id) AS client_id,
   e.group_instance_id,
   e.task,

@@ -1,7 +1,8 @@
 -- One row per line and partition that says where a consumer of a group reads, commits, or gives up.
 -- Reads: event
 -- Grain: event_id, resource
--- Releases from 3.4 on print where a consumer begins without naming the client: there the consumer that was given the partition last is meant.
+-- Releases from 3.4 on print where a consumer begins without naming the client: there the consumer that was given the partition last is
+-- meant.
 CREATE OR REPLACE TEMPORARY VIEW offset_line (
   process_id COMMENT 'Process',
   instance   COMMENT 'Which life of the process',
@@ -20,7 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW offset_line (
 COMMENT 'One row per line and partition that says where a consumer of a group reads, commits, or gives up.'
 AS
 WITH line AS (
-  SELECT e.process_id, e.instance, e.stream_pos, e.ts, e.event_id, e.event, e.group_id, e.task, coalesce(e.task, e.client_id, e.thread, '-') AS client,
+  SELECT e.process_id, e.instance, e.stream_pos, e.ts, e.event_id, e.event, e.group_id, e.task,
+    coalesce(e.task, e.client_id, e.thread, '-') AS client,
     e.client_id IS NULL AND e.task IS NULL AND e.event = 'position_set' AS is_nameless,
     CASE e.event
       WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'taken' WHEN 'partitions_lost' THEN 'taken'
@@ -28,18 +30,21 @@ WITH line AS (
       WHEN 'commit_failed' THEN 'refused' WHEN 'task_commit_failed' THEN 'refused' ELSE 'start'
     END AS kind,
     CASE
-      WHEN e.event = 'position_set' THEN 'committed' WHEN e.event = 'position_reset' THEN 'reset' WHEN e.event IN ('position_sought', 'sink_position_set') THEN 'sought'
+      WHEN e.event = 'position_set' THEN 'committed' WHEN e.event = 'position_reset' THEN 'reset'
+        WHEN e.event IN ('position_sought', 'sink_position_set') THEN 'sought'
       WHEN e.event = 'partitions_revoked' THEN 'revoked' WHEN e.event = 'partitions_lost' THEN 'lost'
       WHEN e.message LIKE 'Synchronous auto-commit of offsets%' THEN 'automatic'
     END AS how,
     CASE
       WHEN e.event NOT IN ('commit_failed', 'task_commit_failed') THEN NULL
       WHEN e.error RLIKE '(?i)group.instance.id' OR e.error RLIKE '(?i)fenc' AND e.error NOT RLIKE '(?i)epoch' THEN 'group.instance.id'
-      WHEN e.error RLIKE '(?i)not aware of this member|unknown_?member|already rebalanced|not part of (an|the) active group|kicked out of the group|illegal.?generation|generation id|stale.?member|fenc'
+      WHEN e.error RLIKE '(?i)not aware of this member|unknown_?member|already rebalanced|not part of (an|the) active group|kicked out of the group'
+        OR e.error RLIKE '(?i)illegal.?generation|generation id|stale.?member|fenc'
         THEN 'group'
     END AS fenced_by,
     CASE
-      WHEN e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost') THEN transform(e.partitions, p -> named_struct('resource', p, 'at_offset', CAST(NULL AS BIGINT)))
+      WHEN e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
+        THEN transform(e.partitions, p -> named_struct('resource', p, 'at_offset', CAST(NULL AS BIGINT)))
       WHEN e.`partition` IS NOT NULL THEN array(named_struct('resource', e.`partition`, 'at_offset', e.`offset`))
       WHEN e.offsets IS NOT NULL THEN transform(map_entries(e.offsets), x -> named_struct('resource', x.key, 'at_offset', x.value))
       -- A refusal may name no partition.
@@ -47,7 +52,8 @@ WITH line AS (
     END AS parts
   FROM event e
   WHERE (e.client_kind IS NULL OR e.client_kind = 'Consumer') AND (
-    e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'offset_committed', 'commit_sent', 'commit_failed', 'task_committing', 'task_commit_failed')
+    e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'offset_committed', 'commit_sent', 'commit_failed',
+      'task_committing', 'task_commit_failed')
     -- A strategy without an offset is no place yet, and a sink repeats the position that its consumer took.
     OR e.event IN ('position_set', 'position_reset', 'position_sought') AND e.`offset` >= 0
     OR e.event = 'sink_position_set' AND e.message LIKE '%Rewinding%')
@@ -59,7 +65,9 @@ WITH line AS (
     PARTITION BY process_id, instance, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS holder
   FROM part
 )
-SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END, CASE WHEN is_nameless THEN holder.task ELSE task END,
-  coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END), resource, stream_pos, ts, event_id, kind, how, at_offset, fenced_by
+SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client, CASE WHEN is_nameless THEN holder.task
+  ELSE task END AS task,
+  coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, ts,
+    event_id, kind, how, at_offset, fenced_by
 FROM held
 WHERE NOT (is_nameless AND holder IS NULL)

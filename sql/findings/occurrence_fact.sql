@@ -49,7 +49,7 @@ WITH told AS (
 SELECT
   occurrence_id,
   -- One that happened once keeps its own id.
-  CASE WHEN count(*) OVER (PARTITION BY kind) = 1 THEN occurrence_id ELSE left(sha2(kind, 256), 12) END,
+  CASE WHEN count(*) OVER (PARTITION BY kind) = 1 THEN occurrence_id ELSE left(sha2(kind, 256), 12) END AS finding_id,
   rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, lasted_ms, headline, explanation, advice, witness,
   witness_role, code, facts
 FROM kind

@@ -2,7 +2,8 @@
 -- Reads: event, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Positions order one broker's lines; when the coordinator moves, brokers are ordered by their own clocks, which a broker's operators
--- keep together. The incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats (ghost).
+-- keep together. The incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats
+-- (ghost).
 CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   kafka_cluster    COMMENT 'Kafka cluster',
   group_id         COMMENT 'Group',
@@ -36,7 +37,8 @@ WITH line AS (
     c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, e.ts, e.event_id, e.event, e.generation, e.old_generation, e.offsets_partition,
     -- Members that did not join in time are named in a list.
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
-    e.event = 'member_expired' AND e.member_id IS NULL AS is_late, e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
+    e.event = 'member_expired' AND e.member_id IS NULL AS is_late, e.leader_member_id, e.reason, e.client_reason, e.member_count,
+      e.resolution_ms
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.group_id IS NOT NULL
@@ -45,7 +47,8 @@ WITH line AS (
   SELECT
     *,
     -- A rebalance's lines before Stabilized belong to the coming generation, those after it to the one that is there.
-    count_if(event = 'group_stabilized') OVER (PARTITION BY process_id, kafka_cluster, group_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+    count_if(event = 'group_stabilized') OVER (PARTITION BY process_id, kafka_cluster, group_id
+      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       + CASE WHEN event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
   FROM line
 ), phase AS (
@@ -70,7 +73,8 @@ WITH line AS (
     max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_member,
     max(ts) FILTER (WHERE event = 'member_expired') AS expired_ts,
     max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_id,
-    max_by(CASE WHEN is_late THEN 'rebalance_timeout' ELSE 'session_timeout' END, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_how,
+    max_by(CASE WHEN is_late THEN 'rebalance_timeout' ELSE 'session_timeout' END, stream_pos) FILTER (
+      WHERE event = 'member_expired') AS expired_how,
     -- Said after this generation, so it explains a new life that follows.
     bool_or(event = 'group_emptied') AS emptied_after,
     bool_or(event = 'group_died') AS died_after,
@@ -106,7 +110,7 @@ WITH line AS (
 SELECT
   kafka_cluster, group_id, incarnation, incarnation_why, generation, process_id, offsets_partition,
   prepared_ts, prepared_id, prepared_member, reason, client_reason,
-  stabilized_ts, stabilized_id, coalesce(stabilized_members, assigned_members), assigned_ts, assigned_id, leader_member_id,
+  stabilized_ts, stabilized_id, coalesce(stabilized_members, assigned_members) AS member_count, assigned_ts, assigned_id, leader_member_id,
   expired_member, expired_ts, expired_id, expired_how,
-  coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND generation = 1, false), resolution_ms
+  coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND generation = 1, false) AS from_empty, resolution_ms
 FROM lives

@@ -16,10 +16,12 @@ WITH epoch AS (
   SELECT m.process_id, m.joining, m.reached, m.settled, m.member_id, g.process_id AS broker, g.cause, g.cause_member,
     struct(g.bumped_ts AS ts, g.bumped_id AS event_id) AS bumped
   FROM epoch_member m
-  JOIN epoch_generation g ON g.kafka_cluster = m.kafka_cluster AND g.group_id = m.group_id AND g.incarnation = m.incarnation AND g.generation = m.generation
+  JOIN epoch_generation g ON g.kafka_cluster = m.kafka_cluster AND g.group_id = m.group_id AND g.incarnation = m.incarnation
+    AND g.generation = m.generation
   WHERE m.process_id IS NOT NULL
 ), turn AS (
-  -- A member id lasts from the first join to the end of its client: its n-th loss in the one log is not its n-th in the other. Only ids that
+  -- A member id lasts from the first join to the end of its client: its n-th loss in the one log is not its n-th in the other. Only ids
+  -- that
   -- were fenced or left once in both are matched.
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL AS is_broker, e.process_id,
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END AS what,
@@ -33,17 +35,18 @@ WITH epoch AS (
   GROUP BY c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL, e.process_id,
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END
 )
-SELECT 'the epoch rose, then a member had it', broker, bumped, process_id, reached
+SELECT 'the epoch rose, then a member had it' AS rule, broker AS f, bumped AS first, process_id AS t, reached AS later
 FROM epoch
 UNION ALL
-SELECT 'a member asked to join, then the epoch rose for it', process_id, joining, broker, bumped
+SELECT 'a member asked to join, then the epoch rose for it' AS rule, process_id AS f, joining AS first, broker AS t, bumped AS later
 FROM epoch
 WHERE joining IS NOT NULL AND cause = 'member_joined' AND cause_member = member_id
 UNION ALL
-SELECT 'the member left, then the broker said so', m.process_id, m.line, b.process_id, b.line
+SELECT 'the member left, then the broker said so' AS rule, m.process_id AS f, m.line AS first, b.process_id AS t, b.line AS later
 FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'left' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1
 UNION ALL
-SELECT 'the broker removed the member, then the member was told', b.process_id, b.line, m.process_id, m.line
+SELECT 'the broker removed the member, then the member was told' AS rule, b.process_id AS f, b.line AS first, m.process_id AS t,
+  m.line AS later
 FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'fenced' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1

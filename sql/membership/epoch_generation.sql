@@ -56,8 +56,10 @@ WITH line AS (
   WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ts, process_id, pos)
 )
 SELECT
-  kafka_cluster, group_id, count_if(begins) OVER w,
-  last_value(CASE WHEN begins THEN CASE WHEN NOT is_first THEN 'metadata_lost' WHEN generation = 1 THEN 'first' ELSE 'unknown' END END, true) OVER w,
-  generation, process_id, bumped_ts, bumped_id, computed_ts, computed_id, assignor, CASE WHEN members > 0 THEN members END, cause, cause_member
+  kafka_cluster, group_id, count_if(begins) OVER w AS incarnation,
+  last_value(CASE WHEN begins THEN CASE WHEN NOT is_first THEN 'metadata_lost' WHEN generation = 1 THEN 'first' ELSE 'unknown' END END,
+    true) OVER w AS incarnation_why,
+  generation, process_id, bumped_ts, bumped_id, computed_ts, computed_id, assignor, CASE WHEN members > 0 THEN members END AS member_count,
+    cause, cause_member
 FROM ordered
 WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ts, process_id, pos ROWS UNBOUNDED PRECEDING)

@@ -26,8 +26,10 @@ COMMENT 'One row per member and epoch of a group that the broker assigns (KIP-84
 AS
 WITH line AS (
   SELECT
-    c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, e.ts, e.event_id, e.event, e.member_id, e.member_epoch,
-    e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms, e.broker_id IS NOT NULL AS is_broker
+    c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, e.ts, e.event_id, e.event,
+      e.member_id, e.member_epoch,
+    e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms,
+      e.broker_id IS NOT NULL AS is_broker
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.group_id IS NOT NULL AND (
@@ -64,25 +66,31 @@ WITH line AS (
     kafka_cluster, group_id, member_id, member_epoch AS epoch,
     max_by(state_to, stream_pos) AS state, min_by(struct(ts, event_id), stream_pos) AS reached,
     max_by(struct(ts, event_id), stream_pos) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
-    max_by(assigned_partitions, stream_pos) AS assigned, max_by(revoked_partitions, stream_pos) AS revoked, max(resolution_ms) AS resolution_ms,
+    max_by(assigned_partitions, stream_pos) AS assigned, max_by(revoked_partitions, stream_pos) AS revoked,
+      max(resolution_ms) AS resolution_ms,
     slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
   FROM line
   WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0
   GROUP BY kafka_cluster, group_id, member_id, member_epoch
 ), both AS (
-  SELECT kafka_cluster, group_id, member_id, epoch, process_id, client_id, group_instance_id, task, state, joining, reached, settled, assigned, revoked, resolution_ms, witness
+  SELECT kafka_cluster, group_id, member_id, epoch, process_id, client_id, group_instance_id, task, state, joining, reached, settled,
+    assigned, revoked, resolution_ms, witness
   FROM told
   UNION ALL
-  SELECT b.kafka_cluster, b.group_id, b.member_id, b.epoch, NULL, NULL, NULL, NULL, b.state, NULL, b.reached, b.settled, b.assigned, b.revoked, b.resolution_ms, b.witness
+  SELECT b.kafka_cluster, b.group_id, b.member_id, b.epoch, NULL, NULL, NULL, NULL, b.state, NULL, b.reached, b.settled, b.assigned,
+    b.revoked, b.resolution_ms, b.witness
   FROM by_broker b
   LEFT ANTI JOIN told t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), life AS (
-  SELECT kafka_cluster, group_id, generation, array_sort(collect_list(struct(incarnation, bumped_ts))) AS lives FROM epoch_generation GROUP BY kafka_cluster, group_id, generation
+  SELECT kafka_cluster, group_id, generation, array_sort(collect_list(struct(incarnation, bumped_ts))) AS lives FROM epoch_generation
+    GROUP BY kafka_cluster, group_id, generation
 )
 SELECT
   b.kafka_cluster, b.group_id,
   -- Where the epoch is there several times, the nearest in time.
-  coalesce(array_min(transform(l.lives, x -> struct(abs(unix_millis(x.bumped_ts) - unix_millis(b.reached.ts)) AS far, x.incarnation))).incarnation, 1L),
-  b.epoch, b.member_id, b.process_id, b.client_id, b.group_instance_id, b.task, b.state, b.joining, b.reached, b.settled, b.assigned, b.revoked, b.resolution_ms, b.witness
+  coalesce(array_min(transform(l.lives, x -> struct(abs(unix_millis(x.bumped_ts) - unix_millis(b.reached.ts)) AS far,
+    x.incarnation))).incarnation, 1L) AS incarnation,
+  b.epoch AS generation, b.member_id, b.process_id, b.client_id, b.group_instance_id, b.task, b.state, b.joining, b.reached, b.settled,
+    b.assigned, b.revoked, b.resolution_ms, b.witness
 FROM both b
 LEFT JOIN life l ON l.kafka_cluster = b.kafka_cluster AND l.group_id = b.group_id AND l.generation = b.epoch

@@ -13,9 +13,9 @@ AS
 SELECT
   kafka_cluster,
   group_id,
-  CASE WHEN bool_or(is_worker) THEN 'connect' ELSE 'consumer' END,
-  CASE WHEN count(DISTINCT protocol) = 1 THEN max(protocol) END,
+  CASE WHEN bool_or(is_worker) THEN 'connect' ELSE 'consumer' END AS protocol_type,
+  CASE WHEN count(DISTINCT protocol) = 1 THEN max(protocol) END AS protocol,
   -- Only the incremental protocol prints what an assignment revokes.
-  CASE WHEN bool_or(is_worker) AND bool_or(size(revoked) > 0) THEN 'cooperative' END
+  CASE WHEN bool_or(is_worker) AND bool_or(size(revoked) > 0) THEN 'cooperative' END AS rebalance_mode
 FROM join_round
 GROUP BY kafka_cluster, group_id

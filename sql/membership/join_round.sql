@@ -20,7 +20,8 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   leader_member_id  COMMENT 'Leader as the worker''s assignment names it',
   is_leader         COMMENT 'True when the line that only a leader prints was seen, or the assignment names this member',
   from_pos          COMMENT 'Position of the first line that gives the generation',
-  is_found          COMMENT 'True when the client''s discovery of the coordinator was seen before: the log does not begin in the middle of a membership',
+  is_found
+    COMMENT 'True when the client''s discovery of the coordinator was seen before: the log does not begin in the middle of a membership',
   joining_count     COMMENT 'How many times (Re-)joining was printed before it got in',
   joining_first_ts  COMMENT 'First (Re-)joining of the round',
   joining_first_id  COMMENT 'Its event',
@@ -61,7 +62,8 @@ WITH line AS (
       WHEN event = 'worker_assigned' THEN coalesce(generation, last_value(CASE WHEN event = 'synced' THEN generation END, true) OVER life)
     END AS got
   FROM client_event
-  WHERE event IN ('coordinator_discovered', 'joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned', 'rejoin_requested', 'heartbeat_failed',
+  WHERE event IN ('coordinator_discovered', 'joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned',
+    'rejoin_requested', 'heartbeat_failed',
     'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'leaving')
   WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
 ), change AS (
@@ -83,15 +85,18 @@ WITH line AS (
       ELSE 0 END AS begins
   FROM change
 ), numbered AS (
-  SELECT *, CASE WHEN got IS NOT NULL THEN sum(begins) OVER (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) END AS got_round
+  SELECT *, CASE WHEN got IS NOT NULL THEN sum(begins) OVER (PARTITION BY process_id, group_id, client
+    ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) END AS got_round
   FROM begun
 ), placed AS (
   SELECT
     *,
     CASE
       WHEN got IS NOT NULL THEN got_round
-      WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed' AND (generation = last_got OR generation IS NULL AND last_got_by = 'joined')
-        THEN last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+      WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed'
+        AND (generation = last_got OR generation IS NULL AND last_got_by = 'joined')
+        THEN last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client
+          ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       -- Up to 2.6.0 the leader's assignment is printed before the only line that gives the generation.
       ELSE last_value(CASE WHEN got IS NOT NULL THEN CASE WHEN begins = 1 THEN got_round ELSE 0 END END, true)
         -- Descending, because a frame that ends at the partition's end is computed anew for each row.
@@ -103,10 +108,12 @@ WITH line AS (
     *,
     max(got) OVER one AS generation_of_round,
     max(CASE WHEN got IS NOT NULL THEN member_id END) OVER one AS member_of_round,
-    -- Who left while it waited, or was closed and made anew under its name, and asked again, asked in vain before: that is of no generation.
+    -- Who left while it waited, or was closed and made anew under its name, and asked again, asked in vain before: that is of no
+    -- generation.
     event IN ('joining', 'rejoin_requested', 'heartbeat_failed')
       AND stream_pos < max(CASE WHEN event = 'leaving' AND stream_pos < last_asked THEN stream_pos END) OVER one AS in_vain
-  FROM (SELECT *, max(CASE WHEN event = 'joining' THEN stream_pos END) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round) AS last_asked FROM placed)
+  FROM (SELECT *, max(CASE WHEN event = 'joining' THEN stream_pos END) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
+    client, round) AS last_asked FROM placed)
   WHERE round IS NOT NULL AND round > 0
   WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
 )
@@ -116,52 +123,54 @@ SELECT
   process_id,
   instance,
   client,
-  max(client_id),
-  max(is_worker),
-  max(group_instance_id),
-  max(task),
+  max(client_id) AS client_id,
+  max(is_worker) AS is_worker,
+  max(group_instance_id) AS group_instance_id,
+  max(task) AS task,
   round,
-  max(got),
-  max_by(member_id, stream_pos) FILTER (WHERE got IS NOT NULL AND member_id IS NOT NULL),
-  max(protocol) FILTER (WHERE got IS NOT NULL),
-  max_by(leader_member_id, stream_pos) FILTER (WHERE leader_member_id IS NOT NULL),
+  max(got) AS generation,
+  max_by(member_id, stream_pos) FILTER (WHERE got IS NOT NULL AND member_id IS NOT NULL) AS member_id,
+  max(protocol) FILTER (WHERE got IS NOT NULL) AS protocol,
+  max_by(leader_member_id, stream_pos) FILTER (WHERE leader_member_id IS NOT NULL) AS leader_member_id,
   coalesce(bool_or(event = 'assignment_computed'), false)
-    OR coalesce(max(leader_member_id) = max(CASE WHEN got IS NOT NULL THEN member_id END), false),
-  min(stream_pos) FILTER (WHERE got IS NOT NULL),
-  coalesce(bool_or(is_found), false),
-  count_if(event = 'joining'),
-  min(ts) FILTER (WHERE event = 'joining'),
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'joining'),
-  min(stream_pos) FILTER (WHERE event = 'joining'),
-  get(sort_array(collect_list(ts) FILTER (WHERE event = 'joining')), 1),
-  get(sort_array(collect_list(struct(stream_pos, event_id)) FILTER (WHERE event = 'joining')), 1).event_id,
-  max_by(ts, stream_pos) FILTER (WHERE event = 'joining'),
-  max_by(event_id, stream_pos) FILTER (WHERE event = 'joining'),
-  max(stream_pos) FILTER (WHERE event = 'joining'),
-  min_by(ts, stream_pos) FILTER (WHERE is_told),
-  min_by(event_id, stream_pos) FILTER (WHERE is_told),
-  min_by(ts, stream_pos) FILTER (WHERE event = 'joined'),
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'joined'),
-  min_by(ts, stream_pos) FILTER (WHERE event = 'assignment_computed'),
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_computed'),
-  min_by(ts, stream_pos) FILTER (WHERE event = 'synced'),
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'synced'),
-  min_by(ts, stream_pos) FILTER (WHERE event = 'worker_assigned'),
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'worker_assigned'),
+    OR coalesce(max(leader_member_id) = max(CASE WHEN got IS NOT NULL THEN member_id END), false) AS is_leader,
+  min(stream_pos) FILTER (WHERE got IS NOT NULL) AS from_pos,
+  coalesce(bool_or(is_found), false) AS is_found,
+  count_if(event = 'joining') AS joining_count,
+  min(ts) FILTER (WHERE event = 'joining') AS joining_first_ts,
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'joining') AS joining_first_id,
+  min(stream_pos) FILTER (WHERE event = 'joining') AS joining_first_pos,
+  get(sort_array(collect_list(ts) FILTER (WHERE event = 'joining')), 1) AS joining_second_ts,
+  get(sort_array(collect_list(struct(stream_pos, event_id)) FILTER (WHERE event = 'joining')), 1).event_id AS joining_second_id,
+  max_by(ts, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_ts,
+  max_by(event_id, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_id,
+  max(stream_pos) FILTER (WHERE event = 'joining') AS joining_last_pos,
+  min_by(ts, stream_pos) FILTER (WHERE is_told) AS rejoin_ts,
+  min_by(event_id, stream_pos) FILTER (WHERE is_told) AS rejoin_id,
+  min_by(ts, stream_pos) FILTER (WHERE event = 'joined') AS joined_ts,
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'joined') AS joined_id,
+  min_by(ts, stream_pos) FILTER (WHERE event = 'assignment_computed') AS computed_ts,
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_computed') AS computed_id,
+  min_by(ts, stream_pos) FILTER (WHERE event = 'synced') AS synced_ts,
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'synced') AS synced_id,
+  min_by(ts, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_ts,
+  min_by(event_id, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_id,
   max_by(CASE
       WHEN event = 'worker_assigned' THEN concat(coalesce(assigned_connectors, array()), coalesce(assigned_tasks, array()))
       ELSE partitions
-    END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')),
-  max_by(concat(coalesce(revoked_connectors, array()), coalesce(revoked_tasks, array())), stream_pos) FILTER (WHERE event = 'worker_assigned'),
-  max_by(delay_ms, stream_pos) FILTER (WHERE event = 'worker_assigned'),
-  min(ts) FILTER (WHERE event = 'partitions_assigned'),
-  min_by(partitions, stream_pos) FILTER (WHERE event = 'partitions_assigned'),
-  max(ts) FILTER (WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0),
-  max(resolution_ms)
+    END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')) AS assigned,
+  max_by(concat(coalesce(revoked_connectors, array()), coalesce(revoked_tasks, array())), stream_pos) FILTER (
+    WHERE event = 'worker_assigned') AS revoked,
+  max_by(delay_ms, stream_pos) FILTER (WHERE event = 'worker_assigned') AS delay_ms,
+  min(ts) FILTER (WHERE event = 'partitions_assigned') AS given_ts,
+  min_by(partitions, stream_pos) FILTER (WHERE event = 'partitions_assigned') AS given,
+  max(ts) FILTER (WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0) AS taken_ts,
+  max(resolution_ms) AS resolution_ms
 FROM (
   SELECT
     *,
-    -- A member that hears of a rebalance hears of the one that ends its own generation, and may miss it: the next that it gets need not be that.
+    -- A member that hears of a rebalance hears of the one that ends its own generation, and may miss it: the next that it gets need not be
+    -- that.
     (event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
       OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc')
       AND last_got + 1 = generation_of_round AND last_instance = instance AND coalesce(last_member = member_of_round, true) AS is_told

@@ -99,5 +99,6 @@ WITH line AS (
 )
 SELECT
   kafka_cluster, group_id, member_id, best.generation, best.process_id, best.broker, best.session_ms,
-  timestamp_millis(best.heard_ms), timestamp_millis(best.alive_ms), best.ts, best.event_id, best.witness
+  timestamp_millis(best.heard_ms) AS heard_lo_ts, timestamp_millis(best.alive_ms) AS alive_ts, best.ts AS removed_ts,
+    best.event_id AS removed_id, best.witness
 FROM best

@@ -25,7 +25,8 @@ WITH worker AS (
   SELECT kafka_cluster, group_id, process_id, process_instance AS instance, client, start_ts AS start_ts, stop_hi_ts AS stop_ts, stop_id
   FROM partition_holding
   UNION ALL
-  SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ts, h.start_lo_ts), coalesce(h.stop_asked_ts, h.work_stop_hi_ts, h.stop_hi_ts),
+  SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ts, h.start_lo_ts),
+    coalesce(h.stop_asked_ts, h.work_stop_hi_ts, h.stop_hi_ts),
     coalesce(h.stop_asked_id, h.stop_id)
   FROM task_holding h
   JOIN worker w ON w.process_id = h.process_id AND w.instance = h.process_instance AND w.group_id = h.group_id
@@ -33,9 +34,11 @@ WITH worker AS (
   WHERE h.resource_kind = 'task'
 ), reached AS (
   SELECT *,
-    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client
+    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
+      client
       ORDER BY start_ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
-    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client) AS last,
+    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
+      client) AS last,
     row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ts DESC) AS from_end
   FROM busy
 ), gap AS (
@@ -57,10 +60,12 @@ WITH worker AS (
   FROM gap g
   LEFT JOIN answer a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
 ), ended AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, from_ts, from_id, coalesce(least(to_ts, told_ts), to_ts, told_ts) AS to_ts FROM answered
+  SELECT kafka_cluster, group_id, process_id, instance, client, from_ts, from_id, coalesce(least(to_ts, told_ts), to_ts, told_ts) AS to_ts
+    FROM answered
 )
-SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ts, p.from_id, p.to_ts, max(r.round)
+SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ts, p.from_id, p.to_ts, max(r.round) AS round
 FROM ended p
-LEFT JOIN join_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id AND r.instance = p.instance AND r.client = p.client
+LEFT JOIN join_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
+  AND r.instance = p.instance AND r.client = p.client
   AND coalesce(r.worker_assigned_ts, r.synced_ts, r.joined_ts) BETWEEN p.from_ts AND p.to_ts
 GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ts, p.from_id, p.to_ts

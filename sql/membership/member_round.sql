@@ -41,27 +41,28 @@ WITH made AS (
 )
 SELECT
   r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r.client, r.round, r.member_id,
-  r.is_leader OR coalesce(r.member_id = b.leader_member_id, false),
-  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id),
-  r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found),
+  r.is_leader OR coalesce(r.member_id = b.leader_member_id, false) AS is_leader,
+  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id) AS is_entry,
+  r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found) AS is_fresh,
   r.resolution_ms,
   r.joining_count,
-  struct(r.joining_first_ts AS ts, r.joining_first_id AS event_id),
-  struct(r.joining_second_ts AS ts, r.joining_second_id AS event_id),
-  struct(r.joining_last_ts AS ts, r.joining_last_id AS event_id),
-  struct(r.rejoin_ts AS ts, r.rejoin_id AS event_id),
-  struct(coalesce(r.joined_ts, r.synced_ts) AS ts, coalesce(r.joined_id, r.synced_id) AS event_id),
-  struct(coalesce(r.computed_ts, r.joined_ts) AS ts, coalesce(r.computed_id, r.joined_id) AS event_id),
-  struct(r.synced_ts AS ts, r.synced_id AS event_id),
-  b.process_id,
-  struct(b.prepared_ts AS ts, b.prepared_id AS event_id),
+  struct(r.joining_first_ts AS ts, r.joining_first_id AS event_id) AS joining_first,
+  struct(r.joining_second_ts AS ts, r.joining_second_id AS event_id) AS joining_second,
+  struct(r.joining_last_ts AS ts, r.joining_last_id AS event_id) AS joining_last,
+  struct(r.rejoin_ts AS ts, r.rejoin_id AS event_id) AS rejoin,
+  struct(coalesce(r.joined_ts, r.synced_ts) AS ts, coalesce(r.joined_id, r.synced_id) AS event_id) AS joined,
+  struct(coalesce(r.computed_ts, r.joined_ts) AS ts, coalesce(r.computed_id, r.joined_id) AS event_id) AS computed,
+  struct(r.synced_ts AS ts, r.synced_id AS event_id) AS synced,
+  b.process_id AS broker,
+  struct(b.prepared_ts AS ts, b.prepared_id AS event_id) AS prepared,
   b.prepared_member,
-  b.reason,
-  struct(b.stabilized_ts AS ts, b.stabilized_id AS event_id),
-  struct(b.assigned_ts AS ts, b.assigned_id AS event_id),
+  b.reason AS prepared_reason,
+  struct(b.stabilized_ts AS ts, b.stabilized_id AS event_id) AS stabilized,
+  struct(b.assigned_ts AS ts, b.assigned_id AS event_id) AS assigned,
   m.made
 FROM join_round r
-JOIN round_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.process_id = r.process_id AND g.client = r.client AND g.round = r.round
+JOIN round_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.process_id = r.process_id
+  AND g.client = r.client AND g.round = r.round
 LEFT JOIN broker_generation b
   ON b.kafka_cluster = r.kafka_cluster AND b.group_id = r.group_id AND b.incarnation = g.incarnation AND b.generation = r.generation
 LEFT JOIN made m ON m.member_id = r.member_id

@@ -1,7 +1,8 @@
 -- One row per join round: which life of the group its generation belongs to.
 -- Reads: round_life, broker_generation
 -- Grain: process_id, group_id, client, round
--- Which life of the coordinator's log a life seen by a process is, its numbers and member ids tell, and the times where those leave a choice.
+-- Which life of the coordinator's log a life seen by a process is, its numbers and member ids tell, and the times where those leave a
+-- choice.
 -- Where only members' logs are there, the process that saw most lives counts them for all; member ids, which do not outlive the group's
 -- metadata, join the others to it.
 CREATE OR REPLACE TEMPORARY VIEW round_generation (
@@ -21,7 +22,8 @@ WITH broker AS (
   SELECT *, dense_rank() OVER (PARTITION BY kafka_cluster, group_id ORDER BY whole) AS whole_life
   FROM (
     SELECT kafka_cluster, group_id, incarnation, generation, process_id, stabilized_ts, leader_member_id, prepared_member,
-      max(CASE WHEN incarnation_why <> 'ghost' OR incarnation = 1 THEN incarnation END) OVER (PARTITION BY kafka_cluster, group_id ORDER BY incarnation) AS whole
+      max(CASE WHEN incarnation_why <> 'ghost' OR incarnation = 1 THEN incarnation END)
+        OVER (PARTITION BY kafka_cluster, group_id ORDER BY incarnation) AS whole
     FROM broker_generation
   )
 ), candidate AS (
@@ -51,7 +53,8 @@ WITH broker AS (
 ), most AS (
   SELECT kafka_cluster, group_id, max_by(struct(process_id, falls), struct(size(falls), rounds, process_id)) AS teller
   FROM (
-    SELECT kafka_cluster, group_id, process_id, count(*) AS rounds, sort_array(collect_list(CASE WHEN life > last_life THEN ts END)) AS falls
+    SELECT kafka_cluster, group_id, process_id, count(*) AS rounds,
+      sort_array(collect_list(CASE WHEN life > last_life THEN ts END)) AS falls
     FROM (SELECT *, lag(life) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last_life FROM round_life)
     GROUP BY kafka_cluster, group_id, process_id
   )
@@ -69,7 +72,8 @@ WITH broker AS (
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id AS leader_process, l.life AS leader_life,
     bool_or(array_contains(l.told, r.member_id)) AS is_told, min(l.ts) AS leader_ts
   FROM round_life r
-  JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation AND l.process_id <> r.process_id
+  JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation
+    AND l.process_id <> r.process_id
   WHERE l.told IS NOT NULL AND r.member_id IS NOT NULL
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id, l.life
 ), stranger AS (
@@ -83,7 +87,8 @@ WITH broker AS (
   UNION ALL
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(s.other_ts)
   FROM roll r
-  JOIN stranger s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process AND s.life = r.leader_life
+  JOIN stranger s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
+    AND s.life = r.leader_life
   LEFT ANTI JOIN link k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
   WHERE r.is_told
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
@@ -107,14 +112,17 @@ WITH broker AS (
   LEFT JOIN apart a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.life = s.life
 ), met AS (
   SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.round,
-    min_by(struct(b.incarnation, b.process_id), struct(abs(unix_millis(p.ts) - unix_millis(b.stabilized_ts)), b.incarnation, b.process_id)) AS life
+    min_by(struct(b.incarnation, b.process_id), struct(abs(unix_millis(p.ts) - unix_millis(b.stabilized_ts)), b.incarnation,
+      b.process_id)) AS life
   FROM placed p
-  JOIN broker b ON b.kafka_cluster = p.kafka_cluster AND b.group_id = p.group_id AND b.whole_life = p.whole_life AND b.generation = p.generation
+  JOIN broker b ON b.kafka_cluster = p.kafka_cluster AND b.group_id = p.group_id AND b.whole_life = p.whole_life
+    AND b.generation = p.generation
   WHERE p.is_claimed
   GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.client, p.round
 ), whole AS (
   SELECT kafka_cluster, group_id, whole_life, sort_array(collect_list(struct(from_generation, incarnation))) AS lives
-  FROM (SELECT kafka_cluster, group_id, whole_life, incarnation, min(generation) AS from_generation FROM broker GROUP BY kafka_cluster, group_id, whole_life, incarnation)
+  FROM (SELECT kafka_cluster, group_id, whole_life, incarnation, min(generation) AS from_generation FROM broker GROUP BY kafka_cluster,
+    group_id, whole_life, incarnation)
   GROUP BY kafka_cluster, group_id, whole_life
 ), first AS (
   SELECT kafka_cluster, group_id, max_by(lives, whole_life) AS last_lives, max(whole_life) AS whole_lives
@@ -126,12 +134,14 @@ SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.round, p.generatio
     WHEN m.life IS NOT NULL THEN m.life.incarnation
     WHEN NOT p.is_claimed THEN p.whole_life
     -- Not in the coordinator's log: the last of the lives that had begun by this number.
-    WHEN w.lives IS NOT NULL THEN coalesce(array_max(filter(w.lives, x -> x.from_generation <= p.generation)), array_min(w.lives)).incarnation
+    WHEN w.lives IS NOT NULL THEN coalesce(array_max(filter(w.lives, x -> x.from_generation <= p.generation)),
+      array_min(w.lives)).incarnation
     WHEN p.whole_life < 1 THEN p.whole_life
     ELSE array_max(transform(f.last_lives, x -> x.incarnation)) + p.whole_life - f.whole_lives
-  END,
-  m.life.process_id
+  END AS incarnation,
+  m.life.process_id AS broker_process_id
 FROM placed p
-LEFT JOIN met m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id AND m.client = p.client AND m.round = p.round
+LEFT JOIN met m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id AND m.client = p.client
+  AND m.round = p.round
 LEFT JOIN whole w ON w.kafka_cluster = p.kafka_cluster AND w.group_id = p.group_id AND w.whole_life = p.whole_life
 LEFT JOIN first f ON f.kafka_cluster = p.kafka_cluster AND f.group_id = p.group_id

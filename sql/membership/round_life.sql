@@ -1,7 +1,8 @@
 -- One row per join round: how many lives of the group its process had seen begin by then.
 -- Reads: join_round, event
 -- Grain: process_id, group_id, client, round
--- A process sees a new life begin when a client of it asks to join after another had a generation, and is given a lower one, or, unless it is
+-- A process sees a new life begin when a client of it asks to join after another had a generation, and is given a lower one, or, unless it
+-- is
 -- a static member, the same.
 CREATE OR REPLACE TEMPORARY VIEW round_life (
   kafka_cluster COMMENT 'Kafka cluster',
@@ -23,14 +24,17 @@ WITH told AS (
   -- The leader of a consumer group prints everybody's assignment by member id.
   SELECT event_id, map_keys(assignment) AS names FROM event WHERE event = 'assignment_computed' AND assignment IS NOT NULL
 ), seen AS (
-  SELECT r.kafka_cluster, r.group_id, r.process_id, r.client, r.round, r.generation, coalesce(r.joined_ts, r.synced_ts, r.worker_assigned_ts) AS ts,
-    r.from_pos, r.joining_last_pos, r.joining_first_pos, r.group_instance_id, r.member_id, t.names AS told, filter(concat(array(r.member_id, r.leader_member_id), coalesce(t.names, array())), m -> m IS NOT NULL) AS names,
-    lag(struct(r.generation, r.from_pos, r.client)) OVER (PARTITION BY r.kafka_cluster, r.group_id, r.process_id ORDER BY r.from_pos) AS last
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.client, r.round, r.generation,
+    coalesce(r.joined_ts, r.synced_ts, r.worker_assigned_ts) AS ts,
+    r.from_pos, r.joining_last_pos, r.joining_first_pos, r.group_instance_id, r.member_id, t.names AS told,
+      filter(concat(array(r.member_id, r.leader_member_id), coalesce(t.names, array())), m -> m IS NOT NULL) AS names,
+    lag(struct(r.generation, r.from_pos, r.client)) OVER (PARTITION BY r.kafka_cluster, r.group_id, r.process_id
+      ORDER BY r.from_pos) AS last
   FROM join_round r LEFT JOIN told t ON t.event_id = r.computed_id
 )
 SELECT kafka_cluster, group_id, process_id, client, round, generation, ts, from_pos, names, member_id, told,
   -- A slow client may still print the generation before; it had asked for it before the other was given a higher one.
   count_if(generation < last.generation AND (client = last.client OR joining_last_pos > last.from_pos)
       OR generation = last.generation AND group_instance_id IS NULL AND joining_first_pos > last.from_pos)
-    OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos ROWS UNBOUNDED PRECEDING)
+    OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos ROWS UNBOUNDED PRECEDING) AS life
 FROM seen

@@ -2,7 +2,8 @@
 -- Reads: ownership_pair, holding, member_round, event_row
 -- Grain: a_id, b_id
 -- Only for groups whose metadata had one life: which life a generation belongs to is told by clocks where only members tell.
--- The first ended, then its process asked to join generation N: it did not ask before. The second began after its process was in generation M,
+-- The first ended, then its process asked to join generation N: it did not ask before. The second began after its process was in generation
+-- M,
 -- not before N. The coordinator ends the join phase of N between the two. Only the order of lines inside each log is used.
 CREATE OR REPLACE TEMPORARY VIEW causal_handover (
   a_id        COMMENT 'Ownership',
@@ -20,14 +21,16 @@ WITH round AS (
   FROM member_round m
   LEFT JOIN event_row j ON j.event_id = m.joining_last.event_id
   LEFT JOIN event_row g ON g.event_id = m.joined.event_id
-  LEFT ANTI JOIN (SELECT DISTINCT kafka_cluster, group_id FROM member_round WHERE incarnation > 1) x ON x.kafka_cluster = m.kafka_cluster AND x.group_id = m.group_id
+  LEFT ANTI JOIN (SELECT DISTINCT kafka_cluster, group_id FROM member_round WHERE incarnation > 1) x ON x.kafka_cluster = m.kafka_cluster
+    AND x.group_id = m.group_id
 ), member AS (
   -- A task's owner is its worker, whose client is the only one of that group in the process; a partition's is a client.
   SELECT *, '' AS owner FROM round
   UNION ALL
   SELECT *, client FROM round
 ), mark AS (
-  SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.process_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS owner,
+  SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.process_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner
+    ELSE '' END AS owner,
     h.stop_id, h.start_id, s.stream_pos AS stop_pos, t.stream_pos AS start_pos
   FROM holding h
   LEFT JOIN event_row s ON s.event_id = h.stop_id
@@ -36,13 +39,16 @@ WITH round AS (
   SELECT ownership_id, stop_id, next
   FROM (
     SELECT ownership_id, stop_id,
-      last_value(round, true) OVER (PARTITION BY process_id, kafka_cluster, group_id, owner ORDER BY pos DESC ROWS UNBOUNDED PRECEDING) AS next
+      last_value(round, true) OVER (PARTITION BY process_id, kafka_cluster, group_id, owner
+        ORDER BY pos DESC ROWS UNBOUNDED PRECEDING) AS next
     FROM (
-      SELECT process_id, kafka_cluster, group_id, owner, joining_pos AS pos, CAST(NULL AS STRING) AS ownership_id, CAST(NULL AS STRING) AS stop_id,
+      SELECT process_id, kafka_cluster, group_id, owner, joining_pos AS pos, CAST(NULL AS STRING) AS ownership_id,
+        CAST(NULL AS STRING) AS stop_id,
         struct(generation, joining_id AS event_id) AS round
       FROM member WHERE is_fresh AND joining_pos IS NOT NULL
       UNION ALL
-      SELECT process_id, kafka_cluster, group_id, owner, stop_pos, ownership_id, stop_id, CAST(NULL AS STRUCT<generation: BIGINT, event_id: STRING>)
+      SELECT process_id, kafka_cluster, group_id, owner, stop_pos, ownership_id, stop_id,
+        CAST(NULL AS STRUCT<generation: BIGINT, event_id: STRING>)
       FROM mark WHERE stop_pos IS NOT NULL
     )
   )
@@ -53,11 +59,13 @@ WITH round AS (
     SELECT ownership_id, start_id,
       last_value(round, true) OVER (PARTITION BY process_id, kafka_cluster, group_id, owner ORDER BY pos ROWS UNBOUNDED PRECEDING) AS last
     FROM (
-      SELECT process_id, kafka_cluster, group_id, owner, got_pos AS pos, CAST(NULL AS STRING) AS ownership_id, CAST(NULL AS STRING) AS start_id,
+      SELECT process_id, kafka_cluster, group_id, owner, got_pos AS pos, CAST(NULL AS STRING) AS ownership_id,
+        CAST(NULL AS STRING) AS start_id,
         struct(generation, got_id AS event_id) AS round
       FROM member WHERE got_pos IS NOT NULL
       UNION ALL
-      SELECT process_id, kafka_cluster, group_id, owner, start_pos, ownership_id, start_id, CAST(NULL AS STRUCT<generation: BIGINT, event_id: STRING>)
+      SELECT process_id, kafka_cluster, group_id, owner, start_pos, ownership_id, start_id,
+        CAST(NULL AS STRUCT<generation: BIGINT, event_id: STRING>)
       FROM mark WHERE start_pos IS NOT NULL
     )
   )
@@ -67,7 +75,8 @@ WITH round AS (
   UNION ALL
   SELECT a_id, b_id, b_id, a_id FROM ownership_pair WHERE clock_how <> 'same_process'
 )
-SELECT p.a_id, p.b_id, p.first_id, a.next.generation, g.last.generation, array(a.stop_id, a.next.event_id, g.last.event_id, g.start_id)
+SELECT p.a_id, p.b_id, p.first_id, a.next.generation AS left_generation, g.last.generation AS got_generation,
+  array(a.stop_id, a.next.event_id, g.last.event_id, g.start_id) AS witness
 FROM pair p
 JOIN asked a ON a.ownership_id = p.first_id
 JOIN got g ON g.ownership_id = p.second_id

@@ -29,27 +29,34 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   stop_asked_id  COMMENT 'Event of the order to stop',
   last_sign_id   COMMENT 'Event of the last sign of life',
   stop_id        COMMENT 'Event that says that it ended',
-  heard_ts       COMMENT 'Last moment at which its coordinator surely heard it, when that is what shows it owned; NULL: a line of its own does',
+  heard_ts
+    COMMENT 'Last moment at which its coordinator surely heard it, when that is what shows it owned; NULL: a line of its own does',
   heard_id       COMMENT 'Event with which its coordinator removed it afterwards'
 )
 COMMENT 'One row per ownership of a task, a connector or a partition, by its process''s own clock.'
 AS
 SELECT
-  left(sha2(concat_ws('|', start_id, start_sign_id, stop_id, resource_kind, resource, process_id, process_instance, life), 256), 16),
+  left(sha2(concat_ws('|', start_id, start_sign_id, stop_id, resource_kind, resource, process_id, process_instance, life), 256),
+    16) AS ownership_id,
   kafka_cluster, group_id, resource_kind, resource, process_id,
   concat_ws('/', process_instance, life) AS owner,
   member_id,
-  row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life),
-  generation, start_lo_ts, start_hi_ts, stop_asked_ts, first_sign_ts, last_sign_ts, work_stop_lo_ts, work_stop_hi_ts, stop_lo_ts, seen_ts, stop_hi_ts,
-  phase_end, stop_how, start_id, start_sign_id, stop_asked_id, last_sign_id, stop_id, CAST(NULL AS TIMESTAMP), CAST(NULL AS STRING)
+  row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life) AS instance,
+  generation, start_lo_ts, start_hi_ts, stop_asked_ts, first_sign_ts, last_sign_ts, work_stop_lo_ts, work_stop_hi_ts, stop_lo_ts, seen_ts,
+    stop_hi_ts,
+  phase_end, stop_how, start_id, start_sign_id, stop_asked_id, last_sign_id, stop_id, CAST(NULL AS TIMESTAMP) AS heard_ts,
+    CAST(NULL AS STRING) AS heard_id
 FROM task_holding
 WHERE start_id IS NOT NULL OR start_sign_id IS NOT NULL OR stop_asked_id IS NOT NULL
 UNION ALL
 SELECT
-  left(sha2(concat_ws('|', start_id, resource, process_id, client), 256), 16),
-  kafka_cluster, group_id, 'partition', resource, process_id, client, member_id,
-  row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos),
-  generation, start_ts, start_ts, CAST(NULL AS TIMESTAMP), start_ts, CAST(NULL AS TIMESTAMP), CAST(NULL AS TIMESTAMP), stop_hi_ts, stop_lo_ts, stop_lo_ts, stop_hi_ts,
-  CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END,
-  stop_how, start_id, start_id, CAST(NULL AS STRING), CAST(NULL AS STRING), stop_id, heard_ts, heard_id
+  left(sha2(concat_ws('|', start_id, resource, process_id, client), 256), 16) AS ownership_id,
+  kafka_cluster, group_id, 'partition' AS resource_kind, resource, process_id, client AS owner, member_id,
+  row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos) AS instance,
+  generation, start_ts AS start_lo_ts, start_ts AS start_hi_ts, CAST(NULL AS TIMESTAMP) AS stop_asked_ts, start_ts AS first_sign_ts,
+    CAST(NULL AS TIMESTAMP) AS last_sign_ts, CAST(NULL AS TIMESTAMP) AS work_stop_lo_ts, stop_hi_ts AS work_stop_hi_ts, stop_lo_ts,
+    stop_lo_ts AS seen_ts, stop_hi_ts,
+  CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END AS phase_end,
+  stop_how, start_id, start_id AS start_sign_id, CAST(NULL AS STRING) AS stop_asked_id, CAST(NULL AS STRING) AS last_sign_id, stop_id,
+    heard_ts, heard_id
 FROM partition_holding

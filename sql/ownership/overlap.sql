@@ -1,12 +1,16 @@
 -- One row per ownership pair: how long both owned the resource at least and at most, over every clock offset that the edges allow.
 -- Reads: ownership_pair, holding, process_resolution, owner_line
 -- Grain: a_id, b_id
--- In milliseconds on a's clock, b's times shifted by the offset. For a fixed offset the overlap is the earlier end less the later start; over
+-- In milliseconds on a's clock, b's times shifted by the offset. For a fixed offset the overlap is the earlier end less the later start;
+-- over
 -- the offsets it has no inner minimum, so the least is at one of the ends, and the most at an end or where two starts or two ends meet.
--- What is not known to have begun is not surely there at all, and what begun is surely there only to the last line that shows it: no proof rests on
+-- What is not known to have begun is not surely there at all, and what begun is surely there only to the last line that shows it: no proof
+-- rests on
 -- a line that is not in the log. Printed times are cut to the layout's resolution: what surely was there at a
--- printed time may have come nearly that much later; not so between two threads of one worker, whose lines stand in order, and which starts a task
--- again only when it is done with the thread before. A span that seems to end before it began, because its clock was set back, bounds nothing.
+-- printed time may have come nearly that much later; not so between two threads of one worker, whose lines stand in order, and which starts
+-- a task
+-- again only when it is done with the thread before. A span that seems to end before it began, because its clock was set back, bounds
+-- nothing.
 CREATE OR REPLACE TEMPORARY VIEW overlap (
   a_id        COMMENT 'Ownership',
   b_id        COMMENT 'The other',
@@ -38,11 +42,15 @@ WITH padded AS (
 ), span AS (
   SELECT
     a_id, b_id, lo_ms AS l, hi_ms AS u,
-    coalesce(unix_millis(a.start_lo_ts), -9000000000000000) AS a_start_lo, coalesce(unix_millis(a.start_hi_ts) + x_ms, 9000000000000000) AS a_start_hi,
-    coalesce(unix_millis(a_until_ts), -9000000000000000) AS a_stop_lo, coalesce(unix_millis(a.stop_hi_ts) + x_ms, 9000000000000000) AS a_stop_hi,
+    coalesce(unix_millis(a.start_lo_ts), -9000000000000000) AS a_start_lo,
+      coalesce(unix_millis(a.start_hi_ts) + x_ms, 9000000000000000) AS a_start_hi,
+    coalesce(unix_millis(a_until_ts), -9000000000000000) AS a_stop_lo,
+      coalesce(unix_millis(a.stop_hi_ts) + x_ms, 9000000000000000) AS a_stop_hi,
     coalesce(unix_millis(a.work_stop_hi_ts) + x_ms, 9000000000000000) AS a_work_hi,
-    coalesce(unix_millis(b.start_lo_ts), -9000000000000000) AS b_start_lo, coalesce(unix_millis(b.start_hi_ts) + y_ms, 9000000000000000) AS b_start_hi,
-    coalesce(unix_millis(b_until_ts), -9000000000000000) AS b_stop_lo, coalesce(unix_millis(b.stop_hi_ts) + y_ms, 9000000000000000) AS b_stop_hi,
+    coalesce(unix_millis(b.start_lo_ts), -9000000000000000) AS b_start_lo,
+      coalesce(unix_millis(b.start_hi_ts) + y_ms, 9000000000000000) AS b_start_hi,
+    coalesce(unix_millis(b_until_ts), -9000000000000000) AS b_stop_lo,
+      coalesce(unix_millis(b.stop_hi_ts) + y_ms, 9000000000000000) AS b_stop_hi,
     coalesce(unix_millis(b.work_stop_hi_ts) + y_ms, 9000000000000000) AS b_work_hi
   FROM padded
 ), sane AS (
@@ -60,13 +68,13 @@ WITH padded AS (
 )
 SELECT
   a_id, b_id,
-  array_min(transform(array(l, u), d -> least(a_stop_lo, b_stop_lo - d) - greatest(a_start_hi, b_start_hi - d))),
-  array_max(transform(ds, d -> least(a_stop_hi, b_stop_hi - d) - greatest(a_start_lo, b_start_lo - d))),
-  array_max(transform(work_ds, d -> least(a_work_hi, b_work_hi - d) - greatest(a_start_lo, b_start_lo - d))),
-  greatest(a_start_hi, b_start_hi - l),
-  least(a_stop_lo, b_stop_lo - u),
-  greatest(b_start_hi, a_start_hi + u),
-  least(b_stop_lo, a_stop_lo + l),
-  least(a_work_hi, b_work_hi - u),
-  least(b_work_hi, a_work_hi + l)
+  array_min(transform(array(l, u), d -> least(a_stop_lo, b_stop_lo - d) - greatest(a_start_hi, b_start_hi - d))) AS certain_ms,
+  array_max(transform(ds, d -> least(a_stop_hi, b_stop_hi - d) - greatest(a_start_lo, b_start_lo - d))) AS possible_ms,
+  array_max(transform(work_ds, d -> least(a_work_hi, b_work_hi - d) - greatest(a_start_lo, b_start_lo - d))) AS work_possible_ms,
+  greatest(a_start_hi, b_start_hi - l) AS a_from_ms,
+  least(a_stop_lo, b_stop_lo - u) AS a_to_ms,
+  greatest(b_start_hi, a_start_hi + u) AS b_from_ms,
+  least(b_stop_lo, a_stop_lo + l) AS b_to_ms,
+  least(a_work_hi, b_work_hi - u) AS a_work_to_ms,
+  least(b_work_hi, a_work_hi + l) AS b_work_to_ms
 FROM offsets

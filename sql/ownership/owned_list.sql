@@ -1,8 +1,10 @@
 -- One row per line in which a consumer of a group lists all partitions that it owns at that moment.
 -- Reads: event
 -- Grain: process_id, stream_pos
--- A partition that was given before and is not in such a list is owned no more, whether or not the line that took it is there. A consumer lists all that
--- it owns before it reconciles its assignment (cooperative, KIP-848), and when it loses all. An eager one also gives up all that it has each time. Any
+-- A partition that was given before and is not in such a list is owned no more, whether or not the line that took it is there. A consumer
+-- lists all that
+-- it owns before it reconciles its assignment (cooperative, KIP-848), and when it loses all. An eager one also gives up all that it has
+-- each time. Any
 -- consumer does so when it leaves; but lines between the one and the other may be missing, so such a list only raises a doubt.
 CREATE OR REPLACE TEMPORARY VIEW owned_list (
   process_id COMMENT 'Process',
@@ -20,15 +22,18 @@ COMMENT 'One row per line in which a consumer of a group lists all partitions th
 AS
 WITH line AS (
   -- Only assignors that know nothing but the eager protocol: a list of others may be a part.
-  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, ts, event_id, event, partitions, owned_partitions,
+  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, ts, event_id, event, partitions,
+    owned_partitions,
     coalesce(last_value(protocol, true) OVER so_far, '') IN ('range', 'roundrobin', 'sticky') AS is_eager,
     coalesce(lead(event) OVER in_order = 'leaving', false) AS is_leaving,
     -- Who prints such lists prints one before each assignment.
-    event = 'partitions_assigned' AND last_value(CASE WHEN event IN ('partitions_assigned', 'assignment_updated', 'reconciling') THEN event END, true)
+    event = 'partitions_assigned' AND last_value(CASE WHEN event IN ('partitions_assigned', 'assignment_updated', 'reconciling')
+      THEN event END, true)
       OVER before = 'partitions_assigned' AND count_if(event IN ('assignment_updated', 'reconciling')) OVER before > 0 AS is_unlisted
   FROM event
   WHERE client_kind = 'Consumer' AND logger LIKE 'org.apache.kafka.%' AND event IN (
-    'joining', 'joined', 'synced', 'leaving', 'partitions_assigned', 'partitions_lost', 'partitions_revoked', 'assignment_updated', 'reconciling')
+    'joining', 'joined', 'synced', 'leaving', 'partitions_assigned', 'partitions_lost', 'partitions_revoked', 'assignment_updated',
+      'reconciling')
   WINDOW
     in_order AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos),
     so_far AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
@@ -36,9 +41,9 @@ WITH line AS (
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 )
 SELECT process_id, instance, client, stream_pos, ts, event_id,
-  coalesce(CASE WHEN event IN ('assignment_updated', 'reconciling') THEN owned_partitions ELSE partitions END, array()),
-  event IN ('partitions_lost', 'partitions_revoked'), is_eager,
-  event <> 'partitions_assigned' AND (event <> 'partitions_revoked' OR is_eager)
+  coalesce(CASE WHEN event IN ('assignment_updated', 'reconciling') THEN owned_partitions ELSE partitions END, array()) AS partitions,
+  event IN ('partitions_lost', 'partitions_revoked') AS is_last, is_eager,
+  event <> 'partitions_assigned' AND (event <> 'partitions_revoked' OR is_eager) AS is_sure
 FROM line
 WHERE event = 'partitions_lost' AND partitions IS NOT NULL
   OR event = 'partitions_revoked' AND (is_eager OR is_leaving) AND partitions IS NOT NULL

@@ -19,7 +19,8 @@ WITH ranked AS (
     h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.owner,
     o.start_lo, o.start_hi, o.stop_hi, o.reference_process_id, h.stop_how,
     coalesce(o.start_lo, o.start_hi, o.stop_lo, o.stop_hi) IS NULL AS no_time,
-    row_number() OVER (PARTITION BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource ORDER BY coalesce(o.start_lo, o.start_hi), h.ownership_id) AS nth
+    row_number() OVER (PARTITION BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource ORDER BY coalesce(o.start_lo, o.start_hi),
+      h.ownership_id) AS nth
   FROM holding h JOIN ownership o ON o.ownership_id = h.ownership_id
   WHERE h.group_id IS NOT NULL
 ), near AS (
@@ -31,7 +32,8 @@ WITH ranked AS (
     a.stop_hi AS a_stop_hi, b.start_lo AS b_start_lo,
     a.no_time AND b.no_time AND a.process_id = b.process_id AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS in_order
   FROM near a JOIN ranked b
-    ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource AND b.nth = a.other
+    ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
+      AND b.nth = a.other
   UNION ALL
   SELECT a.ownership_id, b.ownership_id, a.process_id, b.process_id, false, a.stop_hi, b.start_lo,
     a.no_time AND b.no_time AND a.process_id = b.process_id AND coalesce(a.stop_how, b.stop_how) IS NOT NULL
@@ -42,16 +44,19 @@ WITH ranked AS (
 )
 SELECT
   p.a_id, p.b_id,
-  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms ELSE -assume_skew_ms END,
-  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms ELSE assume_skew_ms END,
+  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms
+    ELSE -assume_skew_ms END AS lo_ms,
+  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms
+    ELSE assume_skew_ms END AS hi_ms,
   CASE
     WHEN p.a_process = p.b_process THEN 'same_process'
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
     WHEN assume_skew_ms IS NOT NULL THEN 'assumed'
     WHEN s.suspects > 0 THEN 'stepped'
     ELSE 'none'
-  END,
-  CASE WHEN p.a_process <> p.b_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN concat(back.witness, forth.witness) END,
+  END AS clock_how,
+  CASE WHEN p.a_process <> p.b_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL
+    THEN concat(back.witness, forth.witness) END AS clock_witness,
   p.is_next
 FROM pair p
 LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
@@ -63,4 +68,5 @@ LEFT JOIN (
 ) s ON s.a_id = p.a_id AND s.b_id = p.b_id
 -- A later ownership in the same process after a plain end is everyday life; one that began before the end is not.
 -- Without times the lines of one process still stand in order: one ownership ended before the other began.
-WHERE NOT p.in_order AND (p.is_next AND p.a_process <> p.b_process OR p.a_stop_hi IS NULL OR p.b_start_lo IS NULL OR p.b_start_lo < p.a_stop_hi)
+WHERE NOT p.in_order AND (p.is_next AND p.a_process <> p.b_process OR p.a_stop_hi IS NULL OR p.b_start_lo IS NULL
+  OR p.b_start_lo < p.a_stop_hi)

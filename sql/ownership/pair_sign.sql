@@ -16,7 +16,8 @@ CREATE OR REPLACE TEMPORARY VIEW pair_sign (
 COMMENT 'One row per ownership pair whose owners surely were there together: the signs of life of each in that time.'
 AS
 WITH side AS (
-  SELECT a_id, b_id, 'a' AS side, a_id AS ownership_id, a_from_ms AS from_ms, least(a_to_ms, a_work_to_ms) AS to_ms FROM overlap WHERE certain_ms > 0
+  SELECT a_id, b_id, 'a' AS side, a_id AS ownership_id, a_from_ms AS from_ms, least(a_to_ms, a_work_to_ms) AS to_ms FROM overlap
+    WHERE certain_ms > 0
   UNION ALL
   SELECT a_id, b_id, 'b', b_id, b_from_ms, least(b_to_ms, b_work_to_ms) FROM overlap WHERE certain_ms > 0
 ), sign AS (
@@ -36,7 +37,9 @@ WITH side AS (
 )
 SELECT
   a_id, b_id,
-  max(first_ts) FILTER (WHERE side = 'a'), max(last_ts) FILTER (WHERE side = 'a'), max(sign_id) FILTER (WHERE side = 'a'),
-  max(first_ts) FILTER (WHERE side = 'b'), max(last_ts) FILTER (WHERE side = 'b'), max(sign_id) FILTER (WHERE side = 'b')
+  max(first_ts) FILTER (WHERE side = 'a') AS a_first_ts, max(last_ts) FILTER (WHERE side = 'a') AS a_last_ts,
+    max(sign_id) FILTER (WHERE side = 'a') AS a_sign_id,
+  max(first_ts) FILTER (WHERE side = 'b') AS b_first_ts, max(last_ts) FILTER (WHERE side = 'b') AS b_last_ts,
+    max(sign_id) FILTER (WHERE side = 'b') AS b_sign_id
 FROM seen
 GROUP BY a_id, b_id

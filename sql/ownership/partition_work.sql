@@ -1,7 +1,8 @@
 -- One row per time between two lines in which a consumer surely read records of a partition: its committed offset grew.
 -- Reads: event
 -- Grain: event_id
--- The first position after an assignment proves that reading may begin, a commit that is ahead of it that it did. Both lines are the consumer's
+-- The first position after an assignment proves that reading may begin, a commit that is ahead of it that it did. Both lines are the
+-- consumer's
 -- own; commits that went well are printed at DEBUG only.
 CREATE OR REPLACE TEMPORARY VIEW partition_work (
   process_id COMMENT 'Process',
@@ -17,7 +18,8 @@ CREATE OR REPLACE TEMPORARY VIEW partition_work (
 COMMENT 'One row per time between two lines in which a consumer surely read records of a partition.'
 AS
 WITH told AS (
-  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, partition AS resource, stream_pos, ts, event, offset, event_id
+  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, partition AS resource, stream_pos, ts, event, offset,
+    event_id
   FROM event
   WHERE event IN ('position_set', 'offset_committed') AND partition IS NOT NULL AND offset IS NOT NULL
 ), paired AS (
@@ -25,6 +27,6 @@ WITH told AS (
   FROM told
   WINDOW w AS (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos)
 )
-SELECT process_id, instance, client, resource, since_ts, from_offset, ts, offset, event_id
+SELECT process_id, instance, client, resource, since_ts, from_offset, ts, offset AS to_offset, event_id
 FROM paired
 WHERE event = 'offset_committed' AND offset > from_offset

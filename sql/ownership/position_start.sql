@@ -17,7 +17,8 @@ CREATE OR REPLACE TEMPORARY VIEW position_start (
   stream_pos     COMMENT 'Order inside the process',
   ts             COMMENT 'When, by its own clock',
   event_id       COMMENT 'Its event',
-  how            COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
+  how
+    COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
   start_offset   COMMENT 'Offset at which it begins',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   start_lo       COMMENT 'Began at the earliest then (reference clock)',
@@ -27,8 +28,10 @@ CREATE OR REPLACE TEMPORARY VIEW position_start (
   asked_id       COMMENT 'Its event',
   refused_offset COMMENT 'Highest offset whose commit was refused',
   refused_id     COMMENT 'Its event',
-  final_offset   COMMENT 'Offset that an automatic commit named when the consumer was about to give the partition up: all that it read lies below',
-  fenced_by      COMMENT 'group: a commit was refused because it was no longer a member; group.instance.id: because another process has its static id',
+  final_offset
+    COMMENT 'Offset that an automatic commit named when the consumer was about to give the partition up: all that it read lies below',
+  fenced_by
+    COMMENT 'group: a commit was refused because it was no longer a member; group.instance.id: because another process has its static id',
   fenced_id      COMMENT 'Its event',
   taken          COMMENT 'How the partition was taken from it first: revoked, lost; NULL: no line says',
   taken_id       COMMENT 'Its event',
@@ -38,7 +41,8 @@ COMMENT 'One row per line that says where a consumer of a group begins to read a
 AS
 WITH turn AS (
   SELECT *,
-    max(CASE WHEN kind = 'start' THEN stream_pos END) OVER (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS start_pos
+    max(CASE WHEN kind = 'start' THEN stream_pos END) OVER (PARTITION BY process_id, instance, client, resource
+      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS start_pos
   FROM offset_line
   WHERE resource IS NOT NULL
 ), said AS (
@@ -59,33 +63,41 @@ WITH turn AS (
   WHERE event = 'joining' AND client_kind = 'Consumer'
   GROUP BY process_id, instance, coalesce(task, client_id, thread, '-')
 ), given AS (
-  SELECT process_id, instance, client, array_sort(collect_set(stream_pos)) AS positions FROM offset_line WHERE kind = 'given' GROUP BY process_id, instance, client
+  SELECT process_id, instance, client, array_sort(collect_set(stream_pos)) AS positions FROM offset_line WHERE kind = 'given'
+    GROUP BY process_id, instance, client
 ), span AS (
   SELECT o.*, d.last_committed, d.asked, d.refused, d.automatic, d.last_said_pos, d.taken,
     -- It ends for good when the client is given partitions after this one was taken: a refusal just after the loss still speaks of it.
-    array_min(filter(concat(array(lead(o.stream_pos) OVER (PARTITION BY o.process_id, o.instance, o.client, o.resource ORDER BY o.stream_pos)),
+    array_min(filter(concat(array(lead(o.stream_pos) OVER (PARTITION BY o.process_id, o.instance, o.client, o.resource
+      ORDER BY o.stream_pos)),
       coalesce(filter(g.positions, p -> p > d.taken.stream_pos), array())), p -> p IS NOT NULL)) AS end_pos,
-    -- An automatic commit names the whole position: when it is the last word and no request to join lies between it and the loss, nothing more was read.
+    -- An automatic commit names the whole position: when it is the last word and no request to join lies between it and the loss, nothing
+    -- more was read.
     d.automatic.stream_pos = d.last_said_pos AND d.automatic.stream_pos < d.taken.stream_pos
       AND NOT exists(coalesce(j.positions, array()), p -> p > d.automatic.stream_pos AND p < d.taken.stream_pos) AS is_final
   FROM offset_line o
   JOIN given g ON g.process_id = o.process_id AND g.instance = o.instance AND g.client = o.client
-  LEFT JOIN said d ON d.process_id = o.process_id AND d.instance = o.instance AND d.client = o.client AND d.resource = o.resource AND d.start_pos = o.stream_pos
+  LEFT JOIN said d ON d.process_id = o.process_id AND d.instance = o.instance AND d.client = o.client AND d.resource = o.resource
+    AND d.start_pos = o.stream_pos
   LEFT JOIN joining j ON j.process_id = o.process_id AND j.instance = o.instance AND j.client = o.client
   WHERE o.kind = 'start' AND o.group_id IS NOT NULL
 ), refusal AS (
-  SELECT s.process_id, s.client, s.resource, s.stream_pos, min(struct(r.stream_pos, r.fenced_by, r.event_id)) FILTER (WHERE r.fenced_by IS NOT NULL) AS fence
+  SELECT s.process_id, s.client, s.resource, s.stream_pos, min(struct(r.stream_pos, r.fenced_by, r.event_id)) FILTER (
+    WHERE r.fenced_by IS NOT NULL) AS fence
   FROM span s
   JOIN offset_line r ON r.kind = 'refused' AND r.process_id = s.process_id AND r.instance = s.instance AND r.client = s.client
     AND r.stream_pos > s.stream_pos AND (s.end_pos IS NULL OR r.stream_pos < s.end_pos) AND (r.resource IS NULL OR r.resource = s.resource)
   GROUP BY s.process_id, s.client, s.resource, s.stream_pos
 ), membership AS (
-  SELECT r.process_id, r.instance, coalesce(r.task, r.client) AS client, r.group_id, array_sort(collect_list(struct(r.from_pos AS pos, r.member_id, g.incarnation, r.generation))) AS rounds
+  SELECT r.process_id, r.instance, coalesce(r.task, r.client) AS client, r.group_id,
+    array_sort(collect_list(struct(r.from_pos AS pos, r.member_id, g.incarnation, r.generation))) AS rounds
   FROM join_round r
-  JOIN round_generation g ON g.process_id = r.process_id AND g.group_id = r.group_id AND g.client = r.client AND g.round = r.round AND g.kafka_cluster = r.kafka_cluster
+  JOIN round_generation g ON g.process_id = r.process_id AND g.group_id = r.group_id AND g.client = r.client AND g.round = r.round
+    AND g.kafka_cluster = r.kafka_cluster
   GROUP BY r.process_id, r.instance, coalesce(r.task, r.client), r.group_id
   UNION ALL
-  SELECT process_id, instance, coalesce(task, client_id), group_id, array_sort(collect_list(struct(stream_pos AS pos, member_id, 1L AS incarnation, member_epoch AS generation)))
+  SELECT process_id, instance, coalesce(task, client_id), group_id,
+    array_sort(collect_list(struct(stream_pos AS pos, member_id, 1L AS incarnation, member_epoch AS generation)))
   FROM event
   WHERE event = 'member_state_changed' AND member_epoch > 0 AND group_id IS NOT NULL
   GROUP BY process_id, instance, coalesce(task, client_id), group_id
@@ -95,13 +107,16 @@ WITH turn AS (
   LEFT JOIN membership m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client AND m.group_id = s.group_id
 )
 SELECT
-  c.kafka_cluster, s.group_id, s.resource, s.process_id, s.instance, s.client, s.task, s.at.member_id, s.at.incarnation, s.at.generation,
-  s.stream_pos, s.ts, s.event_id, s.how, s.at_offset,
+  c.kafka_cluster, s.group_id, s.resource, s.process_id, s.instance, s.client, s.task, s.at.member_id AS member_id,
+    s.at.incarnation AS incarnation, s.at.generation AS generation,
+  s.stream_pos, s.ts, s.event_id, s.how, s.at_offset AS start_offset,
   o.reference_process_id,
-  timestamp_millis(unix_millis(s.ts) - o.hi_ms), timestamp_millis(unix_millis(s.ts) - o.lo_ms),
-  s.last_committed, s.asked.at_offset, s.asked.event_id, s.refused.at_offset, s.refused.event_id,
-  CASE WHEN s.is_final THEN s.automatic.at_offset END,
-  r.fence.fenced_by, r.fence.event_id, s.taken.how, s.taken.event_id, r.process_id IS NOT NULL
+  timestamp_millis(unix_millis(s.ts) - o.hi_ms) AS start_lo, timestamp_millis(unix_millis(s.ts) - o.lo_ms) AS start_hi,
+  s.last_committed, s.asked.at_offset AS asked_offset, s.asked.event_id AS asked_id, s.refused.at_offset AS refused_offset,
+    s.refused.event_id AS refused_id,
+  CASE WHEN s.is_final THEN s.automatic.at_offset END AS final_offset,
+  r.fence.fenced_by AS fenced_by, r.fence.event_id AS fenced_id, s.taken.how AS taken, s.taken.event_id AS taken_id,
+    r.process_id IS NOT NULL AS any_refused
 FROM placed s
 JOIN process_cluster c ON c.process_id = s.process_id AND c.instance = s.instance AND s.stream_pos >= c.from_pos AND s.stream_pos < c.to_pos
 LEFT JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference

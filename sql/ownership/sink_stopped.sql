@@ -1,7 +1,8 @@
 -- One row per moment at which all tasks of one connector had surely stopped in one worker, and with them all consumers of its group there.
 -- Reads: task_life
 -- Grain: process_id, instance, connector, stream_pos
--- Up to 2.2 a sink's consumers bear no task's name, and up to 2.6 they are closed without a line. What holds for all of them holds for each.
+-- Up to 2.2 a sink's consumers bear no task's name, and up to 2.6 they are closed without a line. What holds for all of them holds for
+-- each.
 CREATE OR REPLACE TEMPORARY VIEW sink_stopped (
   process_id COMMENT 'Worker',
   instance   COMMENT 'Which life of the process',
@@ -16,12 +17,13 @@ AS
 WITH life AS (
   SELECT process_id, instance, regexp_extract(task, '^(.*)-[0-9]+$', 1) AS connector, from_pos, ended FROM task_life
 ), turn AS (
-  SELECT process_id, instance, connector, from_pos AS stream_pos, 1 AS more, CAST(NULL AS TIMESTAMP) AS ts, CAST(NULL AS STRING) AS event_id FROM life
+  SELECT process_id, instance, connector, from_pos AS stream_pos, 1 AS more, CAST(NULL AS TIMESTAMP) AS ts,
+    CAST(NULL AS STRING) AS event_id FROM life
   UNION ALL
   SELECT process_id, instance, connector, ended.pos, -1, ended.ts, ended.event_id FROM life WHERE ended IS NOT NULL
 ), counted AS (
   SELECT *, sum(more) OVER (PARTITION BY process_id, instance, connector ORDER BY stream_pos RANGE UNBOUNDED PRECEDING) AS open FROM turn
 )
-SELECT DISTINCT process_id, instance, connector, concat('connect-', connector), stream_pos, ts, event_id
+SELECT DISTINCT process_id, instance, connector, concat('connect-', connector) AS group_id, stream_pos, ts, event_id
 FROM counted
 WHERE open = 0 AND more = -1

@@ -25,5 +25,6 @@ WITH told AS (
   WHERE resource_kind = 'task' AND kind <> 'order'
   GROUP BY kafka_cluster, process_id, instance, resource, life
 )
-SELECT kafka_cluster, process_id, instance, resource, life, from_pos, CASE WHEN NOT given_up THEN coalesce(ended, herder_stopped) END, NOT given_up AND ended IS NULL AND herder_stopped IS NOT NULL
+SELECT kafka_cluster, process_id, instance, resource AS task, life, from_pos, CASE WHEN NOT given_up
+  THEN coalesce(ended, herder_stopped) END AS ended, NOT given_up AND ended IS NULL AND herder_stopped IS NOT NULL AS by_herder
 FROM told

@@ -18,8 +18,9 @@ WITH named AS (
   UNION ALL
   SELECT kafka_cluster, broker_id, process_id FROM fact_line WHERE event IN ('coordinator_elected', 'broker_registered') AND broker_id >= 0
   UNION ALL
-  SELECT kafka_cluster, CAST(replica AS BIGINT), NULL FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica) WHERE replica RLIKE '^[0-9]+$'
+  SELECT kafka_cluster, CAST(replica AS BIGINT), NULL FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica)
+    WHERE replica RLIKE '^[0-9]+$'
   UNION ALL
   SELECT kafka_cluster, 2147483647 - coordinator_node, NULL FROM client_event WHERE coordinator_node BETWEEN 2000000000 AND 2147483647
 )
-SELECT kafka_cluster, broker_id, max(process_id) FROM named WHERE broker_id IS NOT NULL GROUP BY kafka_cluster, broker_id
+SELECT kafka_cluster, broker_id, max(process_id) AS process_id FROM named WHERE broker_id IS NOT NULL GROUP BY kafka_cluster, broker_id

@@ -1,12 +1,14 @@
 -- One row per member and timeout that its group knows it by: the value in force, and who printed it.
 -- Reads: member, config_value, event, process_cluster
 -- Grain: kafka_cluster, group_id, member_id, setting
--- A member's own configuration comes first, then what the coordinator printed of the member, then what all others of the group have in common.
+-- A member's own configuration comes first, then what the coordinator printed of the member, then what all others of the group have in
+-- common.
 CREATE OR REPLACE TEMPORARY VIEW member_setting (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
   member_id     COMMENT 'Member id; NULL: what all members of the group have in common',
-  setting       COMMENT 'session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, rebalance.timeout.ms or scheduled.rebalance.max.delay.ms',
+  setting
+    COMMENT 'session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, rebalance.timeout.ms or scheduled.rebalance.max.delay.ms',
   value_ms      COMMENT 'Value, milliseconds',
   value_how     COMMENT 'config: the member printed it; broker: the coordinator did; group: the other members'' value',
   event_id      COMMENT 'Event that printed it'
@@ -17,19 +19,22 @@ WITH printed AS (
   SELECT v.process_id, v.component, v.client_id, v.task, v.key AS setting, CAST(v.value AS BIGINT) AS value_ms, v.event_id
   FROM config_value v
   WHERE v.component IN ('DistributedConfig', 'ConsumerConfig') AND v.value RLIKE '^[0-9]+$'
-    AND v.key IN ('session.timeout.ms', 'heartbeat.interval.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms', 'scheduled.rebalance.max.delay.ms')
+    AND v.key IN ('session.timeout.ms', 'heartbeat.interval.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms',
+      'scheduled.rebalance.max.delay.ms')
 ), kind AS (
   SELECT m.kafka_cluster, m.group_id, m.member_id, m.process_id, m.client_id,
     -- A worker's member id begins with a client id that no consumer has; its process prints a worker's configuration.
     e.is_worker
   FROM member m
-  JOIN (SELECT process_id, group_id, bool_or(client_kind <=> 'Worker') AS is_worker FROM event WHERE group_id IS NOT NULL GROUP BY process_id, group_id) e
+  JOIN (SELECT process_id, group_id, bool_or(client_kind <=> 'Worker') AS is_worker FROM event WHERE group_id IS NOT NULL
+    GROUP BY process_id, group_id) e
     ON e.process_id = m.process_id AND e.group_id = m.group_id
 ), own AS (
   SELECT k.kafka_cluster, k.group_id, k.member_id, p.setting, max_by(struct(p.value_ms, p.event_id), p.event_id) AS found
   FROM kind k
   JOIN printed p ON p.process_id = k.process_id
-    AND (k.is_worker AND p.component = 'DistributedConfig' OR NOT k.is_worker AND p.component = 'ConsumerConfig' AND p.client_id = k.client_id)
+    AND (k.is_worker AND p.component = 'DistributedConfig' OR NOT k.is_worker AND p.component = 'ConsumerConfig'
+      AND p.client_id = k.client_id)
   GROUP BY k.kafka_cluster, k.group_id, k.member_id, p.setting
   HAVING count(DISTINCT p.value_ms) = 1
 ), told AS (
@@ -38,7 +43,8 @@ WITH printed AS (
     SELECT process_id, instance, stream_pos, group_id, member_id, event_id, 'session.timeout.ms' AS setting, session_timeout_ms AS value_ms
     FROM event WHERE broker_id IS NOT NULL
     UNION ALL
-    SELECT process_id, instance, stream_pos, group_id, member_id, event_id, explode(array('max.poll.interval.ms', 'rebalance.timeout.ms')), rebalance_timeout_ms
+    SELECT process_id, instance, stream_pos, group_id, member_id, event_id, explode(array('max.poll.interval.ms', 'rebalance.timeout.ms')),
+      rebalance_timeout_ms
     FROM event WHERE broker_id IS NOT NULL
   ) e
   JOIN process_cluster c ON c.process_id = e.process_id
@@ -51,9 +57,11 @@ WITH printed AS (
   GROUP BY kafka_cluster, group_id, setting
   HAVING count(DISTINCT found.value_ms) = 1
 )
-SELECT kafka_cluster, group_id, member_id, setting, found.value_ms, 'config', found.event_id FROM own
+SELECT kafka_cluster, group_id, member_id, setting, found.value_ms, 'config' AS value_how, found.event_id FROM own
 UNION ALL
-SELECT t.kafka_cluster, t.group_id, t.member_id, t.setting, t.found.value_ms, 'broker', t.found.event_id
-FROM told t LEFT ANTI JOIN own o ON o.kafka_cluster = t.kafka_cluster AND o.group_id = t.group_id AND o.member_id = t.member_id AND o.setting = t.setting
+SELECT t.kafka_cluster, t.group_id, t.member_id, t.setting, t.found.value_ms AS value_ms, 'broker' AS value_how,
+  t.found.event_id AS event_id
+FROM told t LEFT ANTI JOIN own o ON o.kafka_cluster = t.kafka_cluster AND o.group_id = t.group_id AND o.member_id = t.member_id
+  AND o.setting = t.setting
 UNION ALL
-SELECT kafka_cluster, group_id, NULL, setting, found.value_ms, 'group', found.event_id FROM common
+SELECT kafka_cluster, group_id, NULL AS member_id, setting, found.value_ms, 'group' AS value_how, found.event_id FROM common

@@ -2,7 +2,8 @@
 -- Reads: event
 -- Grain: process_id, instance, from_pos
 -- A broker whose data were lost, and a worker whose brokers were, belong to another cluster afterwards: groups of the same name in two
--- clusters have nothing to do with each other. In a life the first id holds from its beginning, another id of the same client from there on. A
+-- clusters have nothing to do with each other. In a life the first id holds from its beginning, another id of the same client from there
+-- on. A
 -- life that prints none has that of the lives around it, where they agree; a process that never prints one, the only one of the case.
 CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   process_id    COMMENT 'Process',
@@ -32,7 +33,8 @@ WITH told AS (
   FROM told t
   JOIN teller b ON b.process_id = t.process_id AND b.instance = t.instance AND b.best.place = t.place AND b.best.group_id = t.group_id
 ), stretch AS (
-  SELECT process_id, instance, ts, event_id, kafka_cluster_id AS kafka_cluster, CASE WHEN before IS NULL THEN -1L ELSE stream_pos END AS from_pos
+  SELECT process_id, instance, ts, event_id, kafka_cluster_id AS kafka_cluster, CASE WHEN before IS NULL THEN -1L
+    ELSE stream_pos END AS from_pos
   FROM word
   WHERE before IS NULL OR before <> kafka_cluster_id
 ), life AS (
@@ -42,7 +44,8 @@ WITH told AS (
 ), only_one AS (
   SELECT CASE WHEN count(DISTINCT kafka_cluster) = 1 THEN max(kafka_cluster) END AS kafka_cluster FROM stretch
 ), placed AS (
-  SELECT l.process_id, l.instance, coalesce(s.from_pos, -1) AS from_pos, s.kafka_cluster, s.ts, s.event_id, coalesce(k.clusters, 0) AS clusters,
+  SELECT l.process_id, l.instance, coalesce(s.from_pos, -1) AS from_pos, s.kafka_cluster, s.ts, s.event_id,
+    coalesce(k.clusters, 0) AS clusters,
     last_value(s.kafka_cluster, true) OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS earlier,
     first_value(s.kafka_cluster, true) OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos

@@ -21,7 +21,8 @@ WITH life AS (
     instance,
     min(ts) AS first_ts,
     max(ts) AS last_ts,
-    max(ts) FILTER (WHERE task IS NOT NULL OR client_kind IS NOT NULL OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%' AND event <> 'herder_starting') AS last_work_ts,
+    max(ts) FILTER (WHERE task IS NOT NULL OR client_kind IS NOT NULL OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%'
+      AND event <> 'herder_starting') AS last_work_ts,
     max(ts) FILTER (WHERE event = 'process_stopping') AS stopping_ts,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
       OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
@@ -38,15 +39,16 @@ WITH life AS (
 SELECT
   o.process_id,
   o.instance,
-  CASE WHEN o.nth = 1 THEN least(o.first_ts, r.first_ts) ELSE o.first_ts END,
+  CASE WHEN o.nth = 1 THEN least(o.first_ts, r.first_ts) ELSE o.first_ts END AS first_ts,
   CASE
     WHEN o.next_start_ts IS NULL THEN greatest(o.last_ts, r.last_ts)
-    -- What is taken for a start is not always the first that a new JVM prints: only lines of its clients and tasks are surely of the old one.
+    -- What is taken for a start is not always the first that a new JVM prints: only lines of its clients and tasks are surely of the old
+    -- one.
     ELSE coalesce(o.last_work_ts, o.last_ts)
-  END,
+  END AS last_ts,
   o.stopping_ts,
   o.next_start_ts,
   o.next_start_id,
-  bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id),
-  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id)
+  bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
+  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker
 FROM ordered o LEFT JOIN ranges r ON r.process_id = o.process_id

@@ -7,6 +7,6 @@ CREATE OR REPLACE TEMPORARY VIEW process_resolution (
 )
 COMMENT 'One row per process: how exact its printed times are.'
 AS
-SELECT process_id, coalesce(max(resolution_ms), 1)
+SELECT process_id, coalesce(max(resolution_ms), 1) AS resolution_ms
 FROM event_row
 GROUP BY process_id

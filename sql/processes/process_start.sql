@@ -1,7 +1,8 @@
 -- One row per process that was seen starting: where in its log stream.
 -- Reads: event_row
 -- Grain: process_id
--- A start is the first line after some work that only a starting JVM prints (category `start`; there are dozens, so that it does not matter which
+-- A start is the first line after some work that only a starting JVM prints (category `start`; there are dozens, so that it does not matter
+-- which
 -- of them are missing), or, where a log begins later or a release prints none, a herder that starts again.
 -- A log that begins in the middle of a life has instance 0 before its first start.
 CREATE OR REPLACE TEMPORARY VIEW process_start (
@@ -14,29 +15,34 @@ AS
 WITH line AS (
   SELECT process_id, stream_pos, ts, event_id, event, coalesce(group_id, '-') AS group_id,
     CASE
-      WHEN category = 'start' OR event = 'process_started' OR event = 'config_dumped' AND component IN ('DistributedConfig', 'StandaloneConfig') THEN 'start'
+      WHEN category = 'start' OR event = 'process_started' OR event = 'config_dumped'
+        AND component IN ('DistributedConfig', 'StandaloneConfig') THEN 'start'
       WHEN event = 'herder_starting' THEN 'herder'
       ELSE 'work' END AS kind
   FROM event_row
   -- Work: what no process says while it starts, but only after it.
-  WHERE category = 'start' OR event IN ('process_started', 'herder_starting', 'config_dumped') AND (event <> 'config_dumped' OR component IN ('DistributedConfig', 'StandaloneConfig'))
+  WHERE category = 'start' OR event IN ('process_started', 'herder_starting', 'config_dumped')
+    AND (event <> 'config_dumped' OR component IN ('DistributedConfig', 'StandaloneConfig'))
     OR category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
 ), placed AS (
   SELECT *,
     lag(kind) OVER by_place AS last_kind,
     -- "Kafka Connect worker initializing" comes a moment before the line that every release prints: the life begins there.
-    CASE WHEN event = 'process_started' AND lag(event) OVER by_place = 'process_initializing' THEN lag(struct(stream_pos, ts, event_id)) OVER by_place
+    CASE WHEN event = 'process_started' AND lag(event) OVER by_place = 'process_initializing' THEN lag(struct(stream_pos, ts, event_id))
+      OVER by_place
       ELSE struct(stream_pos, ts, event_id) END AS at
   FROM line
   WHERE kind <> 'herder'
   WINDOW by_place AS (PARTITION BY process_id ORDER BY stream_pos)
 ), run AS (
   -- The lines of one start, up to the first of its work.
-  SELECT *, count_if(kind = 'start' AND coalesce(last_kind, 'work') = 'work') OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS run
+  SELECT *, count_if(kind = 'start' AND coalesce(last_kind, 'work') = 'work')
+    OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS run
   FROM placed
   WHERE kind = 'start'
 ), counted AS (
-  SELECT *, count_if(event = 'process_started') OVER (PARTITION BY process_id, run ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS nth_start
+  SELECT *, count_if(event = 'process_started')
+    OVER (PARTITION BY process_id, run ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS nth_start
   FROM run
 ), begun AS (
   -- A process that does not get beyond its start, and is started again and again, does no work in between.
@@ -45,7 +51,8 @@ WITH line AS (
   WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
 ), herder AS (
   -- MirrorMaker 2 starts several herders in one JVM, one a group.
-  SELECT process_id, stream_pos, ts, event_id, event, life, row_number() OVER (PARTITION BY process_id, life, event, group_id ORDER BY stream_pos) AS nth
+  SELECT process_id, stream_pos, ts, event_id, event, life, row_number() OVER (PARTITION BY process_id, life, event, group_id
+    ORDER BY stream_pos) AS nth
   FROM (
     SELECT process_id, stream_pos, ts, event_id, event, group_id,
       count_if(event <> 'herder_starting') OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life
@@ -60,6 +67,6 @@ WITH line AS (
   FROM herder
   WHERE event <> 'herder_starting' OR nth > 1 OR life = 0
 )
-SELECT process_id, sort_array(collect_list(line.stream_pos)), array_sort(collect_list(line))
+SELECT process_id, sort_array(collect_list(line.stream_pos)) AS starts, array_sort(collect_list(line)) AS start_lines
 FROM start
 GROUP BY process_id

@@ -11,7 +11,7 @@ CREATE OR REPLACE TEMPORARY VIEW worker_group (
 )
 COMMENT 'One row per life of a process that runs one Connect worker: the worker''s group.'
 AS
-SELECT g.process_id, g.instance, max(g.group_id), max(g.client_id)
+SELECT g.process_id, g.instance, max(g.group_id) AS group_id, max(g.client_id) AS client_id
 FROM (
   SELECT process_id, instance, group_id, client_id FROM event WHERE client_kind = 'Worker' AND group_id IS NOT NULL
   UNION ALL

@@ -33,7 +33,8 @@ WITH reset AS (
   -- The group's metadata and its commits lie in one partition: what took one took the other.
   LEFT JOIN metadata_lost l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id
     AND abs(r.at_ms - l.at_ms) <= lost_together_ms
-  -- A group that has never committed begins where auto.offset.reset says, and so does each successor until the first commit: nothing was lost.
+  -- A group that has never committed begins where auto.offset.reset says, and so does each successor until the first commit: nothing was
+  -- lost.
   WHERE r.event = 'position_out_of_range'
     OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND r.at_ms - h.first_ms > first_start_ms
 ), policy AS (

@@ -2,7 +2,8 @@
 -- Reads: client_event, clock_offset, config_value
 WITH late AS (
   SELECT c.*, coalesce(c.member_id, last_value(c.member_id, true) OVER w) AS who,
-    lag(c.ts) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving') ORDER BY c.stream_pos) AS last_such
+    lag(c.ts) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving')
+      ORDER BY c.stream_pos) AS last_such
   FROM client_event c
   WINDOW w AS (PARTITION BY c.process_id, c.group_id, c.client ORDER BY c.stream_pos ROWS UNBOUNDED PRECEDING)
 ), once AS (

@@ -12,7 +12,8 @@ WITH pair AS (
     kafka_cluster, group_id, process_a, process_b, verdict, kind,
     array_sort(collect_set(resource)) AS partitions, unix_millis(min(from_lo)) AS from_ms, unix_millis(max(to_hi)) AS to_ms,
     sum(records_at_risk) AS records_at_risk,
-    min_by(struct(resource, facts, clock_how, ownership_a, ownership_b, there_certain_ms, there_possible_ms, work_certain_ms), place) AS longest,
+    min_by(struct(resource, facts, clock_how, ownership_a, ownership_b, there_certain_ms, there_possible_ms, work_certain_ms),
+      place) AS longest,
     -- The proof of each partition whole; they have most lines in common.
     array_sort(collect_list(struct(-certain_ms AS least, resource, witness, witness_role))) AS proofs
   FROM pair

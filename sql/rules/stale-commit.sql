@@ -7,7 +7,8 @@ WITH failed AS (
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL
-    AND concat(coalesce(f.said, ''), ' ', f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown_member|',
+    AND concat(coalesce(f.said, ''), ' ',
+      f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown_member|',
       'illegal.generation|generation id is not|stale member epoch|already rebalanced|specified group generation|fenced')
 ), turn AS (
   SELECT *, count_if(last_ts IS NULL OR unix_millis(ts) - unix_millis(last_ts) > commits_together_ms)
@@ -31,14 +32,16 @@ WITH failed AS (
   WHERE unix_millis(s.ts) - k.lo_ms BETWEEN w.at_ms - successor_ms AND w.at_ms + successor_ms
   GROUP BY w.process_id, w.group_id, w.client_id, w.n, w.partition, w.offset
 ), twice AS (
-  SELECT process_id, group_id, client_id, n, sum(records) AS records, count(*) AS partitions, slice(array_sort(collect_list(event_id)), 1, 4) AS ids
+  SELECT process_id, group_id, client_id, n, sum(records) AS records, count(*) AS partitions,
+    slice(array_sort(collect_list(event_id)), 1, 4) AS ids
   FROM went_on
   WHERE records > 0
   GROUP BY process_id, group_id, client_id, n
 ), once AS (
   SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task,
     unix_millis(min(ts)) AS first_ms, unix_millis(max(ts)) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms,
-    count(*) AS times, count(DISTINCT partition) AS partitions, mode(said, true) AS said, slice(array_sort(collect_list(event_id)), 1, 6) AS ids
+    count(*) AS times, count(DISTINCT partition) AS partitions, mode(said, true) AS said,
+      slice(array_sort(collect_list(event_id)), 1, 6) AS ids
   FROM turn
   GROUP BY kafka_cluster, group_id, process_id, client_id, n
 )

@@ -25,7 +25,8 @@ SELECT
   f.resource AS subject,
   unix_millis(f.failed_ts) - o.lo_ms AS from_ms,
   unix_millis(h.stop_hi_ts) - o.lo_ms AS to_ms,
-  CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later' ELSE 'never_ended' END AS code,
+  CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later'
+    ELSE 'never_ended' END AS code,
   named_struct(
     'task', f.resource,
     'process_id', f.process_id,

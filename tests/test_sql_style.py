@@ -1,0 +1,120 @@
+"""SQL that can be changed: outputs bear their names, lines can be read, events exist, thresholds have a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from forensics import snapshots
+from forensics.case import view_files
+from forensics.catalogue.patterns import load
+from forensics.resources import sql_dir
+
+VIEWS = {name: view for name, view in view_files.views().items()}
+MOST_COLUMNS = 140
+#: A number as large as this is a threshold in milliseconds, unless it is one of `FACTS`.
+LEAST_THRESHOLD = 1_000
+#: Numbers that are no choice of ours: of Kafka, of Spark, of units, of calendars, and bounds that stand for `without a bound`.
+FACTS = {
+    1_000, 60_000_000, 3_600_000, 900_000,  # units; zones differ by quarters of an hour
+    2_147_483_647, 2_000_000_000, 1_000_000_000,  # a coordinator's node is numbered from the end of INT backwards, so no broker has such a number
+    9_223_372_036_854_775_807, 9_000_000_000_000_000, 1_000_000_000_000_000,  # without a bound
+}  # fmt: skip
+#: Texts of columns stand in one line: Spark knows no other way to write them.
+_COMMENT_CLAUSE = re.compile(r"COMMENT '")
+
+
+def trees() -> Iterator[tuple[str, exp.Expression]]:
+    for name, view in VIEWS.items():
+        yield name, sqlglot.parse_one(view.query, read="spark")
+
+
+@pytest.fixture(scope="module")
+def parsed() -> dict[str, exp.Expression]:
+    return dict(trees())
+
+
+def declared(view: view_files.View) -> list[str]:
+    return re.findall(r"^\s+(\w+)\s+COMMENT", view.create, re.MULTILINE)
+
+
+def test_every_output_bears_the_name_that_is_declared(parsed):
+    """Of each part of a union: columns of a view are bound by position, so a swap of two would go unnoticed."""
+    wrong = {}
+    for name, tree in parsed.items():
+        want = declared(VIEWS[name])
+        for part in parts(tree) if want else ():
+            if not part.is_star and part.named_selects != want:
+                wrong[name] = [(got, wanted) for got, wanted in zip(part.named_selects, want, strict=False) if got != wanted]
+    assert wrong == {}
+
+
+def parts(query: exp.Expression) -> Iterator[exp.Select]:
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if isinstance(query, exp.SetOperation):
+        yield from parts(query.left)
+        yield from parts(query.right)
+    elif isinstance(query, exp.Select):
+        yield query
+
+
+def test_every_event_that_is_asked_for_is_in_the_catalogue(parsed):
+    events = {e.name for e in load().events} | snapshot_events()
+    asked: dict[str, set[str]] = {}
+    for name, tree in parsed.items():
+        for literal in literals_of_event(tree):
+            asked.setdefault(literal, set()).add(name)
+    assert len(asked) > 100
+    assert {literal: views for literal, views in asked.items() if literal not in events} == {}
+
+
+def snapshot_events() -> set[str]:
+    """Names of what output of tools, dumps and answers tell; they stand in the code that reads those."""
+    told = "".join(f.read_text(encoding="utf-8") for f in (Path(snapshots.__file__).parent).glob("*.py"))
+    return set(re.findall(r'"([a-z]+(?:_[a-z]+)+)"', told))
+
+
+def literals_of_event(tree: exp.Expression) -> Iterator[str]:
+    """Texts that a column named `event` is compared with."""
+    for found in tree.find_all(exp.EQ, exp.NEQ, exp.In, exp.Case, exp.NullSafeEQ):
+        side = found.this
+        if not (isinstance(side, exp.Column) and side.name == "event"):
+            continue
+        if isinstance(found, exp.In):
+            others = found.expressions
+        elif isinstance(found, exp.Case):
+            others = [branch.this for branch in found.args["ifs"]]
+        else:
+            others = [found.expression]
+        yield from (x.this for x in others if isinstance(x, exp.Literal) and x.is_string)
+
+
+def test_thresholds_have_a_name(parsed):
+    found = {
+        (name, literal.this)
+        for name, tree in parsed.items()
+        for literal in tree.find_all(exp.Literal)
+        if not literal.is_string and re.fullmatch(r"[0-9]+", literal.this) and LEAST_THRESHOLD <= int(literal.this) and int(literal.this) not in FACTS
+    }
+    assert found == set()
+    assert [name for name, tree in parsed.items() if tree.find(exp.Interval)] == []
+
+
+def test_lines_can_be_read():
+    """Texts of columns stand on a line of their own, whatever their length."""
+    folder = sql_dir()
+    files = [f for room in (folder, *(d for d in folder.iterdir() if d.is_dir())) for f in room.iterdir() if f.name.endswith(".sql")]
+    assert len(files) > 100
+    long = {
+        f.name: [
+            n for n, line in enumerate(f.read_text(encoding="utf-8").splitlines(), 1) if len(line) > MOST_COLUMNS and not _COMMENT_CLAUSE.search(line)
+        ]
+        for f in files
+    }
+    assert {name: lines for name, lines in long.items() if lines} == {}
