@@ -38,8 +38,8 @@ WITH line AS (
     CASE
       WHEN e.event NOT IN ('commit_failed', 'task_commit_failed') THEN NULL
       WHEN e.error RLIKE '(?i)group.instance.id' OR e.error RLIKE '(?i)fenc' AND e.error NOT RLIKE '(?i)epoch' THEN 'group.instance.id'
-      WHEN e.error RLIKE '(?i)not aware of this member|unknown_?member|already rebalanced|not part of (an|the) active group|kicked out of the group'
-        OR e.error RLIKE '(?i)illegal.?generation|generation id|stale.?member|fenc'
+      WHEN e.error RLIKE '(?i)not aware of this member|unknown_?member|already rebalanced|not part of (an|the) active group'
+        OR e.error RLIKE '(?i)kicked out of the group|illegal.?generation|generation id|stale.?member|fenc'
         THEN 'group'
     END AS fenced_by,
     CASE
