@@ -63,16 +63,23 @@ WITH told AS (
   SELECT *,
     -- A producer learns its cluster on a thread of its own, while the task is still being made.
     last_value(CASE WHEN event <> 'kafka_cluster_id' THEN kind END, true) OVER before_it AS last_kind,
+    lead(kind) OVER in_order AS next_kind,
+    last_value(CASE WHEN kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN kind END, true) OVER after_it AS next_mark,
     -- A thread that was given up on prints under the same name while its successor is made.
     count_if(kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
   FROM told
   WHERE kind IS NOT NULL AND resource IS NOT NULL
-  WINDOW before_it AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW
+    before_it AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+    after_it AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+    in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos)
 ), begun AS (
   SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, by_schedule, member_id, generation, client_kind, own_member_id, resource_kind, resource,
     CASE
       -- Of a connector only the end of its making tells.
       WHEN event = 'connector_started' AND coalesce(last_kind, '-') <> 'start' THEN 'start'
+      -- The order to start it, when all lines of its making are missing.
+      WHEN kind = 'order' AND NOT is_doubled AND next_kind IS NOT NULL AND coalesce(next_mark, '-') NOT IN ('order', 'making', 'start') THEN 'start'
       WHEN kind <> 'making' THEN kind
       WHEN NOT is_doubled AND coalesce(last_kind, '-') NOT IN ('making', 'start') THEN 'start'
       ELSE kind END AS kind

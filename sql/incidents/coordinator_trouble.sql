@@ -107,7 +107,7 @@ SELECT
       min(j.group_id)) END AS subject,
   j.broker_id AS broker_id,
   CASE WHEN size(j.processes) = 1 THEN j.processes[0] END AS process_id,
-  CAST(NULL AS BIGINT) AS instance,
+  CAST(NULL AS INT) AS instance,
   j.cause AS cause,
   j.alternatives AS alternatives,
   -- Who slept or was cut off notices it up to a session later.

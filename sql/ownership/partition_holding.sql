@@ -44,7 +44,9 @@ WITH given AS (
   FROM (
     SELECT process_id, instance, client, stream_pos, event,
       last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS protocol,
-      max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost') THEN ts END)
+      -- Not the lines that may come between the lost one and this.
+      max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost', 'rejoin_requested', 'join_failed',
+        'generation_reset', 'member_fenced') THEN ts END)
         OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ts
     FROM (
       SELECT process_id, instance, client, stream_pos, ts, event, protocol FROM client_event WHERE NOT is_worker

@@ -1,9 +1,10 @@
 -- One row per unbroken time in which one worker had one task (or connector), with the two spans of it, by the worker's own clock.
--- Reads: task_line, process_life, log_hole, member_heard
+-- Reads: task_line, process_life, log_hole, member_heard, setting
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
 -- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked
--- to stop nor failed is there as long as its process prints: no task thread ends without a line. Behind a hole in the log nothing is sure, for the
+-- to stop nor failed is there as long as its process prints: no task thread ends without a line. A worker that goes on within the time that it gives a task
+-- to stop has seen it end; one that goes on later may have given up on it, in a line that is not there. Behind a hole in the log nothing is sure, for the
 -- line may be in it, unless the same thread, or the same member id of its consumer, is seen behind it too. A sink's thread that ends closes its
 -- consumer: while the coordinator hears that consumer, its thread is there.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
@@ -156,6 +157,13 @@ WITH identity AS (
   -- Lines of a task's clients come before its first start only when the log begins in the middle of its life.
   -- Or when all lines of the start are missing: then it began somewhere in this life of its process.
   WHERE life > 0 OR sign_count > 0 OR stop IS NOT NULL
+), patience AS (
+  SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms' GROUP BY process_id
+), ready AS (
+  SELECT f.*, coalesce(g.graceful_ms, graceful_stop_ms) AS graceful_ms,
+    f.resource_kind = 'connector' OR f.closed IS NOT NULL OR f.stopped IS NOT NULL OR f.failed IS NOT NULL
+      OR coalesce(unix_millis(f.stop.tasks_stopped.ts) - unix_millis(f.stop.ts) < coalesce(g.graceful_ms, graceful_stop_ms), false) AS is_seen_ending
+  FROM followed f LEFT JOIN patience g ON g.process_id = f.process_id
 ), ended AS (
   SELECT
     f.*,
@@ -174,18 +182,22 @@ WITH identity AS (
         -- A thread that had closed its client before its stop was given up on was past its task's code: only its last steps were left.
         AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos OR f.closed_before IS NOT NULL)
         -- A thread that prints after it was given up on, whether or not the line that says so is there.
-        AND (f.last_own_pos IS NULL OR f.last_own_pos < f.stop.tasks_stopped.pos)
+        AND (f.last_own_pos IS NULL OR f.last_own_pos < f.stop.tasks_stopped.pos) AND f.is_seen_ending
         THEN named_struct('ts', f.stop.tasks_stopped.ts, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
-      CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
-      CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
+      CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
+        AND (f.is_seen_ending OR unix_millis(f.next_start.ts) - unix_millis(f.stop.ts) < f.graceful_ms)
+        THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
+      CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
+        AND (f.is_seen_ending OR unix_millis(f.herder_stopped.ts) - unix_millis(f.stop.ts) < f.graceful_ms)
+        THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
       CASE WHEN p.next_start_ts IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
     ), x -> x IS NOT NULL)),
       -- In a log without times the order of lines says so alone.
-      CASE WHEN f.next_start.event_id IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
+      CASE WHEN f.next_start.event_id IS NOT NULL AND f.next_start.ts IS NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
         THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
       CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
     ) AS end_line
-  FROM followed f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
+  FROM ready f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
   LEFT JOIN heard d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource AND d.life = f.life
 )
 SELECT

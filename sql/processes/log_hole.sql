@@ -64,7 +64,7 @@ WITH round AS (
 ), after_round AS (
   -- What a member's client prints behind a generation, up to the next.
   SELECT r.process_id, r.instance, r.group_id, r.member_id, r.client, r.generation, r.from_pos,
-    array_sort(collect_list(struct(e.stream_pos, e.event, e.event_id))) AS lines
+    array_sort(collect_list(struct(e.stream_pos, e.event, e.event_id, e.member_id))) AS lines
   FROM (
     SELECT process_id, instance, group_id, member_id, client, generation, from_pos,
       lead(from_pos) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY from_pos) AS next_pos,
@@ -74,11 +74,14 @@ WITH round AS (
   JOIN client_event e ON e.process_id = r.process_id AND e.instance = r.instance AND e.group_id = r.group_id AND e.client = r.client
     AND e.stream_pos > r.from_pos AND (r.next_pos IS NULL OR e.stream_pos < r.next_pos)
     AND e.event IN ('joining', 'leaving', 'partitions_revoked', 'partitions_lost', 'heartbeat_failed', 'member_fenced', 'generation_reset', 'poll_timeout')
-  WHERE r.member_id IS NOT NULL AND NOT r.member_id <=> r.next_member
+  WHERE r.member_id IS NULL OR NOT r.member_id <=> r.next_member
   GROUP BY r.process_id, r.instance, r.group_id, r.member_id, r.client, r.generation, r.from_pos
 ), known AS (
   -- The membership is over with the first line that says so. Requests before it may have been answered unheard.
-  SELECT *, size(filter(lines, x -> x.event = 'joining' AND (over IS NULL OR x.stream_pos < over.stream_pos))) AS asked_count,
+  SELECT process_id, instance, generation, from_pos, group_id,
+    -- Releases that do not print the id with the generation print it when it is no longer valid.
+    coalesce(member_id, get(filter(lines, x -> x.member_id IS NOT NULL), 0).member_id) AS member_id,
+    size(filter(lines, x -> x.event = 'joining' AND (over IS NULL OR x.stream_pos < over.stream_pos))) AS asked_count,
     coalesce(over, element_at(lines, -1)) AS last
   FROM (
     SELECT *, get(filter(lines, x -> x.event IN ('leaving', 'partitions_lost', 'member_fenced', 'generation_reset')), 0) AS over FROM after_round
@@ -114,6 +117,7 @@ WITH round AS (
     max(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER before AS closing_pos,
     max(CASE WHEN kind IN ('start', 'sign') THEN stream_pos END) OVER before AS sign_pos,
     max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER before AS failed_stop_pos,
+    max(CASE WHEN event = 'task_started' THEN stream_pos END) OVER before AS started_pos,
     max(CASE WHEN kind IN ('stop', 'failed', 'orphan_failed') THEN stream_pos END) OVER before AS ordered_pos,
     max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS given_up_pos
   FROM task_line
@@ -144,6 +148,11 @@ WITH round AS (
   FROM again
   WHERE last_life > 0 AND NOT was_ended AND start_pos IS NOT NULL
   UNION ALL
+  -- A thread says once that it begins.
+  SELECT process_id, instance, started_pos, stream_pos, 'started_twice', event_id, true
+  FROM returned
+  WHERE event = 'task_started' AND started_pos IS NOT NULL AND given_up_pos IS NULL
+  UNION ALL
   SELECT process_id, instance, stop_pos, stream_pos, 'stopped_twice', event_id, true
   FROM returned
   WHERE kind = 'stop' AND stop_pos IS NOT NULL
@@ -167,6 +176,30 @@ WITH round AS (
     SELECT process_id, instance, stream_pos, event_id, partitions, before FROM listed WHERE is_list
   )
   WHERE size(array_except(partitions, before.partitions)) > 0 OR size(array_except(before.partitions, partitions)) > 0
+  UNION ALL
+  -- Who lost its membership gives up what it had as lost, not as revoked, unless it joined again.
+  SELECT process_id, instance, reset_pos, stream_pos, 'lists_differ', event_id, true
+  FROM (
+    SELECT process_id, instance, event, partitions, stream_pos, event_id,
+      max(CASE WHEN event IN ('generation_reset', 'member_fenced') THEN stream_pos END) OVER before AS reset_pos,
+      max(CASE WHEN event IN ('joined', 'synced', 'partitions_assigned', 'partitions_lost') THEN stream_pos END) OVER before AS got_pos
+    FROM client_event
+    WHERE NOT is_worker
+    WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  )
+  WHERE event = 'partitions_revoked' AND size(partitions) > 0 AND reset_pos > got_pos
+  UNION ALL
+  -- It gives up what it was never given, in a generation that it never joined.
+  SELECT process_id, instance, first_pos, stream_pos, 'lists_differ', event_id, true
+  FROM (
+    SELECT process_id, instance, event, partitions, stream_pos, event_id,
+      min(stream_pos) OVER (PARTITION BY process_id, instance, group_id, client) AS first_pos,
+      count_if(event IN ('partitions_assigned', 'joined', 'synced')) OVER (PARTITION BY process_id, instance, group_id, client
+        ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS got_count
+    FROM client_event
+    WHERE NOT is_worker
+  )
+  WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0 AND got_count = 0 AND instance > 0 AND first_pos < stream_pos
   UNION ALL
   -- Who asked to join and did not get the answer may be a member of that generation without knowing it.
   SELECT k.process_id, k.instance, k.from_pos, k.last.stream_pos, 'coordinator_ahead', k.last.event_id, true
