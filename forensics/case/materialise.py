@@ -129,7 +129,10 @@ class _Build:
         path = self._target / view.name
         if not (self._small or empty or view.words):
             self._engine.keep_rows(view.name, rows, path)
-            return Known(empty=not pyarrow.dataset.dataset(str(path), format="parquet").count_rows())
+            if path.exists():
+                return Known(empty=not pyarrow.dataset.dataset(str(path), format="parquet").count_rows())
+            # Sail writes no file, nor the folder, where there is no row.
+            empty = True
         # With a limit of none, nothing is planned: only the columns and their types are looked up.
         table = rows.limit(0).toArrow() if empty else rows.toArrow()
         if view.words:

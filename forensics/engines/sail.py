@@ -70,6 +70,12 @@ class Sail(Engine):
     def place(self, path: str) -> str:
         return as_url(path)
 
+    def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
+        """As for every engine. Types are the files': Sail does not read a list as one whose elements are never NULL. It writes nothing of no rows."""
+        rows.write.parquet(str(path))
+        if path.exists():
+            self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)
+
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
         del table, schema  # they are in the folder
         self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)

@@ -221,7 +221,7 @@ SELECT
   l.kafka_cluster AS kafka_cluster,
   array(l.group_id) AS group_ids,
   CAST(NULL AS STRING) AS process_id,
-  CAST(NULL AS BIGINT) AS instance,
+  CAST(NULL AS INT) AS instance,
   array(l.member_id) AS member_ids,
   'unknown' AS cause,
   CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused',

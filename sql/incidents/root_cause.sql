@@ -40,7 +40,7 @@ WITH every AS (
     filter(array(s.member_id), m -> m IS NOT NULL), s.from_lo_ms, s.from_hi_ms, s.from_lo_ms, s.from_hi_ms, s.witness
   FROM slow_poll s
   UNION ALL
-  SELECT p.cause, CAST(array() AS ARRAY<STRING>), p.kafka_cluster, p.group_ids, p.subject, p.process_id, CAST(NULL AS BIGINT),
+  SELECT p.cause, CAST(array() AS ARRAY<STRING>), p.kafka_cluster, p.group_ids, p.subject, p.process_id, CAST(NULL AS INT),
     CAST(array() AS ARRAY<STRING>), p.since_ms, p.from_ms, p.to_ms, p.to_ms, p.witness
   FROM proved_cause p
 ), named AS (
