@@ -117,6 +117,36 @@ WORKERS = {
         (35, STOPPED, HERDER),
     )
     + unregistered(65, "b-0"),
+    # A task that stopped in time: the worker goes on at once.
+    "in-time/connect.log": worker(
+        *BEGINNING,
+        *assigned(3, 1, "b-0"),
+        *started(4, "b-0"),
+        (30, "[b|task-0] Stopping task b-0", OF_WORKER),
+        (31, STOPPED, HERDER),
+        *assigned(40, 2, "b-0"),
+        *started(41, "b-0"),
+    ),
+    # The worker waited as long as it ever waits. It may have said that it gave up, in a line that is not there.
+    "waited/connect.log": worker(
+        *BEGINNING,
+        *assigned(3, 1, "b-0"),
+        *started(4, "b-0"),
+        (30, "[b|task-0] Stopping task b-0", OF_WORKER),
+        (35.01, STOPPED, HERDER),
+        *assigned(40, 2, "b-0"),
+        *started(41, "b-0"),
+    ),
+    # All lines that make the second thread are missing but the order to start it.
+    "ordered/connect.log": worker(
+        *BEGINNING,
+        *assigned(3, 1, "b-0"),
+        *started(4, "b-0"),
+        (30, "[b|task-0] Stopping task b-0", OF_WORKER),
+        (31, STOPPED, HERDER),
+        *assigned(40, 2, "b-0"),
+        *[line for line in started(41, "b-0") if "Creating" not in line[1]],
+    ),
     # Task b-1 was never started here, and stops: a stretch is missing, and b-0 may have stopped and started in it.
     "unstarted/connect.log": worker(
         *BEGINNING,
@@ -175,6 +205,23 @@ def test_a_member_that_its_coordinator_knows_in_a_later_generation_has_a_hole(ca
 
 def test_a_task_that_prints_after_the_word_that_all_have_stopped_was_given_up_on(case):
     assert holding(case, "given-up", "b-0")[1] == 65.0
+
+
+def ends(case, process: str) -> list[float | None]:
+    lives = [r for r in rows(case, "holding") if r["process_id"].startswith(f"{process}/") and r["resource"] == "b-0"]
+    return [seconds(row["stop_hi_ts"]) for row in sorted(lives, key=lambda r: r["instance"])]
+
+
+def test_a_worker_that_goes_on_in_time_has_seen_its_task_end(case):
+    assert ends(case, "in-time")[0] == 31.0
+
+
+def test_a_worker_that_waited_for_as_long_as_it_ever_does_may_have_given_up(case):
+    assert ends(case, "waited") == [None, None]
+
+
+def test_an_order_to_start_begins_a_thread_whose_making_is_missing(case):
+    assert ends(case, "ordered") == [31.0, None]
 
 
 def test_a_task_at_work_that_was_never_started_shows_a_hole(case):

@@ -161,7 +161,7 @@ WITH identity AS (
   SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms' GROUP BY process_id
 ), ready AS (
   SELECT f.*, coalesce(g.graceful_ms, graceful_stop_ms) AS graceful_ms,
-    f.resource_kind = 'connector' OR f.closed IS NOT NULL OR f.stopped IS NOT NULL OR f.failed IS NOT NULL
+    f.resource_kind = 'connector' OR f.closed IS NOT NULL OR f.closed_before IS NOT NULL OR f.stopped IS NOT NULL OR f.failed IS NOT NULL
       OR coalesce(unix_millis(f.stop.tasks_stopped.ts) - unix_millis(f.stop.ts) < coalesce(g.graceful_ms, graceful_stop_ms), false) AS is_seen_ending
   FROM followed f LEFT JOIN patience g ON g.process_id = f.process_id
 ), ended AS (
