@@ -541,6 +541,13 @@ def show(
         str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="An event's, finding's or ownership's id, or its first characters.")
     ],
     context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Lines before and after each.")] = 2,
+    merge: Annotated[
+        bool,
+        typer.Option(
+            "--merge",
+            help="Lines of all processes in one order, on the reference clock. ID may then be a time (07:52:24) or a generation (GROUP:13) too.",
+        ),
+    ] = False,
     tz: TzOption = "",
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
@@ -550,6 +557,11 @@ def show(
     from forensics.report import text
     from forensics.report.show import show as shown
 
+    if merge:
+        from forensics.report.merged import show as merged
+
+        text.render(merged(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)
+        return
     text.render(shown(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)
 
 

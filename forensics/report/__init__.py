@@ -21,6 +21,7 @@ The modules, in reading order:
     text, markdown, json_form             blocks (or rows) to characters
     page        the report for a browser
     exceptions, pasted, explain     what a pasted line is
+    merged      the lines of all processes on one clock
     show        the raw lines behind an id
     verify      whether a case and its evidence are what they were
     stored      rows that need no engine

@@ -68,6 +68,25 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     return out
 
 
+def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> list[str]:
+    """The events behind an id: those of a finding, an occurrence or an ownership, or the event itself.
+
+    Raises:
+        UsageError: no row has the id, or several do.
+    """
+    if len(wanted) < _SHORTEST_ID:
+        raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
+    found = _ids(case, wanted, out, zone) or [r["event_id"] for r in _events_by_prefix(case, wanted)]
+    if not found:
+        raise UsageError(f"Nothing in the case has the id `{wanted}`.", where="ID", fix="Ids stand beside the lines of a report, and in the views.")
+    return found
+
+
+def events_dataset(case: CaseLike) -> ds.Dataset:
+    """The recognised records of a case."""
+    return _dataset(case, "event_row")
+
+
 def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
     """Event ids of a finding's or an ownership's witnesses; none when the id is an event's."""
     import pyarrow.compute as pc

@@ -49,6 +49,11 @@ class Reference:
         #: Processes by the one whose clock is their island's reference; times of two islands may not be compared.
         self.islands = dict(islands)
 
+    @property
+    def farthest_ms(self) -> float:
+        """How far any clock may be from its reference."""
+        return max((abs(end) for ends in self._ahead.values() for end in ends), default=0.0)
+
     def moment(self, process_id: str | None, ts: datetime | None) -> Moment | None:
         """The moment that a process printed as `ts`; without bounds of its clock the time as printed."""
         at = ms(ts)

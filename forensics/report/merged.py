@@ -1,0 +1,142 @@
+"""The lines of all processes in one order, that of the reference clock, around what a reader asks for: an id, a time, or a generation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING
+
+from forensics.errors import UsageError
+from forensics.report.document import Column, Document, Para, Table
+from forensics.report.model import pylist, rows_of
+from forensics.report.page.reference import Reference
+from forensics.report.show import events_dataset, ids_of
+from forensics.report.window import CaseTime, parse_time
+from forensics.wording.formats import Clock, count, zone_name
+
+if TYPE_CHECKING:
+    from forensics.report.model import CaseLike, Row
+
+_GENERATION = re.compile(r"(?P<group>.+):(?P<generation>\d+)")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")
+#: Around a time, the lines so long before and after it count as asked for; around a line, its neighbours up to so far are read.
+_AROUND, _NEAR = timedelta(seconds=1), timedelta(seconds=60)
+_COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "message")
+_MOST = 5_000
+
+
+def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Document:
+    """The merged lines around something.
+
+    Args:
+        case: its views are built.
+        wanted: an id or its first characters, a time, or a generation (`GROUP:NUMBER`).
+        context: lines of any process to show before and after each line that is asked for.
+        zone: the reader's.
+
+    Raises:
+        UsageError: nothing in the case is meant.
+    """
+    out = Document()
+    processes = rows_of("process", case.view_path("process"))
+    reference = Reference(rows_of("clock_offset", case.view_path("clock_offset")), processes)
+    asked, moment = _asked(case, wanted, processes, zone, out)
+    lines = _lines(case, asked, moment, reference)
+    middle = moment.timestamp() * 1000 if moment else None
+    around = _AROUND.total_seconds() * 1000
+    chosen = [n for n, (at, row) in enumerate(lines) if (abs(at - middle) <= around if middle is not None else row["event_id"] in asked)]
+    if not chosen:
+        raise UsageError(
+            f"No line of the case stands at `{wanted}`.", where="ID", fix="`forensics report` tells the times, ids and generations of a case."
+        )
+    near = sorted({m for n in chosen for m in range(max(0, n - context), min(len(lines), n + context + 1))})
+    _tell(out, [lines[n] for n in near[:_MOST]], {lines[n][1]["event_id"] for n in chosen}, reference, zone, _gaps(near))
+    if len(near) > _MOST:
+        out.add(Para(f"… and {count(len(near) - _MOST, 'more line')}; ask for less.", tone="dim"))
+    return out
+
+
+def _asked(case: CaseLike, wanted: str, processes: Sequence[Row], zone: tzinfo, out: Document) -> tuple[set[str], datetime | None]:
+    """The events that are asked for, or the time."""
+    if _TIME.fullmatch(wanted):
+        return set(), parse_time(wanted, CaseTime.of(processes), "ID", zone)
+    if m := _GENERATION.fullmatch(wanted):
+        number = int(m["generation"])
+        rows = [g for g in rows_of("generation", case.view_path("generation")) if g["group_id"] == m["group"] and g["generation"] == number]
+        if rows:
+            return {i for g in rows for i in g["witness"] or ()}, None
+    return set(ids_of(case, wanted, out, zone)), None
+
+
+def _lines(case: CaseLike, asked: set[str], moment: datetime | None, reference: Reference) -> list[tuple[float, Row]]:
+    """Lines near what is asked for, with their time on the reference clock, in its order; those of one process stay in the order of its log."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    events = events_dataset(case)
+    if moment is not None:
+        centres = [moment]
+    else:
+        rows = pylist(events.to_table(columns=list(_COLUMNS), filter=pc.field("event_id").isin(pa.array(sorted(asked), pa.string()))))
+        found = [reference.moment(r["process_id"], r["ts"]) for r in rows]
+        centres = [datetime.fromtimestamp(m.middle / 1000, UTC) for m in found if m]
+    # A clock may be far off: what it printed near these moments, it printed at other times.
+    off = timedelta(milliseconds=reference.farthest_ms)
+    condition = None
+    for begin, end in _windows(centres, _NEAR + off):
+        kind = events.schema.field("ts").type
+        part = (pc.field("ts") >= pa.scalar(begin, kind)) & (pc.field("ts") <= pa.scalar(end, kind))
+        condition = part if condition is None else condition | part
+    if condition is None:
+        return []
+    placed = {}
+    for row in pylist(events.to_table(columns=list(_COLUMNS), filter=condition)):
+        if at := reference.moment(row["process_id"], row["ts"]):
+            placed[row["event_id"]] = ((at.middle, row["process_id"] or "", row["stream_pos"] or row["line"] or 0, row["event_id"]), row)
+    return [(key[0], row) for key, row in sorted(placed.values(), key=lambda p: p[0])]
+
+
+def _windows(centres: Sequence[datetime], reach: timedelta) -> list[tuple[datetime, datetime]]:
+    merged: list[tuple[datetime, datetime]] = []
+    for at in sorted(centres):
+        if merged and at - reach <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], at + reach)
+        else:
+            merged.append((at - reach, at + reach))
+    return merged
+
+
+def _gaps(near: Sequence[int]) -> set[int]:
+    """Places in what is shown before which lines are left out."""
+    return {n for n in range(1, len(near)) if near[n] > near[n - 1] + 1}
+
+
+def _tell(out: Document, lines: Sequence[tuple[float, Row]], asked: set[str], reference: Reference, zone: tzinfo, gaps: set[int]) -> None:
+    times = [datetime.fromtimestamp(at / 1000, UTC) for at, _ in lines]
+    clock = Clock(times, zone)
+    islands = reference.islands
+    on = (
+        f"the clock of {next(iter(islands))}"
+        if len(islands) == 1
+        else "the reference clock of each process's island; different islands may not be compared"
+    )
+    day = f"{times[0].astimezone(zone):%Y-%m-%d}, " if clock.day else ""
+    out.add(
+        Para(f"Lines of all processes in the order of {on}; {day}times in {zone_name(zone, times[0])}. `>` marks what was asked for.", tone="dim")
+    )
+    columns = (Column(""), Column("time", fixed=True), Column("process"), Column("line"))
+    rows: list[tuple[str, ...]] = []
+    dim = {}
+    for n, (_, row) in enumerate(lines):
+        moment = reference.moment(row["process_id"], row["ts"])
+        bound = round((moment.hi - moment.lo) / 2) if moment else 0
+        if n in gaps:
+            dim[len(rows)] = "dim"
+            rows.append(("", "⋮", "", ""))
+        marked = row["event_id"] in asked
+        if not marked:
+            dim[len(rows)] = "dim"
+        text = f"{row['message']}\n{row['path']}:{row['line']}  {row['event_id']}" if marked else row["message"] or ""
+        rows.append((">" if marked else "", clock.at(times[n]) + (f" ±{bound} ms" if bound else ""), row["process_id"] or "?", text))
+    out.add(Table(columns, tuple(rows), dim))  # type: ignore[arg-type]
