@@ -129,3 +129,7 @@ DECLARE OR REPLACE VARIABLE unreachable_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE resource_hit_ms BIGINT DEFAULT 1000;
 -- How long a Connect worker waits for a task to stop (task.shutdown.graceful.timeout.ms) when it does not print it: Kafka's default, milliseconds.
 DECLARE OR REPLACE VARIABLE graceful_stop_ms BIGINT DEFAULT 5000;
+-- The longest session timeout that brokers accept by default (`group.max.session.timeout.ms`), milliseconds: where a member's is not known.
+DECLARE OR REPLACE VARIABLE session_longest_ms BIGINT DEFAULT 1800000;
+-- Lines of a process that begins anew within this are the beginning of that one life, milliseconds.
+DECLARE OR REPLACE VARIABLE life_shortest_ms BIGINT DEFAULT 1000;

@@ -75,11 +75,13 @@ WITH life AS (
   JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference AND o.reference_process_id = b.reference_process_id
   GROUP BY p.process_id, p.instance
 ), removed AS (
-  SELECT process_id, instance, max(own_lo_ms) AS own_lo_ms, min(own_hi_ms) AS own_hi_ms,
-    min_by(removed_id, struct(removed_hi_ms, removed_id)) AS removed_id
-  FROM member_removal
-  WHERE process_id IS NOT NULL AND NOT was_closed
-  GROUP BY process_id, instance
+  -- Removals after its last line; those before it was paused, or cut off, and came back.
+  SELECT m.process_id, m.instance, max(m.own_lo_ms) AS own_lo_ms, min(m.own_hi_ms) AS own_hi_ms,
+    min_by(m.removed_id, struct(m.removed_hi_ms, m.removed_id)) AS removed_id
+  FROM member_removal m
+  JOIN life l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
+  WHERE NOT m.was_closed
+  GROUP BY m.process_id, m.instance
 ), judged AS (
   SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(s.at_ms, l.last_ms) AS last_ms, l.next_ms, l.next_start_id,
     CASE

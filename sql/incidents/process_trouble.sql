@@ -26,10 +26,12 @@ WITH outage AS (
   FROM coordinator_outage
   WHERE was_member
 ), judged AS (
+  -- Its own clock counts for nothing on the reference's that no message joins to it.
   SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms,
-    o.hi_ms AS ahead_hi_ms
+    o.hi_ms AS ahead_hi_ms, unix_millis(p.first_ts) - o.hi_ms AS born_lo_ms
   FROM lost_membership l
-  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.reference_process_id = l.reference_process_id
+  LEFT JOIN process_life p ON p.process_id = l.process_id AND p.instance = l.instance
 ), failing AS (
   -- Connections that fail, as one stretch where they follow each other closely.
   SELECT kafka_cluster, process_id, instance, at_ms, event_id,
@@ -101,7 +103,10 @@ WITH outage AS (
     greatest(coalesce(j.own_hi_ms, j.noticed_ms), coalesce(j.after_ms, 0), coalesce(j.noticed_ms, 0),
       coalesce(j.found_ms, 0)) AS own_to_ms,
     -- It still took part when it was heard last, one session before. Who slept prints no line; who was cut off does.
-    greatest(j.removed_lo_ms - j.session_ms - heartbeat_late_ms, j.answered_ms - j.ahead_hi_ms, j.heard_ms,
+    -- An answer after the removal is none that came before the trouble; nor is one that a refusal follows at once, when it was over.
+    greatest(j.removed_lo_ms - coalesce(j.session_ms, session_longest_ms) - heartbeat_late_ms, j.born_lo_ms, j.heard_ms,
+      CASE WHEN coalesce(j.answered_ms < j.own_lo_ms, j.answered_ms + coordinator_together_ms <= j.noticed_ms)
+        THEN j.answered_ms - j.ahead_hi_ms END,
       CASE WHEN j.kind = 'paused' THEN j.before_ms - j.ahead_hi_ms END) AS from_lo_ms,
     least(j.removed_hi_ms, j.own_hi_ms - j.ahead_lo_ms, j.noticed_hi_ms) AS from_hi_ms,
     CASE WHEN j.kind = 'silent' THEN CAST(NULL AS BIGINT)
@@ -163,7 +168,9 @@ WITH outage AS (
     WHERE kind = 'over'
     GROUP BY process_id, instance
   ) j ON j.process_id = e.process_id AND j.instance = e.instance
-  WHERE NOT e.is_broker AND e.how IN ('died', 'unknown')
+  JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
+  -- A life without length is the beginning of the next, of which some lines are missing.
+  WHERE NOT e.is_broker AND (e.how = 'died' OR e.how = 'unknown' AND e.next_ms - unix_millis(l.first_ts) >= life_shortest_ms)
 )
 SELECT
   left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id,
@@ -227,7 +234,7 @@ SELECT
   CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused',
     'process_restarted')
     ELSE CAST(array() AS ARRAY<STRING>) END AS alternatives,
-  coalesce(greatest(l.heard_ms, l.removed_lo_ms - l.session_ms - heartbeat_late_ms), l.removed_lo_ms) AS from_lo_ms,
+  greatest(l.heard_ms, l.removed_lo_ms - coalesce(l.session_ms, session_longest_ms) - heartbeat_late_ms) AS from_lo_ms,
   l.removed_hi_ms AS from_hi_ms,
   CAST(NULL AS BIGINT) AS to_lo_ms,
   CAST(NULL AS BIGINT) AS to_hi_ms,
