@@ -127,7 +127,8 @@ DECLARE OR REPLACE VARIABLE coordinator_together_ms BIGINT DEFAULT 5000;
 DECLARE OR REPLACE VARIABLE unreachable_ms BIGINT DEFAULT 10000;
 -- A resource that had no owner for at least this long was hit by the incident, milliseconds.
 DECLARE OR REPLACE VARIABLE resource_hit_ms BIGINT DEFAULT 1000;
--- How long a Connect worker waits for a task to stop (task.shutdown.graceful.timeout.ms) when it does not print it: Kafka's default, milliseconds.
+-- How long a Connect worker waits for a task to stop (task.shutdown.graceful.timeout.ms) when it does not print it: Kafka's default,
+-- milliseconds.
 DECLARE OR REPLACE VARIABLE graceful_stop_ms BIGINT DEFAULT 5000;
 -- The longest session timeout that brokers accept by default (`group.max.session.timeout.ms`), milliseconds: where a member's is not known.
 DECLARE OR REPLACE VARIABLE session_longest_ms BIGINT DEFAULT 1800000;

@@ -6,6 +6,7 @@ The modules, in reading order:
     folder          tables, the manifest, `open.sql`; writing, whole or not at all
     ingestion       evidence into a case
     view_files      `sql/` to views, in their order
+    emptiness       queries whose SQL tells that they have no rows
     open_sql        the text by which any Spark reads a case
     materialise     views to rows
     views           a case's views, built once and published

@@ -30,17 +30,20 @@ COMMENT 'One row per line that tells something about one Connect task or connect
 AS
 WITH told AS (
   SELECT
-    event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
+    event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, coalesce(context LIKE '%|offsets', false) AS by_schedule,
+      member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN 'connector'
          WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
-    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN connector ELSE task END AS resource,
+    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN connector
+      ELSE task END AS resource,
     CASE
       WHEN event = 'task_starting' THEN 'order'
       WHEN event IN ('task_creating', 'connector_creating') THEN 'start'
       -- Not the clients: a task's own code may make some of its own at any time.
       WHEN task IS NOT NULL AND (event = 'task_instantiated' OR event = 'other_connect' AND logger LIKE '%Worker'
-        OR event = 'config_dumped' AND component IN ('TaskConfig', 'ConnectorConfig', 'EnrichedConnectorConfig', 'SourceConnectorConfig', 'SinkConnectorConfig')) THEN 'making'
+        OR event = 'config_dumped' AND component IN ('TaskConfig', 'ConnectorConfig', 'EnrichedConnectorConfig', 'SourceConnectorConfig',
+          'SinkConnectorConfig')) THEN 'making'
       WHEN event IN ('task_stopping', 'connector_stopping') THEN 'stop'
       WHEN event = 'task_stop_failed' THEN 'failed_stop'
       WHEN event IN ('task_stop_succeeded', 'connector_stopped') THEN 'stopped'
@@ -64,36 +67,45 @@ WITH told AS (
     -- A producer learns its cluster on a thread of its own, while the task is still being made.
     last_value(CASE WHEN event <> 'kafka_cluster_id' THEN kind END, true) OVER before_it AS last_kind,
     lead(kind) OVER in_order AS next_kind,
-    last_value(CASE WHEN kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN kind END, true) OVER after_it AS next_mark,
+    last_value(CASE WHEN kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN kind END, true)
+      OVER after_it AS next_mark,
     -- A thread that was given up on prints under the same name while its successor is made.
-    count_if(kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
+    count_if(kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource
+      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
   FROM told
   WHERE kind IS NOT NULL AND resource IS NOT NULL
   WINDOW
-    before_it AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-    after_it AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+    before_it AS (PARTITION BY process_id, instance, resource_kind, resource
+      ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+    after_it AS (PARTITION BY process_id, instance, resource_kind, resource
+      ORDER BY stream_pos DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
     in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos)
 ), begun AS (
-  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, by_schedule, member_id, generation, client_kind, own_member_id, resource_kind, resource,
+  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, by_schedule, member_id, generation, client_kind,
+    own_member_id, resource_kind, resource,
     CASE
       -- Of a connector only the end of its making tells.
       WHEN event = 'connector_started' AND coalesce(last_kind, '-') <> 'start' THEN 'start'
       -- The order to start it, when all lines of its making are missing.
-      WHEN kind = 'order' AND NOT is_doubled AND next_kind IS NOT NULL AND coalesce(next_mark, '-') NOT IN ('order', 'making', 'start') THEN 'start'
+      WHEN kind = 'order' AND NOT is_doubled AND next_kind IS NOT NULL AND coalesce(next_mark, '-') NOT IN ('order', 'making', 'start')
+        THEN 'start'
       WHEN kind <> 'making' THEN kind
       WHEN NOT is_doubled AND coalesce(last_kind, '-') NOT IN ('making', 'start') THEN 'start'
       ELSE kind END AS kind
   FROM turned
   UNION ALL
-  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, by_schedule, member_id, generation, client_kind, own_member_id, resource_kind, resource, kind
+  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, by_schedule, member_id, generation, client_kind,
+    own_member_id, resource_kind, resource, kind
   FROM told
   WHERE kind IS NULL OR resource IS NULL
 ), marked AS (
   SELECT
     *,
-    count_if(kind = 'start') OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life,
+    count_if(kind = 'start') OVER (PARTITION BY process_id, instance, resource_kind, resource
+      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life,
     last_value(CASE WHEN client_kind = 'Worker' THEN member_id END, true) OVER before AS worker_member_id,
-    last_value(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END, true) OVER before AS worker_generation,
+    last_value(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END, true)
+      OVER before AS worker_generation,
     last_value(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS tasks_stopped,
     last_value(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS work_started,
     last_value(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS herder_stopped
@@ -104,7 +116,8 @@ WITH told AS (
 )
 SELECT
   m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.ts, m.event, m.kind,
-  m.app_kind, m.timeout_ms, m.own_member_id, m.by_schedule, m.life, m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
+  m.app_kind, m.timeout_ms, m.own_member_id, m.by_schedule, m.life, m.worker_member_id, m.worker_generation, m.tasks_stopped,
+    m.work_started, m.herder_stopped
 FROM marked m
 JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance AND m.stream_pos >= c.from_pos AND m.stream_pos < c.to_pos
 LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance

@@ -2,7 +2,8 @@
 -- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard, owned_list
 -- Grain: process_id, client, resource, from_pos
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
--- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it. So did one
+-- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it.
+-- So did one
 -- that was closed. What it held is sure until the line before.
 -- A partition that a later list of all that it owns does not name was taken before, by a line that is not there.
 -- A member that is heard in the generation that gave it a partition still holds it, whether it prints a line or not.
@@ -45,17 +46,20 @@ WITH given AS (
     SELECT process_id, instance, client, stream_pos, event,
       last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS protocol,
       -- Not the lines that may come between the lost one and this.
-      max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost', 'rejoin_requested', 'join_failed',
+      max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost',
+        'rejoin_requested', 'join_failed',
         'generation_reset', 'member_fenced') THEN ts END)
         OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ts
     FROM (
       SELECT process_id, instance, client, stream_pos, ts, event, protocol FROM client_event WHERE NOT is_worker
       UNION ALL
-      SELECT process_id, instance, client_id, stream_pos, ts, event, CAST(NULL AS STRING) FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
+      SELECT process_id, instance, client_id, stream_pos, ts, event, CAST(NULL AS STRING) FROM event WHERE event = 'client_closed'
+        AND client_id IS NOT NULL
     )
   )
   WHERE event IN ('leaving', 'client_closed')
-    OR event IN ('joining', 'joined', 'synced') AND coalesce(protocol, '') NOT LIKE '%cooperative%' AND coalesce(protocol, '') NOT LIKE 'stream%'
+    OR event IN ('joining', 'joined', 'synced') AND coalesce(protocol, '') NOT LIKE '%cooperative%'
+      AND coalesce(protocol, '') NOT LIKE 'stream%'
   GROUP BY process_id, instance, client
 ), made AS (
   -- A consumer is made with the dump of its configuration: a client id that is made again has forgotten what it held.
@@ -64,10 +68,12 @@ WITH given AS (
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
 ), move AS (
-  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.ts, g.event_id, g.last_line_ts,
+  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.ts, g.event_id,
+    g.last_line_ts,
     explode(g.partitions) AS resource,
     CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
-    -- A KIP-848 member first says what it is about to give up. When only its listener's word is there, and it does not leave, that line is lost.
+    -- A KIP-848 member first says what it is about to give up. When only its listener's word is there, and it does not leave, that line is
+    -- lost.
     k.event_id IS NOT NULL AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late
   FROM given g
   LEFT JOIN (
@@ -75,11 +81,13 @@ WITH given AS (
   ) k ON k.event_id = g.event_id
   WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
   UNION ALL
-  SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos, l.ts, l.event_id,
+  SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos,
+    l.ts, l.event_id,
     CAST(NULL AS TIMESTAMP), explode(array_except(g.partitions, l.partitions)), 'not_listed', true
   FROM owned_list l
   JOIN (
-    SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task, array_distinct(flatten(collect_list(partitions))) AS partitions
+    SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task,
+      array_distinct(flatten(collect_list(partitions))) AS partitions
     FROM given
     WHERE event = 'partitions_assigned'
     GROUP BY kafka_cluster, group_id, process_id, instance, client
@@ -113,7 +121,8 @@ WITH given AS (
   WHERE NOT is_sure
   GROUP BY process_id, instance, client
 ), held AS (
-  SELECT c.*, a.marks, d.lists, get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
+  SELECT c.*, a.marks, d.lists,
+    get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
     get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ts, p.next_start_id
   FROM change c
   LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
@@ -125,14 +134,19 @@ WITH given AS (
 ), ended AS (
   -- The earliest line that says that it ended.
   SELECT *, array_min(filter(array(
-    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', NOT next.is_late, 'ts', next.ts, 'how', next.what, 'event_id', next.event_id) END,
-    CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'own', true, 'ts', closing.ts, 'how', 'client_closed', 'event_id', closing.event_id) END,
-    CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'own', false, 'ts', stopping.ts, 'how', 'tasks_stopped', 'event_id', stopping.event_id) END,
-    CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'ts', next_made.ts, 'how', 'client_made_again', 'event_id', next_made.event_id) END
+    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', NOT next.is_late, 'ts', next.ts, 'how', next.what,
+      'event_id', next.event_id) END,
+    CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'own', true, 'ts', closing.ts, 'how', 'client_closed',
+      'event_id', closing.event_id) END,
+    CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'own', false, 'ts', stopping.ts, 'how', 'tasks_stopped',
+      'event_id', stopping.event_id) END,
+    CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'ts', next_made.ts, 'how',
+      'client_made_again', 'event_id', next_made.event_id) END
   ), x -> x IS NOT NULL)) AS end_line
   FROM held
 ), hole AS (
-  SELECT process_id, instance, array_sort(collect_list(struct(from_pos, to_pos))) AS holes FROM log_hole WHERE is_wide GROUP BY process_id, instance
+  SELECT process_id, instance, array_sort(collect_list(struct(from_pos, to_pos))) AS holes FROM log_hole WHERE is_wide GROUP BY process_id,
+    instance
 ), bounded AS (
   SELECT e.*,
     -- A whole stretch is missing, maybe with its end and another start.
@@ -145,10 +159,12 @@ WITH given AS (
 ), sure AS (
   SELECT b.*,
     -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
-    CASE WHEN is_torn THEN ts WHEN asked_ts IS NOT NULL THEN greatest(ts, asked_ts) WHEN end_line.own THEN end_line.ts WHEN end_line IS NULL THEN last_line_ts ELSE ts END AS seen_ts,
+    CASE WHEN is_torn THEN ts WHEN asked_ts IS NOT NULL THEN greatest(ts, asked_ts) WHEN end_line.own THEN end_line.ts
+      WHEN end_line IS NULL THEN last_line_ts ELSE ts END AS seen_ts,
     CASE WHEN NOT is_torn AND asked_ts IS NULL AND NOT coalesce(end_line.own, false) THEN m.alive_ts END AS heard_ts, m.removed_id
   FROM bounded b
-  LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id AND m.process_id = b.process_id
+  LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
+    AND m.process_id = b.process_id
     AND m.generation = b.generation
 ), told AS (
   SELECT *, coalesce(heard_ts > seen_ts AND heard_ts <= coalesce(end_line.ts, next_start_ts, heard_ts), false) AS is_heard FROM sure

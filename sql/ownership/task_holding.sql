@@ -3,9 +3,12 @@
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
 -- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked
--- to stop nor failed is there as long as its process prints: no task thread ends without a line. A worker that goes on within the time that it gives a task
--- to stop has seen it end; one that goes on later may have given up on it, in a line that is not there. Behind a hole in the log nothing is sure, for the
--- line may be in it, unless the same thread, or the same member id of its consumer, is seen behind it too. A sink's thread that ends closes its
+-- to stop nor failed is there as long as its process prints: no task thread ends without a line. A worker that goes on within the time that
+-- it gives a task
+-- to stop has seen it end; one that goes on later may have given up on it, in a line that is not there. Behind a hole in the log nothing is
+-- sure, for the
+-- line may be in it, unless the same thread, or the same member id of its consumer, is seen behind it too. A sink's thread that ends closes
+-- its
 -- consumer: while the coordinator hears that consumer, its thread is there.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
   kafka_cluster  COMMENT 'Kafka cluster',
@@ -39,7 +42,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
 COMMENT 'One row per unbroken time in which one worker had one task (or connector), by the worker''s own clock.'
 AS
 WITH identity AS (
-  -- One consumer has one member id until it is told that it lost it: a task's consumer with one id before and behind a hole lived through it.
+  -- One consumer has one member id until it is told that it lost it: a task's consumer with one id before and behind a hole lived through
+  -- it.
   SELECT process_id, instance, resource_kind, resource, life, array_sort(collect_list(struct(from_pos, to_pos))) AS ids
   FROM (
     SELECT process_id, instance, resource_kind, resource, life, own_member_id, min(stream_pos) AS from_pos, max(stream_pos) AS to_pos
@@ -50,7 +54,8 @@ WITH identity AS (
   GROUP BY process_id, instance, resource_kind, resource, life
 ), heard AS (
   SELECT t.process_id, t.instance, t.resource, t.life, max(m.alive_ts) AS heard_ts
-  FROM (SELECT DISTINCT process_id, instance, resource, life, own_member_id FROM task_line WHERE resource_kind = 'task' AND own_member_id IS NOT NULL) t
+  FROM (SELECT DISTINCT process_id, instance, resource, life, own_member_id FROM task_line WHERE resource_kind = 'task'
+    AND own_member_id IS NOT NULL) t
   JOIN member_heard m ON m.process_id = t.process_id AND m.member_id = t.own_member_id
   GROUP BY t.process_id, t.instance, t.resource, t.life
 ), marked AS (
@@ -70,10 +75,12 @@ WITH identity AS (
   FROM task_line
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), counted AS (
-  -- A thread that was given up on closes its consumer when it likes, maybe in a later life of its task, and all print the same name. So consumers
+  -- A thread that was given up on closes its consumer when it likes, maybe in a later life of its task, and all print the same name. So
+  -- consumers
   -- are counted from the first such thread on: it, and one more with each start, less one with each that was closed.
   SELECT *, CASE WHEN stream_pos > account_pos THEN
-      1 - max(CASE WHEN kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos < account_pos AND failed_stop_pos = account_pos THEN 1 ELSE 0 END) OVER whole
+      1 - max(CASE WHEN kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos < account_pos AND failed_stop_pos = account_pos
+        THEN 1 ELSE 0 END) OVER whole
       + count_if(kind = 'start' AND stream_pos > account_pos) OVER so_far
       - count_if(kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos > account_pos) OVER so_far END AS open_consumers
   FROM marked
@@ -82,19 +89,23 @@ WITH identity AS (
 ), closing AS (
   -- `settled`: nobody's consumer is open any more but that of the present life, and not that either when it was asked to stop.
   SELECT process_id, instance, resource_kind, resource,
-    array_sort(collect_list(struct(stream_pos, ts, event_id, open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0 ELSE 1 END AS settled))) AS closings
+    array_sort(collect_list(struct(stream_pos, ts, event_id, open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0
+      ELSE 1 END AS settled))) AS closings
   FROM counted
   WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
   GROUP BY process_id, instance, resource_kind, resource
 ), hole AS (
-  SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id, instance
+  SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id,
+    instance
 ), bounded AS (
   -- A wide hole that no identity outlasts: what comes behind it may be of another thread.
   SELECT m.*, h.holes,
-    get(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()), i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), 0).from_pos AS wide_pos
+    get(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()), i -> i.from_pos <= x.from_pos
+      AND i.to_pos >= x.to_pos)), 0).from_pos AS wide_pos
   FROM counted m
   LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
-  LEFT JOIN identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind AND d.resource = m.resource AND d.life = m.life
+  LEFT JOIN identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind
+    AND d.resource = m.resource AND d.life = m.life
 ), outlasted AS (
   SELECT *,
     -- A hole may begin before the first line that shows the thread; that line is sure all the same.
@@ -104,9 +115,12 @@ WITH identity AS (
   FROM bounded
 ), flagged AS (
   SELECT m.*,
-    -- The first hole behind the last sign that may hide the end: one that is not wholly after the order to stop, or one with lines of the same task behind it.
-    CASE WHEN exists(coalesce(holes, array()), x -> x.to_pos > m.sure_pos AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS hole_pos,
-    min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END) OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
+    -- The first hole behind the last sign that may hide the end: one that is not wholly after the order to stop, or one with lines of the
+    -- same task behind it.
+    CASE WHEN exists(coalesce(holes, array()), x -> x.to_pos > m.sure_pos
+      AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS hole_pos,
+    min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END)
+      OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
   FROM outlasted m
 ), holding AS (
   SELECT
@@ -119,9 +133,11 @@ WITH identity AS (
     -- While a thread that was given up on is there, only what a thread prints once, at its start, is surely the present one's.
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing'))) AS first_sign,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
+      AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
     -- Not while a thread that was given up on prints under the same name.
-    max(CASE WHEN (kind IN ('sign', 'leaving') OR kind = 'closing' AND failed_stop_pos IS NULL) AND (hole_pos IS NULL OR stream_pos <= hole_pos)
+    max(CASE WHEN (kind IN ('sign', 'leaving') OR kind = 'closing' AND failed_stop_pos IS NULL)
+      AND (hole_pos IS NULL OR stream_pos <= hole_pos)
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing')) THEN ts END) AS seen_ts,
     count_if(kind = 'sign') AS sign_count,
     max(hole_pos) AS hole_pos,
@@ -131,7 +147,8 @@ WITH identity AS (
     min_by(struct(ts, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
     max_by(herder_stopped, stream_pos) AS herder_stopped,
     max(failed_stop_pos) AS failed_stop_pos,
-    max(stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND NOT by_schedule OR kind = 'closed' AND app_kind IN ('kafka.consumer', 'kafka.producer'))
+    max(stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND NOT by_schedule OR kind = 'closed'
+      AND app_kind IN ('kafka.consumer', 'kafka.producer'))
       AS last_own_pos,
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed') AS failed,
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed') AS orphan,
@@ -143,26 +160,32 @@ WITH identity AS (
     -- was closing it already; a consumer is only closed by its own thread. Both print the same when they are done.
     min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed_stop') AS failed_stop,
     min(ts) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos AND is_own) AS closed_before,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND is_own AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
+    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND is_own
+      AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
       AND (failed_stop_pos IS NULL OR stream_pos > failed_stop_pos AND (app_kind = 'kafka.consumer'
-        OR closing_pos < stream_pos AND (forced_pos IS NULL OR stream_pos < forced_pos OR stream_pos > closing_last_pos AND closing_last_pos > forced_closed_pos)))) AS closed
+        OR closing_pos < stream_pos AND (forced_pos IS NULL OR stream_pos < forced_pos OR stream_pos > closing_last_pos
+          AND closing_last_pos > forced_closed_pos)))) AS closed
   FROM (SELECT *, app_kind <> 'kafka.consumer' OR open_consumers IS NULL OR open_consumers <= 0 AS is_own FROM flagged)
   GROUP BY kafka_cluster, group_id, resource_kind, resource, process_id, instance, life
 ), followed AS (
   SELECT h.*, lead(start) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS next_start,
-    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled), 0) END AS settled,
+    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled),
+      0) END AS settled,
     CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos), 0).ts END AS any_closed_ts
   FROM holding h
-  LEFT JOIN closing c ON c.process_id = h.process_id AND c.instance = h.instance AND c.resource_kind = h.resource_kind AND c.resource = h.resource
+  LEFT JOIN closing c ON c.process_id = h.process_id AND c.instance = h.instance AND c.resource_kind = h.resource_kind
+    AND c.resource = h.resource
   -- Lines of a task's clients come before its first start only when the log begins in the middle of its life.
   -- Or when all lines of the start are missing: then it began somewhere in this life of its process.
   WHERE life > 0 OR sign_count > 0 OR stop IS NOT NULL
 ), patience AS (
-  SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms' GROUP BY process_id
+  SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms'
+    GROUP BY process_id
 ), ready AS (
   SELECT f.*, coalesce(g.graceful_ms, graceful_stop_ms) AS graceful_ms,
     f.resource_kind = 'connector' OR f.closed IS NOT NULL OR f.closed_before IS NOT NULL OR f.stopped IS NOT NULL OR f.failed IS NOT NULL
-      OR coalesce(unix_millis(f.stop.tasks_stopped.ts) - unix_millis(f.stop.ts) < coalesce(g.graceful_ms, graceful_stop_ms), false) AS is_seen_ending
+      OR coalesce(unix_millis(f.stop.tasks_stopped.ts) - unix_millis(f.stop.ts) < coalesce(g.graceful_ms, graceful_stop_ms),
+        false) AS is_seen_ending
   FROM followed f LEFT JOIN patience g ON g.process_id = f.process_id
 ), ended AS (
   SELECT
@@ -171,10 +194,12 @@ WITH identity AS (
     greatest(p.last_ts, d.heard_ts) AS process_last_ts,
     p.next_start_ts AS process_next_ts,
     p.stopping_ts,
-    -- The earliest of the lines that say that the thread is gone. A hole may hide that its worker gave up on it: then a second start, or the end of
+    -- The earliest of the lines that say that the thread is gone. A hole may hide that its worker gave up on it: then a second start, or
+    -- the end of
     -- the herder, does not say so.
     coalesce(array_min(filter(array(
-      CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id', f.stopped.event_id) END,
+      CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id',
+        f.stopped.event_id) END,
       CASE WHEN f.closed IS NOT NULL THEN named_struct('ts', f.closed.ts, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
       CASE WHEN f.settled IS NOT NULL THEN named_struct('ts', f.settled.ts, 'how', 'client_closed', 'event_id', f.settled.event_id) END,
       CASE WHEN f.orphan IS NOT NULL THEN named_struct('ts', f.orphan.ts, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
@@ -190,19 +215,23 @@ WITH identity AS (
       CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
         AND (f.is_seen_ending OR unix_millis(f.herder_stopped.ts) - unix_millis(f.stop.ts) < f.graceful_ms)
         THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
-      CASE WHEN p.next_start_ts IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
+      CASE WHEN p.next_start_ts IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id',
+        p.next_start_id) END
     ), x -> x IS NOT NULL)),
       -- In a log without times the order of lines says so alone.
       CASE WHEN f.next_start.event_id IS NOT NULL AND f.next_start.ts IS NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
         THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
-      CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id', p.next_start_id) END
+      CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id',
+        p.next_start_id) END
     ) AS end_line
   FROM ready f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
-  LEFT JOIN heard d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource AND d.life = f.life
+  LEFT JOIN heard d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource
+    AND d.life = f.life
 )
 SELECT
   kafka_cluster, group_id, resource_kind, resource, process_id, instance, life, member_id, generation,
-  CASE WHEN start_event = 'connector_started' THEN CASE WHEN instance > 0 THEN process_first_ts END WHEN life > 0 THEN start.ts WHEN instance > 0 THEN process_first_ts END,
+  CASE WHEN start_event = 'connector_started' THEN CASE WHEN instance > 0 THEN process_first_ts END WHEN life > 0 THEN start.ts
+    WHEN instance > 0 THEN process_first_ts END,
   CASE WHEN life = 0 THEN coalesce(first_sign.ts, CASE WHEN instance = 0 THEN stop.ts END) ELSE least(
     first_sign.ts, CASE WHEN failed.ts IS NULL OR failed.ts > work_started.ts THEN work_started.ts END, stop.ts, next_start.ts) END,
   stop.ts,
@@ -214,17 +243,20 @@ SELECT
     WHEN hole_pos IS NOT NULL THEN coalesce(before_hole_ts, start.ts, first_sign.ts)
     -- It ended in good order, but the order to stop is not there: it is in a hole.
     WHEN stop.ts IS NULL AND failed.ts IS NULL
-      AND (end_line.how IN ('worker_stopped', 'started_again', 'stopped', 'client_closed', 'tasks_stopped') OR stopping_ts IS NOT NULL) THEN coalesce(last_sign.ts, start.ts)
+      AND (end_line.how IN ('worker_stopped', 'started_again', 'stopped', 'client_closed', 'tasks_stopped') OR stopping_ts IS NOT NULL)
+        THEN coalesce(last_sign.ts, start.ts)
     WHEN end_line.how = 'orphan_failed' THEN end_line.ts
     WHEN failed.ts IS NOT NULL OR stop.ts IS NOT NULL
-      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts, CASE WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), end_line.ts)
+      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts, CASE
+        WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), end_line.ts)
     ELSE least(process_last_ts, end_line.ts)
   END,
   array_max(filter(array(seen_ts, CASE WHEN hole_pos IS NULL THEN failed.ts END, CASE WHEN hole_pos IS NULL THEN failed_stop.ts END,
     CASE WHEN hole_pos IS NULL THEN orphan.ts END, CASE WHEN hole_pos IS NULL AND failed_stop_pos IS NULL THEN closed.ts END,
     -- A connector says itself that it is done.
     CASE WHEN resource_kind = 'connector' AND hole_pos IS NULL THEN stopped.ts END,
-    CASE WHEN is_whole AND settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), x -> x IS NOT NULL AND (end_line IS NULL OR x <= end_line.ts))),
+    CASE WHEN is_whole AND settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), x -> x IS NOT NULL AND (end_line IS NULL
+      OR x <= end_line.ts))),
   end_line.ts,
   CASE
     WHEN end_line.how = 'process_restarted' THEN 'gone'

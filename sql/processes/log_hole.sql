@@ -2,18 +2,24 @@
 -- Reads: join_round, client_event, task_line, owned_list, event
 -- Grain: process_id, instance, to_pos
 -- A member's id changes with a word (fenced, left, generation reset) or with a new life: a change without either hides one of them.
--- A member that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole. So is
--- membership without a request, a second start of a task whose end was never ordered (a worker refuses to start what it runs), a second order to
--- stop one (a worker forgets a task once it has waited for its end), commits of a task whose producer was closed in good order, clients that close in
--- good order though their task was neither asked to stop nor failed, and scheduled commits of a task that was given up on (the order to stop ends them),
--- a consumer that gives up other partitions than it was given (eager), a member that its coordinator knows in a later generation than its own log, and
+-- A member that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole.
+-- So is
+-- membership without a request, a second start of a task whose end was never ordered (a worker refuses to start what it runs), a second
+-- order to
+-- stop one (a worker forgets a task once it has waited for its end), commits of a task whose producer was closed in good order, clients
+-- that close in
+-- good order though their task was neither asked to stop nor failed, and scheduled commits of a task that was given up on (the order to
+-- stop ends them),
+-- a consumer that gives up other partitions than it was given (eager), a member that its coordinator knows in a later generation than its
+-- own log, and
 -- a task at work that was never started, in a log that begins with its worker.
 CREATE OR REPLACE TEMPORARY VIEW log_hole (
   process_id COMMENT 'Process',
   instance   COMMENT 'Which life of the process',
   from_pos   COMMENT 'Last position that is surely before it',
   to_pos     COMMENT 'First position that is surely after it',
-  is_wide    COMMENT 'True when a whole stretch may be missing, with ends and starts in it; false when a single line that is not there explains it',
+  is_wide
+    COMMENT 'True when a whole stretch may be missing, with ends and starts in it; false when a single line that is not there explains it',
   why        COMMENT 'member_changed, generation_skipped, joined_unasked, started_twice, stopped_twice, worked_after_closing, closed_unasked, committed_after_stop, lists_differ, coordinator_ahead or worked_unstarted',
   event_id   COMMENT 'First line that is surely after it'
 )
@@ -21,7 +27,8 @@ COMMENT 'One row per place in a member''s log where lines of it must be missing.
 AS
 WITH round AS (
   SELECT process_id, instance, group_id, client, generation, from_pos, joining_count, member_id,
-    last_value(member_id, true) OVER so_far AS last_member, last_value(CASE WHEN member_id IS NOT NULL THEN from_pos END, true) OVER so_far AS last_member_pos, is_worker,
+    last_value(member_id, true) OVER so_far AS last_member, last_value(CASE WHEN member_id IS NOT NULL THEN from_pos END, true)
+      OVER so_far AS last_member_pos, is_worker,
     lag(generation) OVER w AS last_generation, lag(from_pos) OVER w AS last_pos,
     max(joining_count) OVER (PARTITION BY process_id, group_id, client) AS most_asked,
     max(joined_id) OVER (PARTITION BY process_id, group_id, client) IS NOT NULL AS prints_joins,
@@ -48,18 +55,21 @@ WITH round AS (
 ), trouble AS (
   SELECT process_id, instance, group_id, client, stream_pos
   FROM client_event
-  WHERE event IN ('coordinator_lost', 'generation_reset', 'poll_timeout', 'member_fenced', 'leaving', 'worker_revoking', 'join_failed', 'sync_failed')
+  WHERE event IN ('coordinator_lost', 'generation_reset', 'poll_timeout', 'member_fenced', 'leaving', 'worker_revoking', 'join_failed',
+    'sync_failed')
     -- Who hears in time that its group rebalances does not miss the generation.
     OR event = 'heartbeat_failed' AND NOT coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
 ), listed AS (
   -- What an eager consumer has by the lines before: what it was given last, or nothing once it gave up all.
   SELECT process_id, instance, stream_pos, event_id, partitions, is_list,
-    last_value(struct(stream_pos, CASE WHEN is_list THEN array() ELSE partitions END AS partitions), true) OVER (PARTITION BY process_id, instance, client
+    last_value(struct(stream_pos, CASE WHEN is_list THEN array() ELSE partitions END AS partitions), true)
+      OVER (PARTITION BY process_id, instance, client
       ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
   FROM (
     SELECT process_id, instance, client, stream_pos, event_id, partitions, true AS is_list FROM owned_list WHERE is_eager AND is_last
     UNION ALL
-    SELECT process_id, instance, client, stream_pos, event_id, partitions, false FROM client_event WHERE event = 'partitions_assigned' AND partitions IS NOT NULL
+    SELECT process_id, instance, client, stream_pos, event_id, partitions, false FROM client_event WHERE event = 'partitions_assigned'
+      AND partitions IS NOT NULL
   )
 ), after_round AS (
   -- What a member's client prints behind a generation, up to the next.
@@ -73,7 +83,8 @@ WITH round AS (
   ) r
   JOIN client_event e ON e.process_id = r.process_id AND e.instance = r.instance AND e.group_id = r.group_id AND e.client = r.client
     AND e.stream_pos > r.from_pos AND (r.next_pos IS NULL OR e.stream_pos < r.next_pos)
-    AND e.event IN ('joining', 'leaving', 'partitions_revoked', 'partitions_lost', 'heartbeat_failed', 'member_fenced', 'generation_reset', 'poll_timeout')
+    AND e.event IN ('joining', 'leaving', 'partitions_revoked', 'partitions_lost', 'heartbeat_failed', 'member_fenced', 'generation_reset',
+      'poll_timeout')
   WHERE r.member_id IS NULL OR NOT r.member_id <=> r.next_member
   GROUP BY r.process_id, r.instance, r.group_id, r.member_id, r.client, r.generation, r.from_pos
 ), known AS (
@@ -84,20 +95,25 @@ WITH round AS (
     size(filter(lines, x -> x.event = 'joining' AND (over IS NULL OR x.stream_pos < over.stream_pos))) AS asked_count,
     coalesce(over, element_at(lines, -1)) AS last
   FROM (
-    SELECT *, get(filter(lines, x -> x.event IN ('leaving', 'partitions_lost', 'member_fenced', 'generation_reset')), 0) AS over FROM after_round
+    SELECT *, get(filter(lines, x -> x.event IN ('leaving', 'partitions_lost', 'member_fenced', 'generation_reset')), 0) AS over
+      FROM after_round
   )
 ), counted AS (
-  -- A coordinator that names a member as leaving, removed, or asking anew knows it in the generation that the group then has. Member ids are unique,
+  -- A coordinator that names a member as leaving, removed, or asking anew knows it in the generation that the group then has. Member ids
+  -- are unique,
   -- also where no line says which cluster the coordinator is of.
   SELECT group_id, member_id, max(generation) AS generation
   FROM (
     SELECT e.group_id, e.member_id, e.event, e.reason,
-      -- Not the generation that was stabilised last: a member that leaves while others join is told as gone behind the generation that has it no more.
-      last_value(e.old_generation, true) OVER (PARTITION BY e.group_id, e.process_id, e.instance ORDER BY e.stream_pos ROWS UNBOUNDED PRECEDING) AS generation
+      -- Not the generation that was stabilised last: a member that leaves while others join is told as gone behind the generation that has
+      -- it no more.
+      last_value(e.old_generation, true) OVER (PARTITION BY e.group_id, e.process_id, e.instance
+        ORDER BY e.stream_pos ROWS UNBOUNDED PRECEDING) AS generation
     FROM event e
     WHERE e.event IN ('rebalance_preparing', 'member_expired', 'member_left') AND e.broker_id IS NOT NULL
   )
-  WHERE member_id IS NOT NULL AND (event IN ('member_expired', 'member_left') OR event = 'rebalance_preparing' AND NOT lower(reason) LIKE 'adding new member%')
+  WHERE member_id IS NOT NULL AND (event IN ('member_expired', 'member_left') OR event = 'rebalance_preparing'
+    AND NOT lower(reason) LIKE 'adding new member%')
   GROUP BY group_id, member_id
 ), life AS (
   SELECT process_id, instance, resource_kind, resource, life, max(stream_pos) AS last_pos,
@@ -119,7 +135,8 @@ WITH round AS (
     max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER before AS failed_stop_pos,
     max(CASE WHEN event = 'task_started' THEN stream_pos END) OVER before AS started_pos,
     max(CASE WHEN kind IN ('stop', 'failed', 'orphan_failed') THEN stream_pos END) OVER before AS ordered_pos,
-    max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS given_up_pos
+    max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource
+      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS given_up_pos
   FROM task_line
   WHERE resource_kind = 'task'
   WINDOW before AS (PARTITION BY process_id, instance, resource, life ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
@@ -127,7 +144,8 @@ WITH round AS (
   SELECT t.process_id, t.instance, t.resource, min(t.stream_pos) AS to_pos, min_by(t.event_id, t.stream_pos) AS event_id
   FROM task_line t
   LEFT SEMI JOIN task_line s ON s.process_id = t.process_id AND s.instance = t.instance AND s.resource_kind = 'task' AND s.kind = 'start'
-  WHERE t.resource_kind = 'task' AND t.life = 0 AND t.instance > 0 AND t.kind IN ('sign', 'stop', 'leaving', 'closing') AND NOT t.by_schedule
+  WHERE t.resource_kind = 'task' AND t.life = 0 AND t.instance > 0 AND t.kind IN ('sign', 'stop', 'leaving', 'closing')
+    AND NOT t.by_schedule
   GROUP BY t.process_id, t.instance, t.resource
 ), hole AS (
   SELECT s.process_id, s.instance, s.last_pos AS from_pos, s.from_pos AS to_pos, 'member_changed' AS why, s.event_id, true AS is_wide
@@ -185,7 +203,8 @@ WITH round AS (
       max(CASE WHEN event IN ('joined', 'synced', 'partitions_assigned', 'partitions_lost') THEN stream_pos END) OVER before AS got_pos
     FROM client_event
     WHERE NOT is_worker
-    WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    WINDOW before AS (PARTITION BY process_id, instance, group_id, client
+      ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
   )
   WHERE event = 'partitions_revoked' AND size(partitions) > 0 AND reset_pos > got_pos
   UNION ALL
@@ -199,7 +218,8 @@ WITH round AS (
     FROM client_event
     WHERE NOT is_worker
   )
-  WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0 AND got_count = 0 AND instance > 0 AND first_pos < stream_pos
+  WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0 AND got_count = 0 AND instance > 0
+    AND first_pos < stream_pos
   UNION ALL
   -- Who asked to join and did not get the answer may be a member of that generation without knowing it.
   SELECT k.process_id, k.instance, k.from_pos, k.last.stream_pos, 'coordinator_ahead', k.last.event_id, true
@@ -209,7 +229,8 @@ WITH round AS (
   -- It was not yet there at the last assignment without it.
   SELECT u.process_id, u.instance, coalesce(max(a.stream_pos), 0), u.to_pos, 'worked_unstarted', u.event_id, true
   FROM unstarted u
-  LEFT JOIN client_event a ON a.process_id = u.process_id AND a.instance = u.instance AND a.event = 'worker_assigned' AND a.stream_pos < u.to_pos
+  LEFT JOIN client_event a ON a.process_id = u.process_id AND a.instance = u.instance AND a.event = 'worker_assigned'
+    AND a.stream_pos < u.to_pos
     AND NOT array_contains(coalesce(a.assigned_tasks, array()), u.resource)
   GROUP BY u.process_id, u.instance, u.resource, u.to_pos, u.event_id
 )
