@@ -21,18 +21,68 @@ def say(text: str) -> None:
     print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
 
 
+#: Steps in the words of a reader, and which of them are counted in bytes.
+_STEPS = {
+    "looking": "Looking at files",
+    "reading": "Reading logs",
+    "reading on executors": "Reading logs on Spark",
+    "writing": "Writing rows",
+    "starting the engine": "Starting the engine",
+}
+_IN_BYTES = ("looking", "reading")
+
+
+def in_words(step: str) -> str:
+    """A step as it is told: `views: split_brain` is `Working out split brain`."""
+    view = step.removeprefix("views: ")
+    return f"Working out {view.replace('_', ' ')}" if view != step else _STEPS.get(step, step)
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal; nothing elsewhere."""
+    """A bar on a terminal, with what is done, how fast, and how long it will take; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda step, done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    with Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda step, done, total: bar.update(task, description=step, completed=done, total=total if total > 1 else None)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[amount]}"), TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"), TimeRemainingColumn(compact=True),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, amount="", left="")
+        now = ""
+
+        def told(step: str, done: int, total: int) -> None:
+            nonlocal now
+            kind = step.partition(":")[0]
+            if kind != now:  # the rate of one step tells nothing of the next one's
+                now = kind
+                bar.reset(task)
+            known = total > 1
+            bar.update(task, description=in_words(step), completed=done, total=total if known else None, left="left" if known and done else "")
+            speed = bar.tasks[0].speed
+            bar.update(task, amount=amount(done, total, speed, in_bytes=step in _IN_BYTES) if known else "")
+
+        yield told
+
+
+def amount(done: int, total: int, rate: float | None, *, in_bytes: bool) -> str:
+    """How much of a step is done: `120 of 340 MB, 35 MB/s`, or `12 of 200`.
+
+    Args:
+        done: bytes, or things.
+        total: all of them.
+        rate: a second; None: not known yet.
+        in_bytes: whether they are bytes.
+    """
+    if not in_bytes:
+        return f"{done:,} of {total:,}"
+    mega = 1e6
+    digits = 0 if total >= 10 * mega else 1
+    return f"{done / mega:,.{digits}f} of {total / mega:,.{digits}f} MB" + (f", {rate / mega:,.1f} MB/s" if rate else "")
 
 
 def bytes_below(paths: Iterable[Path]) -> int:

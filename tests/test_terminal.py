@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
+from forensics import console
 from forensics.cli import _SUFFIXES, ReportFormat, app
 from forensics.engines.rows import ArrowRows
 from forensics.report import content, query, screen, text
@@ -203,3 +204,48 @@ def test_a_file_s_name_tells_the_form(case: str, name: str, begins: str, tmp_pat
     assert _SUFFIXES[".html"] is ReportFormat.html
     assert CliRunner().invoke(app, ["report", "--case", case, "-o", str(tmp_path / name)]).exit_code == 0
     assert (tmp_path / name).read_text().lower().startswith(begins.lower())
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "rate", "in_bytes", "said"),
+    [
+        (120_000_000, 340_000_000, 35_400_000.0, True, "120 of 340 MB, 35.4 MB/s"),
+        (500_000, 2_000_000, None, True, "0.5 of 2.0 MB"),
+        (12, 1200, 3.0, False, "12 of 1,200"),
+    ],
+)
+def test_progress_tells_bytes_and_rate(done: int, total: int, rate: float | None, in_bytes: bool, said: str) -> None:
+    assert console.amount(done, total, rate, in_bytes=in_bytes) == said
+
+
+def test_progress_tells_in_words_what_is_being_done() -> None:
+    assert console.in_words("views: split_brain") == "Working out split brain"
+    assert console.in_words("reading") == "Reading logs"
+
+
+def test_progress_is_drawn_on_a_terminal_alone(case: str) -> None:
+    code = (
+        "from forensics.console import progress\nimport time\n"
+        "with progress() as step:\n"
+        "    for done in range(0, 50_000_001, 10_000_000):\n        step('reading', done, 50_000_000); time.sleep(0.15)\n"
+        "    step('views: split_brain', 3, 200); time.sleep(0.3)\n"
+    )
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    running = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    told = b""
+    try:
+        while part := os.read(ours, 65536):
+            told += part
+    except OSError:
+        pass
+    os.close(ours)
+    assert running.wait() == 0
+    drawn = told.decode()
+    assert "Reading logs" in drawn
+    assert "of 50 MB" in drawn
+    assert "MB/s" in drawn
+    assert "Working out split brain" in drawn
+    assert "3 of 200" in drawn
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b""

@@ -106,7 +106,7 @@ def ingest(
         jobs: cores to read with on this machine; all when None.
         command_line: kept in the manifest.
         range_bytes: size of the ranges that large files are cut in.
-        progress: told a step (`looking`, `reading`, `writing`), what of it is done, and all of it.
+        progress: told a step (`looking`, `reading`, both in bytes, `reading on executors`, `writing`), what of it is done, and all of it.
         views: makes the views of the case and the texts that go with them, before it is published: rows and views become part of the case at once,
             or not at all. None: the case has no views yet.
 
@@ -180,7 +180,7 @@ def _read_on_executors(
         collected = pool.submit(rows.collect)
         while not wait([collected], timeout=_WATCH_SECONDS).done:
             stages = [spark.sparkContext.statusTracker().getStageInfo(i) for i in spark.sparkContext.statusTracker().getActiveStageIds()]
-            progress("reading", sum(s.numCompletedTasks for s in stages if s), len(tasks))
+            progress("reading on executors", sum(s.numCompletedTasks for s in stages if s), len(tasks))
         try:
             return [(row[0], row[1], row[2]) for row in collected.result()]
         except Exception as e:  # Spark's errors have no common base that pyspark promises
