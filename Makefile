@@ -17,8 +17,10 @@ report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
 	forensics report --case $(CASE)
 
+# Two processes share the files; then one has all tests of Spark, which uses two cores by itself.
 test: .venv/ready
-	pytest
+	pytest -n 2 --dist loadfile -m "not spark and not slow"
+	pytest -m "spark and not slow"
 
 # Minutes: whole recordings with known truth, and the wheel in an empty environment.
 slow: .venv/ready

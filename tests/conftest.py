@@ -1,47 +1,78 @@
-"""One Spark session for the whole run, started by the first test that asks for it."""
+"""Engines for the tests: one that starts at once for what views say, Spark for what is about Spark; each starts once a run."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
+
+from forensics.engines import SAIL, SPARK, VARIABLE, engine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from forensics.case.folder import Case
+    from forensics.engines.base import Engine
+
+#: What the user says holds for all tests: `FORENSICS_ENGINE=spark pytest` proves everything on Spark.
+GIVEN = os.environ.get(VARIABLE)
+ANY = GIVEN or (SAIL if find_spec("pysail") else SPARK)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests that need an engine, whichever, get the quick one; to the others the product is as its users find it."""
+    if GIVEN is None:
+        _choose(ANY if item.get_closest_marker("engine") and not item.get_closest_marker("spark") else None)
+
+
+def _choose(name: str | None) -> None:
+    if name is None:
+        os.environ.pop(VARIABLE, None)
+    else:
+        os.environ[VARIABLE] = name
+
+
+@pytest.fixture
+def any_engine() -> Engine:
+    """The engine of tests marked `engine`, without the temporary views of the tests before."""
+    runs = engine(ANY, jobs=2, little=True)
+    _forget_views(runs.session)
+    return runs
 
 
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[SparkSession]:
-    """The session as the product starts it: what holds here holds there."""
-    from forensics.engines import engine
-
-    running = engine(jobs=2, little=True)
+    """Spark's session as the product starts it: what holds here holds there."""
+    running = engine(GIVEN or SPARK, jobs=2, little=True)
     yield running.session
     running.stop()
 
 
 @pytest.fixture
 def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
-    """The session, without the temporary views of the tests before."""
-    for table in spark_session.catalog.listTables():
-        if table.isTemporary:
-            spark_session.catalog.dropTempView(table.name)
+    """Spark's session, without the temporary views of the tests before."""
+    _forget_views(spark_session)
     yield spark_session
 
 
+def _forget_views(session: SparkSession) -> None:
+    for table in session.catalog.listTables():
+        if table.isTemporary:
+            session.catalog.dropTempView(table.name)
+
+
 @pytest.fixture(scope="session")
-def sample_case(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
-    """Gives the case of a sample incident by its name; each is read once a run."""
+def sample_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
+    """Gives the case of a sample incident by its name; each is read once a run by each engine that is asked for it."""
     from expect_samples import case_of
 
-    del spark_session  # it only has to be there before the product asks for a session
-
     @cache
-    def of(name: str) -> Case:
-        return case_of(name, tmp_path_factory.mktemp(name) / "case")
+    def built(name: str, told: str | None) -> Case:
+        return case_of(name, tmp_path_factory.mktemp(f"{name}-{told}") / "case")
 
-    return of
+    return lambda name: built(name, os.environ.get(VARIABLE))

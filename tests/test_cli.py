@@ -213,7 +213,7 @@ def case(sample_case) -> str:
     return str(sample_case("split-brain-frozen-worker-3.9.1").root)
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
     shown = run("report", "--case", case)
     assert shown.returncode == 0, shown.stderr
@@ -229,7 +229,7 @@ def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
     jsonschema.Draft202012Validator(schema).validate(json.loads(written))
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize(
     ("args", "code"),
     [
@@ -248,13 +248,13 @@ def test_exit_codes_of_a_report(case: str, args: tuple[str, ...], code: int) -> 
     assert run("report", "--case", case, *args).returncode == code
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 def test_a_report_starts_no_spark(case: str) -> None:
     done = run("report", "--case", case, JAVA_HOME="/nowhere", PATH="/nowhere")
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 def test_show_prints_the_raw_lines_of_events_findings_and_ownerships(case: str) -> None:
     found = json.loads(run("report", "--case", case, "--format", "json").stdout)
     finding = next(f for f in found["findings"] if f["rule"] == "split-brain-task")
@@ -273,8 +273,7 @@ def test_show_prints_the_raw_lines_of_events_findings_and_ownerships(case: str) 
     assert run("show", "--case", case, "ff").returncode == 2
 
 
-@pytest.mark.spark
-def test_show_says_when_evidence_moved_or_changed(tmp_path: Path, spark) -> None:
+def test_show_says_when_evidence_moved_or_changed(tmp_path: Path) -> None:
     from expect_samples import SAMPLES
 
     from forensics.case.ingestion import ingest
@@ -331,8 +330,8 @@ def test_wrong_sql_is_2_and_says_why(case: str) -> None:
     assert wrong.stdout == ""
 
 
-@pytest.mark.spark
-def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path, spark) -> None:
+@pytest.mark.engine
+def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path) -> None:
     from forensics.case import folder as case_folder
 
     copy = tmp_path / "moved case"
@@ -346,8 +345,8 @@ def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path, spar
     assert "built anew" not in CliRunner().invoke(app, ["report", "--case", str(copy)]).stderr
 
 
-@pytest.mark.spark
-def test_ingest_of_broken_evidence_is_3_and_says_which(tmp_path: Path, spark) -> None:
+@pytest.mark.engine
+def test_ingest_of_broken_evidence_is_3_and_says_which(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     line = b"[2026-11-21 07:51:24,897] INFO (Re-)joining group (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
@@ -360,8 +359,8 @@ def test_ingest_of_broken_evidence_is_3_and_says_which(tmp_path: Path, spark) ->
     assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")]).exit_code == 0
 
 
-@pytest.mark.spark
-def test_an_empty_folder_has_a_report_too(tmp_path: Path, spark) -> None:
+@pytest.mark.engine
+def test_an_empty_folder_has_a_report_too(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     assert CliRunner().invoke(app, ["ingest", str(tmp_path / "logs"), "--case", str(tmp_path / "case")]).exit_code == 0
     shown = CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")])

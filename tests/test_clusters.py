@@ -9,7 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 from written_logs import CLIENT, case_of, joined, stamp
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 LIVES = 4
 SERVER = "kafka.server.KafkaServer"
 GROUPS = "kafka.coordinator.group.GroupCoordinator"
@@ -66,7 +66,7 @@ def consumer(lives: int = LIVES) -> str:
 
 
 @pytest.fixture(scope="module")
-def rows(spark_session, tmp_path_factory):
+def rows(tmp_path_factory):
     logs = {
         "b0/server.log": broker(),
         "c/consumer.log": consumer(),

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from written_logs import CLIENT, CONNECT, case_of, config, consumer, joined, stamp, starts, told
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 COORDINATOR = f"{CLIENT}.AbstractCoordinator"
 
 
@@ -214,8 +214,7 @@ def old_sink() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def rows(spark_session, tmp_path_factory):
-    del spark_session
+def rows(tmp_path_factory):
     case = case_of(
         auto_commit() | by_hand() | two_lives() | worker() | in_vain() | sink_closed() | given_up() | old_sink(), tmp_path_factory.mktemp("derived")
     )

@@ -71,7 +71,7 @@ def commands(page: Path) -> list[list[str]]:
     return [shlex.split(line)[1:] for block in blocks for line in block.splitlines() if line.startswith("forensics ")]
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 def test_the_commands_of_the_questions_page_answer(sample_case, tmp_path, monkeypatch) -> None:
     """Every command gives something; the cases that the page makes first are those of the samples."""
     found = commands(DOCS / "questions.md")
@@ -87,7 +87,7 @@ def test_the_commands_of_the_questions_page_answer(sample_case, tmp_path, monkey
         assert len(result.output.splitlines()) >= 2, (command, result.output)
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize(
     ("name", "rule"),
     [

@@ -255,9 +255,9 @@ def test_every_view_is_empty_over_nothing() -> None:
     assert [name for name, found in known.items() if not found.empty] == ["known_bug"]
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize("sample", ["split-brain-frozen-worker-3.9.1", "session-timeouts-consumers-3.9.1"])
-def test_what_is_claimed_of_a_sample_is_true(sample: str, sample_case, spark_session) -> None:
+def test_what_is_claimed_of_a_sample_is_true(sample: str, sample_case) -> None:
     """The engine finds no rows in any view that was not planned, and few of the views without rows were planned."""
     from forensics.engines import engine
 

@@ -164,6 +164,7 @@ def tables_of_built(case: Case, on: Engine, folder: Path, *, small: bool) -> dic
 
 
 @needs_sail
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("sample", sorted(p.name for p in SAMPLES.iterdir() if (p / "logs").is_dir()))
 def test_every_row_of_every_view_of_a_sample_is_the_same(sample: str, engines, tmp_path: Path) -> None:
@@ -173,6 +174,7 @@ def test_every_row_of_every_view_of_a_sample_is_the_same(sample: str, engines, t
 
 @needs_sail
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize("recording", sorted(p.name for p in RECORDINGS.iterdir()) if RECORDINGS.is_dir() else [])
 def test_every_row_of_every_view_of_a_recording_is_the_same(recording: str, engines, tmp_path: Path) -> None:
     case = ingest([RECORDINGS / recording], tmp_path / "case").case
@@ -181,6 +183,7 @@ def test_every_row_of_every_view_of_a_recording_is_the_same(recording: str, engi
 
 @needs_sail
 @pytest.mark.slow
+@pytest.mark.spark
 def test_a_large_case_has_the_same_rows(engines, tmp_path: Path) -> None:
     """Rows that do not pass through this process."""
     case = ingest([SAMPLES / "split-brain-frozen-worker-3.9.1"], tmp_path / "case").case

@@ -12,7 +12,7 @@ from histories import parse
 from simulator import simulate
 from written_logs import CLIENT, case_of, consumer, joined, stamp, told
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 
 START = "w1+ 1s w2+ 1s w3+ 14s"
 #: What is done in each history, and whose logs are left out.
@@ -92,7 +92,7 @@ QUIET = {"quiet/c1/consumer.log": consumer("c-1", "quiet", *told((1, "(Re-)joini
 
 
 @pytest.fixture(scope="module")
-def case(spark_session, tmp_path_factory):
+def case(tmp_path_factory):
     root = tmp_path_factory.mktemp("incidents")
     logs = KIP848 | QUIET
     for number, name in enumerate(HISTORIES):

@@ -34,6 +34,7 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_a_large_case_has_its_views_after_ingest(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark_session) -> None:
     monkeypatch.setattr(views, "SMALL_EVENTS", 1)
     case = tmp_path / "case"
@@ -68,8 +69,8 @@ def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path, spark_s
     assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
 
 
-@pytest.mark.spark
-def test_logs_that_tell_nothing_of_groups_are_no_all_clear(tmp_path: Path, spark_session) -> None:
+@pytest.mark.engine
+def test_logs_that_tell_nothing_of_groups_are_no_all_clear(tmp_path: Path) -> None:
     app_log, quiet = tmp_path / "app" / "app.log", tmp_path / "quiet" / "connect.log"
     for file in (app_log, quiet):
         file.parent.mkdir()

@@ -9,7 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 from written_logs import CONNECT, case_of, config, consumer, joined, stamp, told
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
@@ -163,7 +163,7 @@ def rows(case, view):
 
 
 @pytest.fixture(scope="module")
-def case(spark_session, tmp_path_factory):
+def case(tmp_path_factory):
     return case_of(CONSUMERS | WORKERS, tmp_path_factory.mktemp("lost"))
 
 

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from written_logs import case_of, config, consumer, joined, stamp, told
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
@@ -87,7 +87,7 @@ def rows(case, view):
 
 
 @pytest.fixture(scope="module")
-def case(spark_session, tmp_path_factory):
+def case(tmp_path_factory):
     logs = {}
     for name, told_of in HISTORIES.items():
         logs |= {path: text for path, text in told_of.items() if path != "kept"}

@@ -21,7 +21,7 @@ from simulator import simulate
 HISTORIES, MANY, BATCHES = 100, 500, 4
 SEED = int(os.environ.get("FORENSICS_SEED", "1"))
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 
 
 def histories(begin, count=HISTORIES, stepping=False):
@@ -34,7 +34,7 @@ def played():
 
 
 @pytest.fixture(scope="module")
-def plain(played, spark_session, tmp_path_factory):
+def plain(played, tmp_path_factory):
     return judge(played, tmp_path_factory.mktemp("plain"))
 
 
@@ -80,7 +80,7 @@ def test_verdicts_are_not_evaded(plain):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_no_verdict_of_many_more_is_false(batch, spark_session, tmp_path):
+def test_no_verdict_of_many_more_is_false(batch, tmp_path):
     judged = judge(histories(HISTORIES + batch * MANY, MANY), tmp_path)
     assert false_of(judged) == []
     assert silent_of(judged) == []
@@ -120,7 +120,7 @@ def test_the_order_of_files_changes_no_verdict(played, plain, tmp_path):
 
 
 @pytest.mark.slow
-def test_clocks_that_are_set_make_no_verdict_false(spark_session, tmp_path):
+def test_clocks_that_are_set_make_no_verdict_false(tmp_path):
     """Nor do they make the program dumb: messages alone decide hand-overs."""
     judged = judge(histories(0, stepping=True), tmp_path)
     found = []

@@ -84,14 +84,14 @@ def test_a_refutation_needs_an_end_before_a_start():
         assert (refutation_fault(told_of, ["a1", "b1", "b2", "a2", "a3", start], row) is None) is fine
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize("name", names())
 def test_every_proof_of_a_sample_implies_its_claim(name, sample_case):
     assert faults(*proof_checker.read(sample_case(name).root)) == []
 
 
-@pytest.mark.spark
-def test_every_proof_of_histories_and_of_a_clock_that_was_set_implies_its_claim(spark_session, tmp_path):
+@pytest.mark.engine
+def test_every_proof_of_histories_and_of_a_clock_that_was_set_implies_its_claim(tmp_path):
     """Histories in which clocks are set, and a log whose times go back though it answers in time: its own lines prove that, no message does."""
     logs = {}
     for n in range(12):

@@ -17,7 +17,7 @@ FOUND = recordings(Path(ROOT)) if ROOT else []
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.spark,
+    pytest.mark.engine,
     pytest.mark.skipif(not FOUND, reason="FORENSICS_RECORDINGS names no directory of recordings"),
 ]
 
@@ -28,7 +28,7 @@ def withhold(request):
 
 
 @pytest.fixture(scope="module", params=FOUND, ids=lambda r: r.name)
-def result(request, withhold, spark_session, tmp_path_factory):
+def result(request, withhold, tmp_path_factory):
     from score import score
 
     recording: Recording = request.param

@@ -39,13 +39,12 @@ def test_the_view_knows_the_same_releases():
     assert tuple(listed[1].split()) == known_releases()
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize(
     ("sample", "release"),
     [pytest.param("split-brain-partitioned-worker-2.3.0", "2.3.0", marks=pytest.mark.slow), ("split-brain-frozen-worker-3.9.1", "3.9.1")],
 )
-def test_a_release_that_nothing_prints_is_found(sample, release, spark_session, tmp_path):
-    del spark_session
+def test_a_release_that_nothing_prints_is_found(sample, release, tmp_path):
     logs = {
         f"{log.parent.name}/{log.name}": "".join(t for t in log.open(encoding="utf-8") if "AppInfoParser" not in t)
         for log in (SAMPLES / sample / "logs").glob("*/*.log")

@@ -9,12 +9,11 @@ from written_logs import case_of
 
 from forensics.report import content, model, text
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
-def told(spark_session, tmp_path_factory: pytest.TempPathFactory):
-    del spark_session
+def told(tmp_path_factory: pytest.TempPathFactory):
     logs, cluster = three_months.write()
     return case_of(logs, tmp_path_factory.mktemp("three-months")), cluster
 

@@ -761,7 +761,7 @@ def test_a_zone_is_told_with_its_offset(zone: tzinfo, said: str) -> None:
     assert formats.zone_name(zone, T0) == said
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize("name", ["split-brain-frozen-worker-3.9.1", "session-timeouts-consumers-3.9.1"])
 def test_sentences_told_again_are_those_of_the_case_with_other_times(name: str, sample_case) -> None:
     case = sample_case(name)

@@ -11,6 +11,7 @@ import pytest
 from forensics.case import view_files
 from forensics.case.folder import OPEN_SQL
 from forensics.case.materialise import with_words
+from forensics.engines.base import Engine
 from forensics.report.query import _needed
 from forensics.wording import tell
 from forensics.wording.files import rule_words, view_words
@@ -36,39 +37,48 @@ def _value(value: Any, type_: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def _schema(spark: Any, case: Any, view: str) -> Any:  # noqa: ANN401
+_SCHEMAS: dict[str, Any] = {}
+
+
+def _schema(runs: Engine, case: Any, view: str) -> Any:  # noqa: ANN401
     """The columns of a view or table, as a sample's case has them; each may be NULL."""
+    if view not in _SCHEMAS:
+        _SCHEMAS[view] = _looked_up(runs, case, view)
+    return _SCHEMAS[view]
+
+
+def _looked_up(runs: Engine, case: Any, view: str) -> Any:  # noqa: ANN401
     from pyspark.sql.types import StructField, StructType
 
     path = case.views().get(view) or (case.table_paths(view) or [None])[0]
     if path:
-        fields = spark.read.parquet(str(path)).schema.fields
+        fields = runs.session.read.parquet(runs.place(str(path))).schema.fields
     else:  # a view that is computed when it is read
         for statement in _needed(view_files.statements((case.root / OPEN_SQL).read_text()), [f"SELECT * FROM {view}"]):
-            spark.sql(statement)
-        fields = spark.table(view).schema.fields
+            runs.sql(statement)
+        fields = runs.session.table(view).schema.fields
     return StructType([StructField(f.name, f.dataType, nullable=True) for f in fields])
 
 
-def _rows(spark: Any, view: str, schema: Any, given: list[dict[str, Any]]) -> None:  # noqa: ANN401
+def _rows(runs: Engine, view: str, schema: Any, given: list[dict[str, Any]]) -> None:  # noqa: ANN401
     unknown = {key for row in given for key in row} - set(schema.fieldNames())
     assert not unknown, f"{view} has no columns {unknown}"
     rows = [tuple(_value(row.get(f.name), f.dataType) for f in schema.fields) for row in given]
-    spark.createDataFrame(rows, schema).createOrReplaceTempView(view)
+    runs.session.createDataFrame(rows, schema).createOrReplaceTempView(view)
 
 
 def test_every_rule_has_an_example() -> None:
     assert [rule for rule, words in rule_words().items() if not words.examples] == []
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize(("rule", "number"), EXAMPLES)
-def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sample_case) -> None:
+def test_a_rule_finds_what_its_example_says(rule: str, number: int, any_engine, sample_case) -> None:
     from pyspark.sql.pandas.types import to_arrow_type
 
     example = rule_words()[rule].examples[number]
-    _give(spark, sample_case("split-brain-frozen-worker-3.9.1"), view_files.views()["rule_" + rule.replace("-", "_")], example["given"])
-    table = spark.sql(view_files.rule_queries()[rule]).select(*view_files.RULE_COLUMNS)
+    _give(any_engine, sample_case("split-brain-frozen-worker-3.9.1"), view_files.views()["rule_" + rule.replace("-", "_")], example["given"])
+    table = any_engine.sql(view_files.rule_queries()[rule]).select(*view_files.RULE_COLUMNS)
     found = [row.asDict(recursive=True) for row in table.collect()]
     expected = example["expect"]
     assert len(found) == len(expected), found
@@ -80,13 +90,13 @@ def test_a_rule_finds_what_its_example_says(rule: str, number: int, spark, sampl
         assert all(sentences[0][text] for text in tell.TEXTS)
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize(("name", "number"), VIEW_EXAMPLES)
-def test_a_view_yields_and_tells_what_its_example_says(name: str, number: int, spark, sample_case, tmp_path) -> None:
+def test_a_view_yields_and_tells_what_its_example_says(name: str, number: int, any_engine, sample_case, tmp_path) -> None:
     example, view = view_words()[name].examples[number], view_files.views()[name]
-    _give(spark, sample_case("split-brain-frozen-worker-3.9.1"), view, example["given"])
+    _give(any_engine, sample_case("split-brain-frozen-worker-3.9.1"), view, example["given"])
     query, columns = view_files.worded_queries()[name]
-    rows = with_words(view, spark.sql(query).select(*columns).toArrow(), tmp_path).to_pylist()
+    rows = with_words(view, any_engine.sql(query).select(*columns).toArrow(), tmp_path).to_pylist()
     assert len(rows) == len(example["expect"]), rows
     for wanted in example["expect"]:
         same = [row for row in rows if _is(row, wanted)]
@@ -104,13 +114,13 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     return round(value.timestamp() * 1000) if isinstance(value, datetime) else value
 
 
-def _give(spark: Any, case: Any, view: Any, given: dict[str, Any]) -> None:  # noqa: ANN401
+def _give(runs: Engine, case: Any, view: Any, given: dict[str, Any]) -> None:  # noqa: ANN401
     """The thresholds, and the given rows under the names of what a view reads."""
     assert set(given) <= set(view.reads), "an example gives rows of what the view reads"
     for statement in view_files.statements(view_files.knobs()):
-        spark.sql(statement)
+        runs.sql(statement)
     for read in view.reads:
-        _rows(spark, read, _schema(spark, case, read), given.get(read, []))
+        _rows(runs, read, _schema(runs, case, read), given.get(read, []))
 
 
 def _place(row: dict[str, Any]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import pyarrow.dataset as ds
 import pytest
 from written_logs import CONNECT, case_of, config, consumer, joined, stamp, told
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 
 Entry = tuple[float, str, str]
 HERDER, WORKER = f"{CONNECT}.distributed.DistributedHerder", f"{CONNECT}.Worker"
@@ -111,9 +111,8 @@ LOGS = {
 
 
 @pytest.fixture(scope="module")
-def findings(spark_session, tmp_path_factory):
+def findings(tmp_path_factory):
     """Findings of a rule as (group, subject, severity, headline)."""
-    del spark_session
     case = case_of(LOGS, tmp_path_factory.mktemp("rules"))
     rows = ds.dataset(case.view_path("finding"), format="parquet").to_table().to_pylist()
     assert all(r["witness"] for r in rows), [r["headline"] for r in rows if not r["witness"]]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from forensics.cli import app
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1"
 
 
@@ -27,12 +27,11 @@ def status(when: str, state: str, worker: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def case(spark_session, tmp_path_factory):
+def case(tmp_path_factory):
     from forensics.case.ingestion import ingest
     from forensics.case.views import build
     from forensics.engines import engine
 
-    del spark_session
     folder = tmp_path_factory.mktemp("told")
     said = {
         "stale-unassigned": status("07:52:07", "UNASSIGNED", "10.77.0.14:8083"),

@@ -41,18 +41,18 @@ def thinned(logs, root, ways, seed):
     return copies
 
 
-@pytest.mark.spark
-def test_a_thinned_sample_says_no_false_word(spark_session, tmp_path):
+@pytest.mark.engine
+def test_a_thinned_sample_says_no_false_word(tmp_path):
     whole, *others = thinned(SAMPLES / "split-brain-frozen-worker-3.9.1", tmp_path, ["5%", "5%", "20%", "20%", "20s", "clients"], SEED)
     assert {row["verdict"] for row in whole.rows["split_brain"]} >= {"proved", "refuted"}
     assert [(c.name, c.how, fault) for c in others for fault in uncertain(whole, c) + reversed_verdicts(whole, c)] == []
 
 
 @pytest.mark.slow
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.skipif(not FOUND, reason="FORENSICS_RECORDINGS names no directory of recordings")
 @pytest.mark.parametrize("recording", FOUND, ids=lambda r: r.name)
-def test_a_thinned_recording_says_no_false_word(recording, spark_session, tmp_path):
+def test_a_thinned_recording_says_no_false_word(recording, tmp_path):
     whole, *others = thinned(recording.logs, tmp_path, list(WAYS), SEED)
     known = truth_says(recording, whole)[0]
     found = [
@@ -67,9 +67,9 @@ def test_a_thinned_recording_says_no_false_word(recording, spark_session, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize("how", ["1%", "5%", "20%", "5s", "loggers"])
-def test_thinned_histories_make_no_verdict_false(how, spark_session, tmp_path):
+def test_thinned_histories_make_no_verdict_false(how, tmp_path):
     rng = random.Random(SEED)
     played = [simulate(parse(random_history(SEED * 100_000 + n)), n) for n in range(100)]
     judged = judge(played, tmp_path, change=lambda one, path, text: WAYS[how](text, rng))

@@ -12,13 +12,12 @@ from written_logs import case_of
 
 from forensics.report import content, model, text
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
-def case(spark_session, tmp_path_factory: pytest.TempPathFactory):
+def case(tmp_path_factory: pytest.TempPathFactory):
     """A 0.9 consumer, and of the sample a broker and two workers without times beside a third with them."""
-    del spark_session
     logs = {path.relative_to(SAMPLES / SHOWN / "logs").as_posix(): path for path in (SAMPLES / SHOWN / "logs").rglob("*.log")}
     texts = {name: path.read_text(encoding="utf-8") for name, path in logs.items()}
     texts = {name: told if name.startswith("w3/") else without_times(told) for name, told in texts.items()}

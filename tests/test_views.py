@@ -58,7 +58,7 @@ def test_statements_keep_semicolons_and_dashes_of_strings():
     assert view_files.statements("SELECT ';' -- a; b\n, '--'; SELECT 2;") == ["SELECT ';' \n, '--'", "SELECT 2"]
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_grain_tells_rows_apart(sample, sample_case):
     built = sample_case(sample).views()
