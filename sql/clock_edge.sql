@@ -48,7 +48,8 @@ WITH membership_line AS (
       AND made.must_rejoin THEN
       named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first',
         joining_second, 't', broker, 'later', prepared) END,
-    CASE WHEN is_entry THEN
+    -- Of a member that has to ask twice, one request alone may be the second.
+    CASE WHEN is_entry AND (joining_count >= 2 OR NOT made.must_rejoin) THEN
       named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
         't', made.process_id, 'later', struct(made.ts AS ts, made.event_id AS event_id)) END,
     CASE WHEN is_entry AND joining_count >= 2 AND made.must_rejoin THEN

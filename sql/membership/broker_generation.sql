@@ -51,16 +51,27 @@ WITH line AS (
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       + CASE WHEN event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
   FROM line
+), aligned AS (
+  -- Each rebalance adds one to the generation. One that was prepared with another old generation led to a generation whose Stabilized is not
+  -- there.
+  SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming, true) AS is_of_it,
+    max(CASE WHEN event = 'rebalance_preparing' AND old_generation + 1 <> coming THEN stream_pos END)
+      OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS other_pos
+  FROM (
+    SELECT *, max(CASE WHEN event = 'group_stabilized' THEN generation END)
+      OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS coming
+    FROM phased
+  )
 ), phase AS (
   SELECT
     kafka_cluster, process_id, group_id, phase,
     max(offsets_partition) AS offsets_partition,
-    min_by(ts, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS prepared_ts,
-    min_by(event_id, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS prepared_id,
-    min_by(member_id, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS prepared_member,
-    min_by(reason, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS reason,
-    min_by(client_reason, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS client_reason,
-    min_by(old_generation, stream_pos) FILTER (WHERE event = 'rebalance_preparing') AS old_generation,
+    min_by(ts, stream_pos) FILTER (WHERE is_of_it) AS prepared_ts,
+    min_by(event_id, stream_pos) FILTER (WHERE is_of_it) AS prepared_id,
+    min_by(member_id, stream_pos) FILTER (WHERE is_of_it) AS prepared_member,
+    min_by(reason, stream_pos) FILTER (WHERE is_of_it) AS reason,
+    min_by(client_reason, stream_pos) FILTER (WHERE is_of_it) AS client_reason,
+    min_by(old_generation, stream_pos) FILTER (WHERE is_of_it) AS old_generation,
     max(generation) FILTER (WHERE event = 'group_stabilized') AS generation,
     max(ts) FILTER (WHERE event = 'group_stabilized') AS stabilized_ts,
     max(event_id) FILTER (WHERE event = 'group_stabilized') AS stabilized_id,
@@ -70,16 +81,17 @@ WITH line AS (
     min(ts) FILTER (WHERE event = 'assignment_from_leader') AS assigned_ts,
     min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_from_leader') AS assigned_id,
     max(leader_member_id) FILTER (WHERE event = 'assignment_from_leader') AS leader_member_id,
-    max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_member,
-    max(ts) FILTER (WHERE event = 'member_expired') AS expired_ts,
-    max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired') AS expired_id,
+    max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
+      AS expired_member,
+    max(ts) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_ts,
+    max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_id,
     max_by(CASE WHEN is_late THEN 'rebalance_timeout' ELSE 'session_timeout' END, stream_pos) FILTER (
-      WHERE event = 'member_expired') AS expired_how,
+      WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_how,
     -- Said after this generation, so it explains a new life that follows.
     bool_or(event = 'group_emptied') AS emptied_after,
     bool_or(event = 'group_died') AS died_after,
     max(resolution_ms) AS resolution_ms
-  FROM phased
+  FROM aligned
   GROUP BY kafka_cluster, process_id, group_id, phase
 ), ordered AS (
   SELECT

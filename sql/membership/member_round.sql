@@ -28,21 +28,27 @@ CREATE OR REPLACE TEMPORARY VIEW member_round (
   prepared_reason   COMMENT 'Broker: reason, verbatim',
   stabilized        COMMENT 'Broker: the join phase is over: time, event',
   assigned          COMMENT 'Broker: the assignment arrived: time, event',
-  made              COMMENT 'Broker: the member''s id was made: time, event, broker, whether the member has to ask again with it'
+  made              COMMENT 'Broker: the member''s id was made: time, event, broker, whether the member has to ask again with it, the next generation'
 )
 COMMENT 'One row per join round of a member, beside what its coordinator''s log says of the same generation.'
 AS
 WITH made AS (
   SELECT member_id, min_by(named_struct('ts', ts, 'event_id', event_id, 'process_id', process_id,
-    'must_rejoin', message LIKE '%request the member to rejoin%'), ts) AS made
-  FROM event_row
+    'must_rejoin', message LIKE '%request the member to rejoin%', 'generation', next_generation), ts) AS made
+  FROM (
+    SELECT *, last_value(CASE WHEN event = 'group_stabilized' THEN generation END, true)
+      OVER (PARTITION BY process_id, group_id ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING) AS next_generation
+    FROM event_row
+    WHERE event IN ('member_added', 'group_stabilized')
+  )
   WHERE event = 'member_added' AND member_id IS NOT NULL
   GROUP BY member_id
 )
 SELECT
   r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r.client, r.round, r.member_id,
   r.is_leader OR coalesce(r.member_id = b.leader_member_id, false) AS is_leader,
-  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id) AS is_entry,
+  -- The first round that is there is the one in which it got its id only when no other generation came between.
+  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id) AND coalesce(m.made.generation = r.generation, false) AS is_entry,
   r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found) AS is_fresh,
   r.resolution_ms,
   r.joining_count,

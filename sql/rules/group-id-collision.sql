@@ -12,7 +12,8 @@ WITH topic_set AS (
     array_sort(array_distinct(flatten(collect_list(event_ids)))) AS event_ids
   FROM topic_set
   GROUP BY kafka_cluster, group_id
-  HAVING count(*) > 1
+  -- What a worker does not print is not known; it may be the same.
+  HAVING greatest(count(DISTINCT config_topic), count(DISTINCT offset_topic), count(DISTINCT status_topic)) > 1
 ), mixed AS (
   SELECT kafka_cluster, group_id,
     array_sort(collect_set(CASE WHEN is_worker THEN process_id END)) AS workers,
