@@ -62,6 +62,10 @@ CONSUMERS = (
             (20, preparing("ahead", 1, "Adding new member other with group instance id None")),
             (21, preparing("ahead", 2, "Adding new member third with group instance id None")),
             (40.1, preparing("ahead", 3, "Removing member ahead1-id on LeaveGroup; client reason: the consumer is being closed")),
+            # The end of generation 6's join phase is not there.
+            (50, preparing("phases", 5, "Adding new member one with group instance id None")),
+            (76, preparing("phases", 6, "Removing member one on LeaveGroup; client reason: none")),
+            (80, "Stabilized group phases generation 7 (__consumer_offsets-1) with 1 members"),
         )
     }
 )
@@ -227,3 +231,8 @@ def test_an_order_to_start_begins_a_thread_whose_making_is_missing(case):
 def test_a_task_at_work_that_was_never_started_shows_a_hole(case):
     assert holding(case, "unstarted", "b-0")[0] < 5
     assert "worked_unstarted" in {r["why"] for r in rows(case, "log_hole") if r["process_id"] == "unstarted/connect.log"}
+
+
+def test_a_generation_begins_with_the_rebalance_of_the_one_before(case):
+    (row,) = [r for r in rows(case, "broker_generation") if r["group_id"] == "phases"]
+    assert (row["generation"], seconds(row["prepared_ts"])) == (7, 76.0)
