@@ -48,7 +48,8 @@ SELECT
   r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r.client, r.round, r.member_id,
   r.is_leader OR coalesce(r.member_id = b.leader_member_id, false) AS is_leader,
   -- The first round that is there is the one in which it got its id only when no other generation came between.
-  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id) AND coalesce(m.made.generation = r.generation, false) AS is_entry,
+  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id)
+    AND coalesce(m.made.generation = r.generation, false) AS is_entry,
   r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found) AS is_fresh,
   r.resolution_ms,
   r.joining_count,
