@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -213,7 +214,7 @@ def ingest(
     summary = _read_in(paths, case, overrides, parsers or (), _knobs(assume_skew), not no_views, runs)
     say_ingested(summary, case)
     if no_views:
-        say(f"The case has no views; the next `forensics report --case {case}` builds them.")
+        say(f"The case has no views; the next `forensics report --case {quote(str(case))}` builds them.")
     if summary.faults:
         raise typer.Exit(3)
 
@@ -324,7 +325,7 @@ def report(
         found = retold.in_zone(opened, found, zone)
     _tell(opened, found, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
-        say(f"The case is in {case}: `forensics show ID --case {case}` prints the lines behind an id.")
+        say(f"The case is in {case}: `forensics show ID --case {quote(str(case))}` prints the lines behind an id.")
     if found.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and found.nothing_examined():

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forensics.wording.formats import printable
+from forensics.wording.formats import count, printable
 
 if TYPE_CHECKING:
     from forensics.case.ingestion import Summary
@@ -98,20 +98,23 @@ def bytes_below(paths: Iterable[Path]) -> int:
 def say_ingested(summary: Summary, case: Path) -> None:
     """What was read and what was not, on standard error."""
     counts = summary.counts
+    unknown = counts.get("unrecognised", 0)
     say(
-        f"{len(summary.added)} files read into {case}; the case has {counts.get('lines', 0):,} lines, {counts.get('records', 0):,} records, "
-        f"{counts.get('events', 0):,} events; {counts.get('unrecognised', 0):,} records of relevant loggers are not in the catalogue."
+        f"{count(len(summary.added), 'file')} read into {case}; the case has {count(counts.get('lines', 0), 'line')}, "
+        f"{count(counts.get('records', 0), 'record')}, {count(counts.get('events', 0), 'event')}; "
+        f"{count(unknown, 'record')} of relevant loggers {'is' if unknown == 1 else 'are'} not in the catalogue."
     )
     skipped = summary.files("skipped")
     for e in skipped[:_SHOWN]:
         say(f"skipped {printable(e.path)}: {e.note}")
     if len(skipped) > _SHOWN:
-        say(f"skipped {len(skipped) - _SHOWN} more files")
+        say(f"skipped {count(len(skipped) - _SHOWN, 'more file')}")
     _say_layouts(summary)
     for path, reason in summary.faults:
         say(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}")
     if summary.assumed_zones:
-        say(f"times of {len(summary.assumed_zones)} files have no zone and were read as UTC; if that is wrong, ingest again with --time-zone.")
+        files = count(len(summary.assumed_zones), "file")
+        say(f"times of {files} have no zone and were read as UTC; if that is wrong, ingest again with --time-zone.")
 
 
 def _say_layouts(summary: Summary) -> None:
@@ -129,9 +132,11 @@ def _say_layouts(summary: Summary) -> None:
         say(f"read as {layouts}: {names}")
     strange = [(path, file.unfit, *file.first_unfit) for path, file in files.items() if file.first_unfit is not None]
     for path, unfit, line, text in strange[:_SHOWN]:
-        say(f"{unfit:,} lines of {printable(path)} fit no layout; the first is line {line}:\n  {printable(text[:120])}")
+        fit = "fits" if unfit == 1 else "fit"
+        say(f"{count(unfit, 'line')} of {printable(path)} {fit} no layout; the first is line {line}:\n  {printable(text[:120])}")
         closest = nearest(text, packaged().layouts)
         if closest is not None:
             say(f"  {' ' * min(closest.reached, 120)}^ up to here it could be {closest.layout}; --layout tells another")
     if len(strange) > _SHOWN:
-        say(f"{len(strange) - _SHOWN} more files have such lines: forensics sql source_file")
+        more = len(strange) - _SHOWN
+        say(f"{count(more, 'more file')} {'has' if more == 1 else 'have'} such lines: forensics sql source_file")

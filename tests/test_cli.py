@@ -21,7 +21,9 @@ import pytest
 from typer.testing import CliRunner
 
 from forensics import __version__
+from forensics.catalogue import patterns
 from forensics.cli import app
+from forensics.report.explain import explain
 
 JOINED = (
     "[2026-11-21 07:51:24,897] INFO [Worker clientId=connect-1, groupId=connect-cluster] Successfully synced group in generation "
@@ -151,6 +153,31 @@ def test_explain_takes_part_of_a_line_and_exceptions(line: str, said: list[str])
     assert done.returncode == 0, done.stdout
     for part in said:
         assert part in done.stdout
+
+
+SECRET_LINES = (
+    "Joined group at generation 7 with protocol version 2 and got assignment: Assignment{error=0, leader='c-1-8f14e45f-ceea-467f-a9d2-1d3f6a1b2c3d', "
+    "leaderUrl='http://admin:geheim@p@ss@10.77.0.13:8083/', offset=9, connectorIds=[b], taskIds=[b-0], revokedConnectorIds=[], revokedTaskIds=[], delay=0} "
+    "with rebalance delay: 0",
+    "password: geheim",
+    'org.apache.kafka.X required username="u" password="geheim";',
+    "Authorization: Basic Z2VoZWltOmdlaGVpbQ==",
+    "Cookie: JSESSIONID=geheim",
+    '{"connection.password":"geheim"}',
+    "mongodb+srv://bob:geheim@cluster/x",
+    "ghp_geheim0123456789abcdefghijABCDEFGHIJ",
+    "-Djavax.net.ssl.keyStorePassword=geheim",
+)
+
+
+@pytest.mark.parametrize("head", ["", "[2026-11-21 07:51:24,897] INFO "], ids=["bare", "whole line"])
+def test_explain_prints_no_secret(head: str) -> None:
+    catalogue = patterns.load()
+    for line in SECRET_LINES:
+        printed = repr(explain(head + line, catalogue).document)
+        assert "geheim" not in printed
+        assert "Z2VoZWlt" not in printed
+        assert "[redacted]" in printed
 
 
 def test_explain_names_what_comes_nearest() -> None:

@@ -6,13 +6,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records import layouts
 from forensics.records.layout_detection import profile_of
 from forensics.records.line_reader import Record, RecordReader, read_records
+from forensics.redaction import scrub
 from forensics.report.exceptions import KnownException, find_exceptions
 
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|CRITICAL"
@@ -30,7 +32,7 @@ _NEAR_ENOUGH = 0.4
 
 @dataclass(slots=True)
 class Item:
-    """What one record of a paste is.
+    """What one record of a paste is, without its secrets.
 
     Attributes:
         record: as its layout tells it.
@@ -84,7 +86,21 @@ def _item(record: Record, layout: str, recogniser: Recogniser) -> Item:
     if found is None:
         found = _without_head(record, recogniser)
     text = record.message.partition("\n")[2] if found else record.message
-    return Item(record, layout, found, find_exceptions(text))
+    shown = replace(record, message=scrub(record.message), logger=_scrubbed(record.logger), level=_scrubbed(record.level))
+    if found:
+        found = replace(found, message=scrub(found.message), captures=_scrubbed(found.captures))
+    return Item(shown, layout, found, find_exceptions(text))
+
+
+def _scrubbed(value: Any) -> Any:  # noqa: ANN401  (any capture)
+    """A value without its secrets."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {_scrubbed(k): _scrubbed(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(v) for v in value]
+    return value
 
 
 def _without_head(record: Record, recogniser: Recogniser) -> Recognised | None:
