@@ -174,7 +174,7 @@ SECRET_LINES = (
 def test_explain_prints_no_secret(head: str) -> None:
     catalogue = patterns.load()
     for line in SECRET_LINES:
-        printed = repr(explain(head + line, catalogue).document)
+        printed = repr(explain(head + line, catalogue).document.blocks)
         assert "geheim" not in printed
         assert "Z2VoZWlt" not in printed
         assert "[redacted]" in printed
