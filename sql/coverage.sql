@@ -1,5 +1,5 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
--- Reads: range_row, process_life, evidence_file, member, generation
+-- Reads: range_row, process_life, evidence_file, member, generation, shared_log
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -7,10 +7,10 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, truncated, unreadable or missing_process',
+  kind       COMMENT 'covered, gap, truncated, unreadable, several_members or missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
-  facts      COMMENT 'What the words tell: lives of the process, length of a gap, a file and its fault, a group and its generations'
+  facts      COMMENT 'What the words tell: lives of the process, length of a gap, a file and its fault, a group and its generations, a client and its members'
 )
 COMMENT 'One row per stretch of a process''s time that the evidence covers or does not, and per process whose log is missing.'
 AS
@@ -59,6 +59,9 @@ WITH placed AS (
   FROM generation
   WHERE NOT seen_by_broker
   GROUP BY group_id
+  UNION ALL
+  SELECT process_id, from_ts, to_ts, 'several_members', 'several_members' AS code, member_count, group_id, client
+  FROM shared_log
 )
 SELECT
   process_id AS process_id,
@@ -71,8 +74,10 @@ SELECT
     'lives', CASE WHEN code = 'covered' THEN number END,
     'silent_ms', CASE WHEN code = 'gap' THEN number END,
     'path', CASE WHEN code = 'unreadable' THEN name END,
-    'reason', said,
-    'group_id', CASE WHEN kind = 'missing_process' THEN name END,
+    'reason', CASE WHEN code = 'unreadable' THEN said END,
+    'client', CASE WHEN code = 'several_members' THEN said END,
+    'members', CASE WHEN code = 'several_members' THEN number END,
+    'group_id', CASE WHEN kind IN ('missing_process', 'several_members') THEN name END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END
   ) AS facts
 FROM stretch

@@ -236,3 +236,23 @@ def test_a_task_at_work_that_was_never_started_shows_a_hole(case):
 def test_a_generation_begins_with_the_rebalance_of_the_one_before(case):
     (row,) = [r for r in rows(case, "broker_generation") if r["group_id"] == "phases"]
     assert (row["generation"], seconds(row["prepared_ts"])) == (7, 76.0)
+
+
+def interleaved(*members: str) -> str:
+    """One file of several consumers with one client id, as where the logs of all pods are collected into one."""
+    lines = told(
+        (0, config("pod1", "pods")),
+        *((1 + n / 10, "(Re-)joining group") for n, _ in enumerate(members)),
+        *((2 + n / 10, joined(1, f"{member}-id", f"t-{n}")) for n, member in enumerate(members)),
+        *((20 + n / 10, [f"Revoke previously assigned partitions t-{n}", "(Re-)joining group"]) for n, _ in enumerate(members)),
+        *((21 + n / 10, joined(2, f"{member}-id", f"t-{n}")) for n, member in enumerate(members)),
+    )
+    return consumer("pod1", "pods", *lines)
+
+
+def test_members_that_cannot_be_told_apart_own_nothing(any_engine, tmp_path):
+    case = case_of({"pods/app.log": interleaved("a", "b", "c"), "one/app.log": interleaved("d").replace("pods", "one")}, tmp_path)
+    assert {r["process_id"] for r in rows(case, "holding")} == {"one/app.log"}
+    (said,) = [r for r in rows(case, "coverage") if r["code"] == "several_members"]
+    assert said["process_id"] == "pods/app.log"
+    assert said["note"].startswith("3 members of pods joined as client pod1 in this one log.")

@@ -26,7 +26,12 @@ _LONGEST = 200
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 #: Parts of what is missing, by the kind of a row of `coverage`.
-_MISSING = {"unreadable": "unreadable file", "truncated": "log that is cut off"}
+_MISSING = {
+    "unreadable": "unreadable file",
+    "truncated": "log that is cut off",
+    "several_members": "log of several members that cannot be told apart",
+}
+_SEVERAL = {"truncated": "logs that are cut off", "several_members": "logs of several members that cannot be told apart"}
 #: Causes that befall several in the same way: one line tells all of them.
 _ALIKE = ("clock_wrong",)
 #: What rules find, where their ids alone say it badly.
@@ -187,7 +192,7 @@ def _unseen(report: Report, clock: Clock) -> str:
     if missing := facts["members_without_log"]:
         parts.append(f"the logs of {count(missing, 'member')}")
     kinds = Counter(c["kind"] for c in report.coverage)
-    parts += [count(kinds[kind], word, "logs that are cut off" if kind == "truncated" else "") for kind, word in _MISSING.items() if kinds[kind]]
+    parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if facts["gaps"]:
         parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
     if others := facts["groups_not_examined"]:

@@ -23,6 +23,8 @@ _WHY = {
     "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group: the loggers that do were off, or their level too high.",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
+    "several_members": "One log holds the lines of several members under one client id, and nothing tells them apart. Keep the log of each process in a file "
+    "of its own.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
     "group": "No line tells who owned what in {groups}.",
     "window": "Nobody's ownership is known in the time that was asked for; without it the case tells of {ownerships}.",
@@ -82,6 +84,8 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
         return "no_group_lines"
     if all(p["role"] == "broker" for p in rows["process"]):
         return "brokers_only"
+    if any(c["kind"] == "several_members" for c in rows["coverage"]):
+        return "several_members"
     return "no_assignments"
 
 
@@ -96,7 +100,7 @@ def not_examined(report: Report) -> list[Block]:
     }
     text = _WHY[facts["why"]].format(**told)
     blocks: list[Block] = [Para(text + " Whether two owned the same work at once cannot be said: this is no all-clear.", label="Why", tone="warn")]
-    if facts["why"] == "window":
+    if facts["why"] in ("window", "several_members"):
         return blocks
     blocks.append(
         Para("bring the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")

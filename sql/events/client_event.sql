@@ -1,5 +1,5 @@
 -- One row per event of a group member (a consumer or a Connect worker), with the client that printed it.
--- Reads: event, worker_group, process_cluster
+-- Reads: event, worker_group, process_cluster, shared_log
 -- Grain: event_id
 CREATE OR REPLACE TEMPORARY VIEW client_event (
   event_id         COMMENT 'Event',
@@ -36,9 +36,11 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
 COMMENT 'One row per event of a group member, with the client that printed it.'
 AS
 WITH line AS (
-  SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker
-  FROM event
-  WHERE event IN (
+  SELECT e.*, e.client_kind <=> 'Worker' OR e.event LIKE 'worker\\_%' AS is_worker
+  FROM event e
+  -- Members that cannot be told apart tell nothing of one of them.
+  LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
+  WHERE e.event IN (
     'coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_answered', 'join_failed', 'synced', 'sync_answered',
       'sync_failed',
     'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed',

@@ -1,5 +1,5 @@
 -- One row per event that a rule looks at beside the members' own lines, with its Kafka cluster.
--- Reads: event, process_cluster
+-- Reads: event, process_cluster, shared_log
 -- Grain: event_id
 -- Rules read this narrow, small view instead of all events.
 CREATE OR REPLACE TEMPORARY VIEW fact_line (
@@ -48,6 +48,8 @@ SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, e.ts
     coalesce(e.error, e.cause, e.reason) AS said
 FROM event e JOIN process_cluster c ON c.process_id = e.process_id
   AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+-- Not of members that cannot be told apart.
+LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
 WHERE e.event IN (
     -- the coordinator's side
     'coordinator_elected', 'coordinator_resigned', 'partition_loaded', 'group_loaded', 'group_store_failed', 'coordinator_write_failed',

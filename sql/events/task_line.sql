@@ -1,5 +1,5 @@
 -- One row per line that tells something about one Connect task or connector in one worker, with the worker's next and last marks around it.
--- Reads: event, process_cluster, worker_group
+-- Reads: event, process_cluster, worker_group, shared_log
 -- Grain: event_id
 -- `kind`: order (told to start), start (constructed), sign (the task's own thread or client was at work), stop (asked to stop), end lines.
 -- A start prints a dozen lines before its thread begins. The first of them that is there begins the life, whichever of them are missing.
@@ -58,7 +58,10 @@ WITH told AS (
       -- The client belongs to the task: it is made before the task's thread starts and closed by that thread.
       WHEN client_kind IN ('Consumer', 'Producer') AND event NOT IN ('config_dumped', 'kafka_version', 'client_started') THEN 'sign'
     END AS kind
-  FROM (SELECT *, logger LIKE '%WorkerSinkTask' AS is_sink FROM event)
+  FROM (
+    SELECT e.*, e.logger LIKE '%WorkerSinkTask' AS is_sink
+    FROM event e LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.is_worker
+  )
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
     OR event IN ('tasks_stopped', 'work_started', 'herder_stopped')
     OR client_kind = 'Worker' AND event IN ('joined', 'synced', 'worker_assigned')

@@ -1,0 +1,35 @@
+-- One row per client whose log holds the lines of several members under one client id: of several processes, or of two clients of one.
+-- Reads: event
+-- Grain: process_id, client
+-- A coordinator gives an id once: a client that joins with one id, then with another, never joins with the first again.
+-- Where one does, the log is of several clients that nothing tells apart, as where the logs of all pods of a deployment run
+-- into one file.
+CREATE OR REPLACE TEMPORARY VIEW shared_log (
+  process_id   COMMENT 'Process',
+  client       COMMENT 'Client inside the process',
+  group_id     COMMENT 'Group',
+  is_worker    COMMENT 'True for a Connect worker: its tasks are not to be told apart either',
+  member_count COMMENT 'How many member ids joined under this client',
+  from_ts      COMMENT 'First join, by the log''s clock',
+  to_ts        COMMENT 'Last join'
+)
+COMMENT 'One row per client whose log holds the lines of several members under one client id.'
+AS
+WITH joined AS (
+  SELECT process_id, coalesce(client_id, task, thread, '-') AS client, group_id, client_kind <=> 'Worker' AS is_worker, member_id,
+    ts, stream_pos,
+    lag(member_id) OVER (PARTITION BY process_id, coalesce(client_id, task, thread, '-'), group_id
+      ORDER BY stream_pos) AS last_member
+  FROM event
+  WHERE event IN ('joined', 'synced') AND member_id <> '' AND group_instance_id IS NULL
+), turned AS (
+  -- Where the id changes to one that was there before.
+  SELECT *, count_if(NOT member_id <=> last_member) OVER (PARTITION BY process_id, client, group_id, member_id
+    ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS stretch
+  FROM joined
+)
+SELECT process_id AS process_id, client AS client, min(group_id) AS group_id, bool_or(is_worker) AS is_worker,
+  count(DISTINCT member_id) AS member_count, min(ts) AS from_ts, max(ts) AS to_ts
+FROM turned
+GROUP BY process_id, client
+HAVING max(stretch) > 1
