@@ -120,8 +120,15 @@ class JsonKeys:
         for path in self.paths[what]:
             value = found.get(path[0]) if len(path) == 1 else _value_of(path, found)
             if value is not None and not isinstance(value, dict):
-                return value
+                return _text_of_bytes(value) if isinstance(value, list) else value
         return None
+
+
+def _text_of_bytes(value: list[Any]) -> Any:  # noqa: ANN401  (JSON)
+    """The text in a list of bytes, as journald writes what holds control characters; any other list as it is."""
+    if not value or not all(type(b) is int and 0 <= b < 256 for b in value):
+        return value
+    return _ANSI.sub("", bytes(value).decode("utf-8", "replace"))
 
 
 def _value_of(path: tuple[str, ...], found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)

@@ -22,6 +22,8 @@ HOLE_BYTES = 16
 HOLE = bytes(HOLE_BYTES)
 _HOLE = re.compile(rb"\0{%d,}" % HOLE_BYTES)
 _NESTED_WRAPPERS = 3
+#: How a time begins, whatever is wrong with the rest.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _ANY_TIME = TimeFormat("ANY")
 
 
@@ -362,7 +364,7 @@ def _json_time(value: object) -> Moment | None:
 def _is_time(value: object) -> bool:
     """Whether a value looks as times in JSON do, though it may be none."""
     if isinstance(value, str) and not _is_number(value):
-        return _ANY_TIME.fits(value.strip())
+        return _ANY_TIME.fits(value.strip()) or _DATE.match(value.strip()) is not None
     return isinstance(value, Mapping) or (isinstance(value, (int, float, str)) and float(value) > 10**8)
 
 
