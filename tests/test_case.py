@@ -208,7 +208,8 @@ def _evidence(file: Path, data: bytes, member: str | None = None) -> Evidence:
     return Evidence(member or file.name, Place(str(file), member), fingerprint=Fingerprint(digest[:24], digest, len(data)))
 
 
-def test_verify_looks_at_the_evidence_where_it_still_is(tmp_path: Path) -> None:
+def test_verify_looks_at_the_evidence_where_it_still_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")  # however long the names of temporary folders are
     logs = tmp_path / "logs"
     logs.mkdir()
     told = []

@@ -165,3 +165,29 @@ def test_brackets_without_end_are_no_document(content, tmp_path):
 )  # fmt: skip
 def test_what_is_no_document_of_records_is_left_to_others(text):
     assert document_path(text.encode(), KEYS) is None
+
+
+def test_a_message_of_bytes_is_text(tmp_path):
+    """journald writes what holds control characters, colours among them, as a list of bytes."""
+    lines = [
+        {"MESSAGE": list(f"\x1b[32m{record(n)}\x1b[0m".encode()), "__REALTIME_TIMESTAMP": str((1_767_225_600 + n) * 10**6), "_HOSTNAME": "h"}
+        for n in range(10)
+    ]
+    events, faults, _ = joined(tmp_path, "".join(json.dumps(line) + "\n" for line in lines).encode(), "journal.json")
+    assert (len(events), faults) == (10, "")
+    assert [e["ts"] for e in events] == [datetime(2026, 1, 1, 0, 0, n, tzinfo=UTC) for n in range(10)]
+
+
+def test_a_time_that_cannot_be_read_is_said(tmp_path):
+    lines = [
+        {
+            "@timestamp": "2026-01-01T00:00:%02d.000Z",
+            "level": "INFO",
+            "logger": "org.apache.kafka.x.WorkerCoordinator",
+            "message": "(Re-)joining group",
+        }
+        for _ in range(3)
+    ]
+    _, faults, _ = joined(tmp_path, "".join(json.dumps(line) + "\n" for line in lines).encode(), "es.json")
+    assert "3" in faults
+    assert "time" in faults

@@ -45,11 +45,19 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
         `examined`; `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `ownerships`
         (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`.
     """
-    owners = {o["process_id"] for o in owned}
-    lives = [p for p in rows["process"] if p["process_id"] in owners]
+    named = {o["process_id"] for o in owned}
+    lives = [p for p in rows["process"] if p["process_id"] in named and window.touches(p, ("first_ts",), ("last_ts",))]
+    # A log that ended before the time that was asked for, or began behind it, tells nothing of it.
+    owners = named - ({p["process_id"] for p in rows["process"]} - {p["process_id"] for p in lives})
+    owned = [o for o in owned if o["process_id"] in owners]
     first = min((p["first_ts"] for p in lives if p["first_ts"]), default=None)
     last = max((p["last_ts"] for p in lives if p["last_ts"]), default=None)
-    holes = [c for c in coverage if c["kind"] == "gap" and c["process_id"] in owners and c["from_ts"] and c["to_ts"]]
+    silences = [
+        (max(c["from_ts"], window.since or c["from_ts"]), min(c["to_ts"], window.until or c["to_ts"]))
+        for c in coverage
+        if c["kind"] == "gap" and c["process_id"] in owners and c["from_ts"] and c["to_ts"]
+    ]
+    holes = [(start, end) for start, end in silences if start < end]
     known = {g["group_id"] for name in ("generation", "member") for g in rows[name] if g.get("group_id")}
     seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
     files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]
@@ -66,7 +74,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
         "from_ts": max(first, window.since) if first and window.since else first,
         "to_ts": min(last, window.until) if last and window.until else last,
         "gaps": len(holes),
-        "gap_ms": sum(round((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) for c in holes),
+        "gap_ms": sum(round((end - start).total_seconds() * 1000) for start, end in holes),
         "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
     }
 
