@@ -1,18 +1,14 @@
 -- One row per place in a member's log where lines of it must be missing: rotated away, cut out, not copied, lost one by one.
 -- Reads: join_round, client_event, task_line, owned_list, event
 -- Grain: process_id, instance, to_pos
--- A member's id changes with a word (fenced, left, generation reset) or with a new life: a change without either hides one of them.
--- A member that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole.
--- So is
--- membership without a request, a second start of a task whose end was never ordered (a worker refuses to start what it runs), a second
--- order to
--- stop one (a worker forgets a task once it has waited for its end), commits of a task whose producer was closed in good order, clients
--- that close in
--- good order though their task was neither asked to stop nor failed, and scheduled commits of a task that was given up on (the order to
--- stop ends them),
--- a consumer that gives up other partitions than it was given (eager), a member that its coordinator knows in a later generation than its
--- own log, and
--- a task at work that was never started, in a log that begins with its worker.
+-- A member's id changes with a word (fenced, left, generation reset) or with a new life: a change without either hides one of them. A
+-- member that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole.
+-- So is membership without a request, a second start of a task whose end was never ordered (a worker refuses to start what it runs), a
+-- second order to stop one (a worker forgets a task once it has waited for its end), commits of a task whose producer was closed in good
+-- order, clients that close in good order though their task was neither asked to stop nor failed, scheduled commits of a task that
+-- was given up on (the order to stop ends them), a consumer that gives up other partitions than it was given (eager), a member that its
+-- coordinator knows in a later generation than its own log, and a task at work that was never started, in a log that begins with its
+-- worker.
 CREATE OR REPLACE TEMPORARY VIEW log_hole (
   process_id COMMENT 'Process',
   instance   COMMENT 'Which life of the process',
@@ -100,8 +96,7 @@ WITH round AS (
   )
 ), counted AS (
   -- A coordinator that names a member as leaving, removed, or asking anew knows it in the generation that the group then has. Member ids
-  -- are unique,
-  -- also where no line says which cluster the coordinator is of.
+  -- are unique, also where no line says which cluster the coordinator is of.
   SELECT group_id, member_id, max(generation) AS generation
   FROM (
     SELECT e.group_id, e.member_id, e.event, e.reason,
