@@ -12,7 +12,7 @@ The rooms, in reading order; each imports only from those above it, which `lint-
     catalogue       TOML files to a checked catalogue of messages, and a record to a typed event
     snapshots       what tools, REST answers and properties files say beside the logs
     inventory       what each file is: its hash, its process, its time zone
-    ingest          splits of the evidence to rows
+    extract         splits of the evidence to rows
     engines         where queries run: Spark or Sail (import_guard, scratch: what they need on a strange machine)
     wording         facts to sentences
     case            the case folder: evidence added to it, tables, views, integrity

@@ -11,10 +11,10 @@ from typing import Any
 
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
-from forensics.ingest.reading import read_splits
-from forensics.ingest.row_builder import EVENTS, Schemas
-from forensics.ingest.split_counts import RangeRow
-from forensics.ingest.splits import RANGE_BYTES, plan
+from forensics.extract.reading import read_splits
+from forensics.extract.row_builder import EVENTS, Schemas
+from forensics.extract.split_counts import RangeRow
+from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions

@@ -13,8 +13,8 @@ from forensics.case.folder import TABLES, Case
 from forensics.case.ingestion import ingest
 from forensics.catalogue.patterns import load
 from forensics.errors import ForensicsError
-from forensics.ingest import local_reading as reading
-from forensics.ingest.splits import plan
+from forensics.extract import local_reading as reading
+from forensics.extract.splits import plan
 from forensics.inventory.inventory import find_evidence
 
 SAMPLE = Path(__file__).parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
@@ -36,7 +36,7 @@ def alone(tmp_path_factory) -> dict[str, list[str]]:
 
 
 def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("forensics.ingest.splits._LEAST_BYTES", RANGE)
+    monkeypatch.setattr("forensics.extract.splits._LEAST_BYTES", RANGE)
     told: list[tuple[int, int]] = []
     started: list[reading._Reader] = []
     begin = reading._Reader.__init__
@@ -57,7 +57,7 @@ def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypat
 
 
 def test_a_reading_process_that_is_killed_is_an_error(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("forensics.ingest.splits._LEAST_BYTES", RANGE)
+    monkeypatch.setattr("forensics.extract.splits._LEAST_BYTES", RANGE)
     work = reading._Reader.work
 
     def killed(self: reading._Reader, *args: object) -> object:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.ingest import splits
+from forensics.extract import splits
 from forensics.inventory.evidence import Evidence, Fingerprint, Origin, Place, TextForm
 
 MIB = 1 << 20

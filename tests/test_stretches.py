@@ -13,11 +13,11 @@ import pyarrow.dataset as ds
 from reading import recogniser
 from written_logs import CLIENT, CONNECT
 
-from forensics.ingest.local_time_jumps import separate
-from forensics.ingest.parquet_parts import PartWriter
-from forensics.ingest.reading import read_splits
-from forensics.ingest.row_builder import EVENTS, UNRECOGNISED, Schemas
-from forensics.ingest.splits import RANGE_BYTES, plan
+from forensics.extract.local_time_jumps import separate
+from forensics.extract.parquet_parts import PartWriter
+from forensics.extract.reading import read_splits
+from forensics.extract.row_builder import EVENTS, UNRECOGNISED, Schemas
+from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions

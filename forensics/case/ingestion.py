@@ -18,11 +18,11 @@ from forensics import __version__
 from forensics.case.folder import Case, CaseWriter, files_to_drop, publish, writing
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
+from forensics.extract.local_reading import range_rows, read
+from forensics.extract.local_time_jumps import separate
+from forensics.extract.row_builder import EVENTS, UNRECOGNISED
+from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
-from forensics.ingest.local_reading import range_rows, read
-from forensics.ingest.local_time_jumps import separate
-from forensics.ingest.row_builder import EVENTS, UNRECOGNISED
-from forensics.ingest.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.names import renamed, with_hosts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from forensics.catalogue.patterns import Catalogue
     from forensics.engines.base import Engine
-    from forensics.ingest.local_reading import Written
+    from forensics.extract.local_reading import Written
 
 _WATCH_SECONDS = 0.3
 Progress = Callable[[str, int, int], None]
@@ -171,7 +171,7 @@ def _read_on_executors(
     spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int, progress: Progress
 ) -> list[Written]:
     """One Spark job: its tasks write the rows, and say what they wrote."""
-    from forensics.ingest.spark_source import NAME, EvidenceSource, job_option
+    from forensics.extract.spark_source import NAME, EvidenceSource, job_option
 
     spark.dataSource.register(EvidenceSource)
     tasks = plan(evidence, range_bytes, spark.sparkContext.defaultParallelism)

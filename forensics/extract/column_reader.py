@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
-from forensics.ingest.chunks import Chunk, Found
+from forensics.extract.chunks import Chunk, Found
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window

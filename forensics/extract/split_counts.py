@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from forensics.ingest.chunks import Chunk
-from forensics.ingest.row_builder import MOST_TEXT
+from forensics.extract.chunks import Chunk
+from forensics.extract.row_builder import MOST_TEXT
 from forensics.records.line_reader import decode
 from forensics.records.timestamps import SECOND
 from forensics.redaction import scrub

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from forensics.errors import reason_of
 from forensics.evidence.streams import Readable
-from forensics.ingest.chunks import Chunk
+from forensics.extract.chunks import Chunk
 from forensics.records.line_reader import decode
 from forensics.snapshots.detection import READERS
 from forensics.snapshots.observation import Broken, Line, Observation, Strange

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
+from forensics.extract.memory import keep_memory
+from forensics.extract.parquet_parts import PartWriter
+from forensics.extract.reading import read_splits
+from forensics.extract.row_builder import Schemas
+from forensics.extract.split_counts import RangeRow
+from forensics.extract.splits import FileSplit
 from forensics.import_guard import SAFE
-from forensics.ingest.memory import keep_memory
-from forensics.ingest.parquet_parts import PartWriter
-from forensics.ingest.reading import read_splits
-from forensics.ingest.row_builder import Schemas
-from forensics.ingest.split_counts import RangeRow
-from forensics.ingest.splits import FileSplit
 
 if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue
@@ -35,7 +35,7 @@ Written = tuple[str, str, int]
 #: Given the bytes that have been read and those that there are.
 Progress = Callable[[int, int], None]
 # The search path is this process's: it may run from a checkout.
-_CHILD = "import sys; sys.path[:] = {path!r}; from forensics.ingest.local_reading import serve; serve()"
+_CHILD = "import sys; sys.path[:] = {path!r}; from forensics.extract.local_reading import serve; serve()"
 
 
 def read_partition(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from forensics.errors import reason_of
 from forensics.evidence.streams import BLOCK, Readable
-from forensics.ingest.chunks import Chunk, Found
+from forensics.extract.chunks import Chunk, Found
 from forensics.records.json_documents import Document
 from forensics.records.line_reader import HOLE, MOST_RECORD_BYTES, Assembler, Between, PlacedRecord, RecordReader, utc
 from forensics.records.timestamps import Zone

@@ -15,8 +15,8 @@ from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.recogniser import Recogniser
 from forensics.catalogue.releases import releases_of
 from forensics.errors import reason_of
-from forensics.ingest.chunks import Found
-from forensics.ingest.splits import FileSplit
+from forensics.extract.chunks import Found
+from forensics.extract.splits import FileSplit
 from forensics.records.line_reader import Record
 from forensics.redaction import scrubbed
 from forensics.schema import Field, table_schema

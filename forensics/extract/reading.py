@@ -13,13 +13,13 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import reason_of
 from forensics.evidence.containers import Content, Text, contents, place_of
 from forensics.evidence.streams import Limited, Readable
-from forensics.ingest.chunks import Chunk
-from forensics.ingest.column_reader import ColumnReader
-from forensics.ingest.row_builder import RowBuilder, Rows, Schemas
-from forensics.ingest.snapshot_reader import SnapshotReader
-from forensics.ingest.split_counts import RangeRow, Statistics
-from forensics.ingest.splits import FileSplit
-from forensics.ingest.wrapped_reader import WrappedReader
+from forensics.extract.chunks import Chunk
+from forensics.extract.column_reader import ColumnReader
+from forensics.extract.row_builder import RowBuilder, Rows, Schemas
+from forensics.extract.snapshot_reader import SnapshotReader
+from forensics.extract.split_counts import RangeRow, Statistics
+from forensics.extract.splits import FileSplit
+from forensics.extract.wrapped_reader import WrappedReader
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import MOST_RECORD_BYTES, RecordReader
 from forensics.records.timestamps import Zone

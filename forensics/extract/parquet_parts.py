@@ -10,8 +10,8 @@ from types import TracebackType
 
 import pyarrow.parquet as pq
 
-from forensics.ingest.row_builder import Rows, Schemas
-from forensics.ingest.split_counts import RangeRow
+from forensics.extract.row_builder import Rows, Schemas
+from forensics.extract.split_counts import RangeRow
 
 
 @dataclass

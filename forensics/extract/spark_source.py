@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from forensics.catalogue.patterns import Catalogue
     from forensics.catalogue.recogniser import Recogniser
-    from forensics.ingest.row_builder import Schemas
-    from forensics.ingest.splits import FileSplit
+    from forensics.extract.row_builder import Schemas
+    from forensics.extract.splits import FileSplit
 
 NAME = "forensics_evidence"
 #: One row for each file that was written (table, file, rows), and one for each range that was read (table `range_row`, its row as JSON, 1).
@@ -75,7 +75,7 @@ class EvidenceReader(DataSourceReader):
         """Reads, writes and reports. Spark calls it again, elsewhere, when it fails."""
         from pathlib import Path
 
-        from forensics.ingest.local_reading import read_partition
+        from forensics.extract.local_reading import read_partition
 
         assert isinstance(partition, Task)
         splits: tuple[FileSplit, ...] = pickle.loads(partition.splits)  # noqa: S301
@@ -86,7 +86,7 @@ class EvidenceReader(DataSourceReader):
 def _prepared(catalogue: bytes) -> tuple[Recogniser, Schemas]:
     """What all tasks of a worker process share: patterns are read and compiled once."""
     from forensics.catalogue.recogniser import Recogniser
-    from forensics.ingest.row_builder import Schemas
+    from forensics.extract.row_builder import Schemas
 
     found: Catalogue = pickle.loads(catalogue)  # noqa: S301
     return Recogniser(found), Schemas.of(found.fields.values())
