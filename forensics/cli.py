@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from forensics import __version__, engines
-from forensics.console import bytes_below, progress, say, say_ingested
-from forensics.errors import CaseError, ForensicsError, UsageError, did_you_mean
+from forensics import __version__, api, engines
+from forensics.api import ReportFormat
+from forensics.console import progress, say, say_ingested
+from forensics.errors import ForensicsError, UsageError
 
 if TYPE_CHECKING:
-    from forensics.case.folder import Case
-    from forensics.case.ingestion import Summary
-    from forensics.engines.base import Engine
-    from forensics.report.model import Report
+    pass
 
 app = typer.Typer(
     name="forensics",
@@ -33,15 +31,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done; 1 findings at or above --fail-on; 2 wrong use; 3 done, but some evidence could not be read; 4 failed.",
 )
-
-
-class ReportFormat(StrEnum):
-    """Forms of a report."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    html = "html"
 
 
 _SUFFIXES = {
@@ -90,12 +79,6 @@ class FailOn(StrEnum):
     never = "never"
 
 
-def _rules() -> list[str]:
-    from forensics.resources import sql_dir
-
-    return sorted(f.name.removesuffix(".sql") for f in (sql_dir() / "rules").iterdir() if f.name.endswith(".sql"))
-
-
 def _complete_query(incomplete: str) -> list[str]:
     from forensics.report import query
 
@@ -103,7 +86,7 @@ def _complete_query(incomplete: str) -> list[str]:
 
 
 def _complete_rule(incomplete: str) -> list[str]:
-    return [name for name in _rules() if name.startswith(incomplete)]
+    return [name for name in api.rule_ids() if name.startswith(incomplete)]
 
 
 def _case_in(ctx: typer.Context) -> Path:
@@ -163,8 +146,6 @@ NoPagerOption = Annotated[
     ),
 ]
 CASE = Path("forensics-case")
-#: Logs of fewer bytes are read before a JVM has warmed up.
-LITTLE_BYTES = 100 << 20
 
 
 def _zone(name: str) -> tzinfo:
@@ -210,47 +191,16 @@ def ingest(
     jobs: JobsOption = None,
 ) -> None:
     """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
-    overrides, runs = (time_zone or (), layout or (), host or ()), engines.engine(engine, master=master, jobs=jobs)
-    summary = _read_in(paths, case, overrides, parsers or (), _knobs(assume_skew), not no_views, runs)
-    say_ingested(summary, case)
+    with progress() as step:
+        read = api.ingest(
+            paths, case, time_zone=time_zone or (), layout=layout or (), host=host or (), parsers=parsers or (), assume_skew_ms=assume_skew,
+            views=not no_views, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv,
+        )  # fmt: skip
+    say_ingested(read.summary, case)
     if no_views:
         say(f"The case has no views; the next `forensics report --case {quote(str(case))}` builds them.")
-    if summary.faults:
+    if read.faults:
         raise typer.Exit(3)
-
-
-def _read_in(
-    paths: Sequence[Path],
-    case: Path,
-    overrides: tuple[Sequence[str], Sequence[str], Sequence[str]],
-    parsers: Sequence[Path],
-    knobs: dict[str, int] | None,
-    with_views: bool,
-    engine: Engine,
-) -> Summary:
-    """Logs into a case; `overrides` are zones, layouts and hosts as the user wrote them."""
-    from forensics.case import views
-    from forensics.case.ingestion import ingest as read_in
-    from forensics.inventory.source_options import SourceOptions
-
-    engine.little = bytes_below(paths) < LITTLE_BYTES
-    options = SourceOptions.parse(*overrides)
-    with progress() as step:
-
-        def made(found: Case) -> tuple[Case, dict[str, str]]:
-            if not with_views:
-                return views.without(found, knobs)
-            try:
-                return views.computed(found, engine, lambda view, number, of: step(f"views: {view}", number, of), knobs)
-            except CaseError as e:
-                raise CaseError(
-                    e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same."
-                ) from e
-
-        return read_in(
-            paths, case, options=options, parsers=parsers, engine=engine if engine.master or with_views else None, jobs=engine.jobs,
-            command_line=sys.argv, progress=step, views=made,
-        )  # fmt: skip
 
 
 @app.command(short_help="Tell what happened, from a case or straight from logs.")
@@ -305,125 +255,81 @@ def report(
     With LOGS, they are read first. Their case is kept in the user's cache, so that the same logs are answered at once the next time; --case DIR puts it
     elsewhere.
     """
-    from forensics.report import model
-
-    for unknown in [r for r in rule or () if r not in _rules()]:
-        raise UsageError(f"There is no rule `{unknown}`.", where="--rule", fix=did_you_mean(unknown, _rules(), f"The rules: {', '.join(_rules())}."))
-    runs, unread = engines.engine(engine, master=master, jobs=jobs), False
+    unread = False
+    # A wrong name is said before logs are read.
+    api.check_rules(rule or ())
     if logs:
-        case, unread = _case_of(logs, case, time_zone or (), _knobs(assume_skew), runs)
+        case, unread = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
     elif time_zone:
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="A case's zones are told to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
-    opened = _built(case, runs, _knobs(assume_skew))
-    zone = _zone(tz)
+    told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     form = form or _SUFFIXES.get(output.suffix.lower() if output else "", ReportFormat.text)
-    found = model.read(opened, model.Filters(since, until, group or (), rule or (), zone))
-    if form in (ReportFormat.text, ReportFormat.markdown):
-        from forensics.report import retold
-
-        found = retold.in_zone(opened, found, zone)
-    _tell(opened, found, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
+    _tell(told, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
         say(f"The case is in {case}: `forensics show ID --case {quote(str(case))}` prints the lines behind an id.")
-    if found.failed(fail_on):
+    if told.model.failed(fail_on):
         raise typer.Exit(1)
-    if fail_on is not FailOn.never and found.nothing_examined():
+    if fail_on is not FailOn.never and told.model.nothing_examined():
         say("Nothing was found because nothing could be examined; the report says why. --fail-on takes that for evidence that could not be read.")
         raise typer.Exit(3)
     if unread:
         raise typer.Exit(3)
 
 
-def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], knobs: dict[str, int] | None, engine: Engine) -> tuple[Path, bool]:
+def _case_of(
+    logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: tuple[str, str, int | None]
+) -> tuple[Path, bool]:
     """The case of some logs, made where there is none yet, and whether something could not be read.
 
     Args:
         logs: paths, or `-` for standard input.
         case: where the user wants it; None: in the cache.
         zones: as told to ingest.
-        knobs: thresholds of the user's own.
-        engine: makes the views.
+        assume_skew: the user's own word on the clocks, milliseconds.
+        runs: engine, master and cores, as told.
     """
     from forensics.case import shelf
 
     paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else Path(path) for path in logs]
-    place = case or shelf.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in sorted((knobs or {}).items()))])
+    thresholds = sorted((api.thresholds(assume_skew) or {}).items())
+    place = case or shelf.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in thresholds)])
     if case is None and (place / "case.json").is_file():
         from forensics.case.folder import open_case
 
         return place, any(e.note and e.status in ("read", "unreadable") for e in open_case(place).evidence())
-    summary = _read_in(paths, place, (zones, (), ()), (), knobs, True, engine)
-    say_ingested(summary, place)
+    engine, master, jobs = runs
+    with progress() as step:
+        read = api.ingest(
+            paths, place, time_zone=zones, assume_skew_ms=assume_skew, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv
+        )
+    say_ingested(read.summary, place)
     if case is None:
         shelf.tidy()
-    return place, bool(summary.faults)
+    return place, bool(read.faults)
 
 
-def _knobs(assume_skew: int | None) -> dict[str, int] | None:
-    """Thresholds of the user's own, None when none was told."""
-    return None if assume_skew is None else {"assume_skew_ms": assume_skew}
-
-
-def _built(path: Path, engine: Engine, knobs: dict[str, int] | None = None) -> Case:
+def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew: int | None = None) -> api.Case:
     """The case, its views built first where they are not yet, or not with these thresholds."""
-    from forensics.case.folder import open_case
-    from forensics.case.views import is_current
+    from forensics.case.views import OLDER
 
-    case = open_case(path)
-    changed = knobs is not None and knobs != case.knobs
-    if case.views() and is_current(case) and not changed:
-        return case
-    if case.views() and not changed:
-        if not os.access(case.root, os.W_OK):
-            return case
+    case = api.open_case(path, engine=engine, master=master, jobs=jobs, assume_skew_ms=assume_skew)
+    if case.outdated == OLDER:
         say("The case's views were built by another version of this program; they are built anew.")
-    return _build(case, engine, knobs)
+    if case.outdated:
+        with progress() as step:
+            case.compute_views(step)
+    return case
 
 
-def _build(case: Case, engine: Engine, knobs: dict[str, int] | None) -> Case:
-    """The case with views built now."""
-    from forensics.case.views import build
-
-    with progress() as step:
-        step("starting the engine", 0, 1)
-        return build(case, _for_case(engine, case), lambda view, number, of: step(f"views: {view}", number, of), knobs)
-
-
-def _for_case(engine: Engine, case: Case) -> Engine:
-    """The engine, prepared for a case of this size."""
-    from forensics.case.views import is_small
-
-    engine.little = is_small(case)
-    return engine
-
-
-def _tell(case: Case, found: Report, form: ReportFormat, output: Path | None, *, all_lines: bool, pager: bool) -> None:
-    """Renders a report and writes it whole, to a file or to standard output."""
-    from forensics.report import content
-
+def _tell(told: api.Report, form: ReportFormat, output: Path | None, *, all_lines: bool, pager: bool) -> None:
+    """Writes a report whole, to a file or to standard output."""
     if form is ReportFormat.text and output is None:
         from forensics.report import text
 
-        text.render(content.compose(found, all_lines=all_lines), pager=pager)
+        text.render(told.document(all_lines=all_lines), pager=pager)
         return
-    match form:
-        case ReportFormat.text:
-            from forensics.report import text
-
-            written = text.as_text(content.compose(found, all_lines=all_lines))
-        case ReportFormat.json:
-            from forensics.report import json_form
-
-            written = json_form.render(found)
-        case ReportFormat.markdown:
-            from forensics.report import markdown
-
-            written = markdown.render(content.compose(found, all_lines=all_lines))
-        case ReportFormat.html:
-            from forensics.report.page import render, sight
-
-            written = render.render(found, sight.read(case, found))
+    written = told.render(form, all_lines=all_lines)
     if output is None:
         sys.stdout.write(written)
         return
@@ -450,14 +356,11 @@ def timeline(
     jobs: JobsOption = None,
 ) -> None:
     """Draw who owned what in the terminal: a row for each resource, a lane for each owner, two owners at once, and the generations above."""
-    from dataclasses import replace
-
-    from forensics.report import model, screen, text
+    from forensics.report import screen, text
     from forensics.report import timeline as drawn
 
-    opened, zone = _built(case, engines.engine(engine, master=master, jobs=jobs)), _zone(tz)
-    found = replace(model.read(opened, model.Filters(since, until, [group] if group else (), (), zone)), zone=zone)
-    text.render(drawn.compose(found, screen.width(), resource or ()), pager=not no_pager)
+    told = _opened(case, engine, master, jobs).report(since=since, until=until, groups=[group] if group else (), tz=tz)
+    text.render(drawn.compose(told.model, screen.width(), resource or ()), pager=not no_pager)
 
 
 @app.command(short_help="Hand a case to Perfetto or Timesketch.")
@@ -478,14 +381,12 @@ def export(
 
     Perfetto draws each owner of a task or partition as a track, with overlaps and rebalances beside it. Timesketch gets every event, finding and overlap.
     """
-    from forensics.report import model
     from forensics.share import perfetto, timesketch
 
-    opened = _built(case, engines.engine(engine, master=master, jobs=jobs))
-    report = model.read(opened, model.Filters(since, until, group or ()))
+    told = _opened(case, engine, master, jobs).report(since=since, until=until, groups=group or ())
     try:
         with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output.open("w", encoding="utf-8") as file:
-            written = perfetto.write(report, file) if to is ExportFormat.perfetto else timesketch.write(opened, report, file)
+            written = perfetto.write(told.model, file) if to is ExportFormat.perfetto else timesketch.write(told.case, told.model, file)
     except BrokenPipeError:
         raise
     except OSError as e:
@@ -519,8 +420,7 @@ def sql(
         raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
     view = query.saved(name) if name else None
     statements = [f"SELECT * FROM `{view.name}`"] if view else query.own(expression, file)
-    runs = engines.engine(engine, master=master, jobs=jobs)
-    opened = _built(case, runs)
+    opened = _opened(case, engine, master, jobs)
     wanted = query.Wanted(
         form,
         [name for part in columns or () for name in part.replace(",", " ").split()],
@@ -528,10 +428,10 @@ def sql(
     )
     # Only a table has an end that is near: the other forms are handed on as they come.
     with screen.output(pager=form is RowFormat.table and not no_pager) as out:
-        if (rows := query.stored(opened, view, statements)) is not None:
+        if (rows := query.stored(opened.folder, view, statements)) is not None:
             left = query.print_rows(rows, wanted, out)
         else:
-            left = query.run(_for_case(runs, opened), opened, statements, wanted, out)
+            left = query.run(opened.engine, opened.folder, statements, wanted, out)
     if left:
         say(f"{left:,} more rows; --format csv or json prints all.")
 
@@ -586,7 +486,10 @@ def verify(
     opened = open_case(case, check=False)
     faults = opened.faults()
     if rebuild and faults and integrity.of_views(faults):
-        opened = _build(opened, engines.engine(engine, master=master, jobs=jobs), None)
+        damaged = api.Case(opened, engines.engine(engine, master=master, jobs=jobs))
+        with progress() as step:
+            damaged.compute_views(step)
+        opened = damaged.folder
         faults = opened.faults()
     checked = look.evidence(opened)
     text.render(look.compose(opened, faults, checked))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,16 +83,6 @@ def amount(done: int, total: int, rate: float | None, *, in_bytes: bool) -> str:
     mega = 1e6
     digits = 0 if total >= 10 * mega else 1
     return f"{done / mega:,.{digits}f} of {total / mega:,.{digits}f} MB" + (f", {rate / mega:,.1f} MB/s" if rate else "")
-
-
-def bytes_below(paths: Iterable[Path]) -> int:
-    """Size of files and folders, as they lie on disk; what cannot be seen counts nothing."""
-    total = 0
-    for path in paths:
-        for file in path.rglob("*") if path.is_dir() else (path,):
-            with suppress(OSError):
-                total += file.stat().st_size
-    return total
 
 
 def say_ingested(summary: Summary, case: Path) -> None:

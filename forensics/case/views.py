@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: A case with fewer events is small: planning and compiling a query costs more than running it.
 SMALL_EVENTS = 200_000
+#: Why views must be computed: there are none, another version computed them, or the user's thresholds are others now.
+NONE, OLDER, THRESHOLDS = "none", "older", "thresholds"
 Progress = Callable[[str, int, int], None]
 
 
@@ -68,7 +70,21 @@ def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
     return texts
 
 
-def is_current(case: Case) -> bool:
+def outdated(case: Case, knobs: Mapping[str, int] | None = None) -> str | None:
+    """Why the case's views must be computed before they are read: `NONE`, `OLDER` or `THRESHOLDS`; None where they need not be.
+
+    Args:
+        case: the case.
+        knobs: the user's own thresholds; None for those that the case has.
+    """
+    if not case.views():
+        return NONE
+    if knobs is not None and knobs != case.knobs:
+        return THRESHOLDS
+    return None if _is_current(case) else OLDER
+
+
+def _is_current(case: Case) -> bool:
     """Whether the case's views were built with the SQL of this version, but for the user's own thresholds."""
     folder = case.root / case_folder.KEPT_SQL
     kept = {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in folder.rglob("*.sql")}

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.cells import cell_len
 
 from forensics.case import open_sql, view_files
-from forensics.errors import UsageError, did_you_mean
+from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.columns import lay_out, padded_to, wrap
 from forensics.report.document import Column
 from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from forensics.case.folder import Case
     from forensics.case.view_files import View
     from forensics.engines.base import Engine
@@ -169,14 +171,39 @@ def run(engine: Engine, case: Case, statements: Sequence[str], wanted: Wanted, t
     """
     from pyspark.errors import PySparkException
 
-    # Never from open.sql: in a copy it may name the original's rows, and whoever sends a case may have written anything there.
-    opening = open_sql.opening(case.tables(), case.views(), case.knobs)
     try:
-        for statement in _needed(opening, statements):
-            engine.sql(statement)
+        _open(engine, case, statements)
         return print_rows(engine.rows([engine.sql(statement) for statement in statements][-1]), wanted, to)
     except PySparkException as e:
         raise UsageError("The query cannot be run.", why=_reason(str(e)), fix=_near_views(statements)) from e
+
+
+def frame(engine: Engine, case: Case, view: View) -> DataFrame:
+    """A view's rows as a frame of the engine's session.
+
+    Raises:
+        CaseError: the rows cannot be read.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        if (path := case.view_path(view.name)) is not None and view.kept:
+            rows = engine.session.read.parquet(engine.place(str(path)))
+            return rows.select(*open_sql.columns_over(view, rows.columns))
+        statement = f"SELECT * FROM `{view.name}`"
+        _open(engine, case, [statement])
+        return engine.sql(statement)
+    except PySparkException as e:
+        raise CaseError(f"The view `{view.name}` cannot be read.", why=_reason(str(e)), fix="`forensics verify` says more.") from e
+
+
+def _open(engine: Engine, case: Case, statements: Sequence[str]) -> None:
+    """Makes what the statements need known to the engine.
+
+    Never from open.sql: in a copy it may name the original's rows, and whoever sends a case may have written anything there.
+    """
+    for statement in _needed(open_sql.opening(case.tables(), case.views(), case.knobs), statements):
+        engine.sql(statement)
 
 
 def _near_views(statements: Sequence[str]) -> str:

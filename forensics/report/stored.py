@@ -90,6 +90,12 @@ def of_view(case: Case, name: str) -> ArrowRows | None:
     return None if kept is None else kept.rows()
 
 
+def table(case: Case, name: str) -> pa.Table | None:
+    """All rows of a view as a table, in the order of its columns; None where the case does not keep them."""
+    kept = _kept(case, name)
+    return None if kept is None else kept.source.to_table(columns=[column for _, column in kept.columns])
+
+
 def _kept(case: Case, name: str) -> StoredView | None:
     path, view = case.view_path(name), view_files.views().get(name)
     if path is None or view is None or not view.kept:

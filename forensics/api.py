@@ -1,0 +1,467 @@
+"""What `import forensics` gives: cases, their views and reports, for programs and notebooks. The commands call the same functions.
+
+Nothing heavy is imported before it is needed: the engine's packages with the first query, pandas with the first pandas frame.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
+
+from forensics.engines import engine as engine_of
+from forensics.errors import CaseError, ForensicsError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from forensics.case.folder import Case as CaseFolder
+    from forensics.case.ingestion import Summary
+    from forensics.engines.base import Engine
+    from forensics.report.document import Document
+    from forensics.report.model import Report as Model
+
+#: Told a step in a word, what of it is done, and all of it (bytes of `looking` and `reading`, else a number of things).
+Progress = Callable[[str, int, int], None]
+AnyPath = str | os.PathLike[str]
+#: Logs of fewer bytes are read before a JVM has warmed up.
+_LITTLE_BYTES = 100 << 20
+
+
+class ReportFormat(StrEnum):
+    """Forms of a report."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+    html = "html"
+
+
+class ProofLine(TypedDict, total=False):
+    """A log line that proves something; only `event_id` when the case does not keep the line.
+
+    `ts` is by the clock of the process that wrote the line, in UTC; `line` counts from 1; `byte_offset` is where the line begins in `path`;
+    `role` says what the line shows.
+    """
+
+    event_id: str
+    process_id: str | None
+    path: str
+    line: int
+    byte_offset: int
+    ts: datetime | None
+    text: str
+    role: str
+
+
+class Finding(TypedDict):
+    """A finding: the columns of the view `finding`, with its lines. Times are on the reference clock, in UTC.
+
+    `severity` is `critical`, `warning` or `note`; `verdict` is `proved`, `refuted`, `undecided` or None; `facts` is JSON text: the named values that
+    `headline` and `explanation` tell; `caused_by` is the `finding_id` of the finding that led to this one; `repeats` are its occurrences when it
+    happened more than once.
+    """
+
+    finding_id: str
+    rule: str
+    code: str | None
+    severity: str
+    verdict: str | None
+    kafka_cluster: str | None
+    group_id: str | None
+    subject: str | None
+    from_ts: datetime | None
+    to_ts: datetime | None
+    headline: str
+    explanation: str | None
+    advice: str | None
+    facts: str | None
+    occurrences: int
+    subjects: int
+    incident_id: str | None
+    caused_by: str | None
+    caused_how: str | None
+    worst_id: str
+    worst_ms: float | None
+    repeats: list[dict[str, Any]]
+    witness: list[ProofLine]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a case tells, for the groups and the time that were asked for.
+
+    Attributes:
+        case: the case folder that it was read from.
+        model: all rows, with times as datetimes in UTC; what every form is made of.
+    """
+
+    case: CaseFolder
+    model: Model
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings, the gravest first."""
+        return cast("list[Finding]", self.model.findings)
+
+    def text(self, *, width: int | None = None, all_lines: bool = False) -> str:
+        """The report as plain text.
+
+        Args:
+            width: columns to fit it to; None: wide enough for all tables.
+            all_lines: every line of each proof, not the three that tell the most.
+        """
+        from forensics.report import text
+
+        return text.as_text(self.document(all_lines=all_lines), *(() if width is None else (width,)))
+
+    def markdown(self, *, all_lines: bool = False) -> str:
+        """The report as Markdown. `all_lines` as for `text`."""
+        from forensics.report import markdown
+
+        return markdown.render(self.document(all_lines=all_lines))
+
+    def html(self) -> str:
+        """The report as a page: one file that needs no network."""
+        from forensics.report.page import render, sight
+
+        return render.render(self.model, sight.read(self.case, self.model))
+
+    def json(self) -> str:
+        """The report as JSON, as `report-schema.json` describes it. Times are ISO 8601 in UTC."""
+        from forensics.report import json_form
+
+        return json_form.render(self.model)
+
+    def render(self, form: ReportFormat | str = ReportFormat.text, *, all_lines: bool = False) -> str:
+        """The report in a form: `text`, `markdown`, `html` or `json`.
+
+        Raises:
+            UsageError: there is no such form.
+        """
+        match form:
+            case ReportFormat.text:
+                return self.text(all_lines=all_lines)
+            case ReportFormat.markdown:
+                return self.markdown(all_lines=all_lines)
+            case ReportFormat.html:
+                return self.html()
+            case ReportFormat.json:
+                return self.json()
+        raise UsageError(f"There is no form `{form}`.", where="form", fix=f"The forms: {', '.join(ReportFormat)}.")
+
+    def document(self, *, all_lines: bool = False) -> Document:
+        """The blocks that the text is made of, their times told in the reader's zone. `all_lines` as for `text`."""
+        from forensics.report import content, retold
+
+        return content.compose(retold.in_zone(self.case, self.model, self.model.zone), all_lines=all_lines)
+
+
+class Case:
+    """A case: logs that were read, and the views over them.
+
+    The views are computed when they are first needed, if they are not there yet or another version made them. That starts an engine; what is stored
+    is read without one.
+    """
+
+    def __init__(self, folder: CaseFolder, engine: Engine, *, progress: Progress | None = None, knobs: Mapping[str, int] | None = None) -> None:
+        """Use `open_case` or `ingest`.
+
+        Args:
+            folder: the case folder.
+            engine: computes views that are not there yet.
+            progress: told what is being done.
+            knobs: the reader's own thresholds; None: those that the case has.
+        """
+        self._stored, self._engine, self._progress, self._knobs = folder, engine, progress or _quiet, knobs
+        self._current = False
+
+    def __repr__(self) -> str:
+        return f"forensics.Case({str(self.root)!r})"
+
+    @property
+    def root(self) -> Path:
+        """Absolute path of the case folder."""
+        return self._stored.root
+
+    @property
+    def folder(self) -> CaseFolder:
+        """The case folder with its views; computes them first when `outdated` says why.
+
+        Raises:
+            CaseError: they cannot be computed, or another process is writing to the case.
+        """
+        if self.outdated:
+            self.compute_views()
+        return self._stored
+
+    @property
+    def outdated(self) -> str | None:
+        """Why the views must be computed before they are read: one of the reasons in `forensics.case.views`; None where they need not be."""
+        from forensics.case import views
+
+        if not self._current:
+            why = views.outdated(self._stored, self._knobs)
+            # Rows of another version, in a folder that nobody may write to, are read as they are.
+            if why is not None and (why != views.OLDER or os.access(self.root, os.W_OK)):
+                return why
+            self._current = True
+        return None
+
+    def compute_views(self, progress: Progress | None = None) -> None:
+        """Computes all views, also when they are there.
+
+        Args:
+            progress: told what is being done; by default the one that the case was opened with.
+
+        Raises:
+            CaseError: they cannot be computed, or another process is writing to the case.
+            ForensicsError: the engine does not start.
+        """
+        from forensics.case import views
+
+        steps = progress or self._progress
+        steps("starting the engine", 0, 1)
+        self._stored = views.build(self._stored, self.engine, lambda view, number, of: steps(f"views: {view}", number, of), self._knobs)
+        self._current = True
+
+    @property
+    def engine(self) -> Engine:
+        """What runs queries over the case, prepared for one of this size; it starts when it is first asked something."""
+        from forensics.case import views
+
+        self._engine.little = views.is_small(self._stored)
+        return self._engine
+
+    @property
+    def views(self) -> list[str]:
+        """Names that `view` takes: the views, and the rules by their ids."""
+        from forensics.report import query
+
+        return sorted(query.saved_queries("", "rules"))
+
+    @overload
+    def view(self, name: str) -> pa.Table: ...
+    @overload
+    def view(self, name: str, form: Literal["arrow"]) -> pa.Table: ...
+    @overload
+    def view(self, name: str, form: Literal["pandas"]) -> pd.DataFrame: ...
+    @overload
+    def view(self, name: str, form: Literal["spark"]) -> DataFrame: ...
+    def view(self, name: str, form: str = "arrow") -> pa.Table | pd.DataFrame | DataFrame:
+        """All rows of a view; `docs/views.md` gives the meaning and the unit of each column.
+
+        Args:
+            name: a view, or a rule by its id.
+            form: `arrow` for a `pyarrow.Table`, `pandas` for a pandas data frame (pandas must be installed), or `spark` for a data frame of the
+                engine's session, in which every view of this case is then known by its name.
+
+        Returns:
+            Columns whose name ends in `_ms` are milliseconds; columns of times are timestamps in UTC; lists and structs stay nested.
+
+        Raises:
+            UsageError: there is no such view or form.
+            CaseError: the case is damaged, or a view cannot be computed.
+            ForensicsError: the engine does not start, or pandas is not installed.
+        """
+        from forensics.report import query, stored
+
+        if form not in ("arrow", "pandas", "spark"):
+            raise UsageError(f"There is no form `{form}`.", where="form", fix="The forms: arrow, pandas, spark.")
+        view = query.saved(name)
+        if form == "spark":
+            return query.frame(self.engine, self.folder, view)
+        table = stored.table(self.folder, view.name)
+        if table is None:  # a step that is not kept
+            table = query.frame(self.engine, self.folder, view).toArrow()
+        return table if form == "arrow" else _to_pandas(table)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings, the gravest first; `report` takes filters."""
+        return self.report().findings
+
+    def report(self, *, since: str = "", until: str = "", groups: Sequence[str] = (), rules: Sequence[str] = (), tz: str = "") -> Report:
+        """What happened, in all forms.
+
+        Args:
+            since: from this time on: ISO 8601, a clock time of the case's day (`07:52`), or a span back from the last event (`2h`, `30m`, `1d`).
+            until: up to this time, written alike; a date alone is that whole day.
+            groups: only these groups.
+            rules: only findings of these rules, each in full.
+            tz: zone in which times are told, and in which `since` and `until` are meant: `Europe/Berlin`, `+02:00`; UTC when empty.
+
+        Raises:
+            UsageError: the case has no such time or group; there is no such rule or zone.
+            CaseError: the case is damaged, or a view cannot be computed.
+        """
+        from forensics.report import model
+
+        check_rules(rules)
+        zone: tzinfo = UTC
+        if tz:
+            from forensics.records.timestamps import find_zone
+
+            zone = find_zone(tz)
+        folder = self.folder
+        found = model.read(folder, model.Filters(since, until, tuple(groups), tuple(rules), zone))
+        return Report(folder, replace(found, zone=zone))
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What `ingest` did.
+
+    Attributes:
+        case: the case, as it is now.
+        summary: the files and what was found in each.
+    """
+
+    case: Case
+    summary: Summary
+
+    @property
+    def faults(self) -> list[tuple[str, str]]:
+        """Path and reason of what could not be read, or not to its end."""
+        return self.summary.faults
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """`lines`, `records`, `events`, `unrecognised` records and `unfit` lines of the whole case."""
+        return self.summary.counts
+
+
+def open_case(
+    path: AnyPath, *, engine: str = "", master: str = "", jobs: int | None = None, assume_skew_ms: int | None = None, progress: Progress | None = None
+) -> Case:
+    """Opens a case that `ingest` made, and checks that its files are as they were written.
+
+    Args:
+        path: the case folder.
+        engine: `spark` or `sail`, for views that are not there yet; by default what $FORENSICS_ENGINE names, else Spark.
+        master: URL of a Spark master; this machine when empty.
+        jobs: cores to use on this machine; all when None.
+        assume_skew_ms: your own word that all clocks agree within this, milliseconds; None: what the case remembers.
+        progress: told what is being done.
+
+    Raises:
+        CaseError: there is no case, it has another format, or it is damaged.
+        UsageError: there is no such engine.
+    """
+    from forensics.case import folder
+
+    return Case(folder.open_case(Path(path)), engine_of(engine, master=master, jobs=jobs), progress=progress, knobs=thresholds(assume_skew_ms))
+
+
+def ingest(
+    logs: AnyPath | Iterable[AnyPath],
+    case: AnyPath,
+    *,
+    time_zone: Sequence[str] = (),
+    layout: Sequence[str] = (),
+    host: Sequence[str] = (),
+    parsers: Iterable[AnyPath] = (),
+    assume_skew_ms: int | None = None,
+    views: bool = True,
+    engine: str = "",
+    master: str = "",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    command_line: Sequence[str] = (),
+) -> Ingested:
+    """Reads logs into a case. Logs that the case has already, by their content, are not read again.
+
+    Args:
+        logs: a file, a folder or an archive, or several.
+        case: the case folder; made when it does not exist.
+        time_zone: zones of times that have none, as `[GLOB=]ZONE`: `Europe/Berlin`, `w2/*=+02:00`.
+        layout: PatternLayouts of your own (log4j, logback), as `[GLOB=]PATTERN`.
+        host: hosts that wrote the files, as `GLOB=NAME`.
+        parsers: folders of your own pattern files.
+        assume_skew_ms: your own word that all clocks agree within this, milliseconds; the case remembers it, and the report says so.
+        views: whether views are computed now; without, the first question computes them.
+        engine: `spark` or `sail`; by default what $FORENSICS_ENGINE names, else Spark.
+        master: URL of a Spark master, whose executors read the logs too; this machine when empty.
+        jobs: cores to use on this machine; all when None.
+        progress: told what is being done.
+        command_line: kept in the case as what made it.
+
+    Returns:
+        The case, and what could not be read: look at `faults`.
+
+    Raises:
+        UsageError: a path does not exist, an option cannot be understood, or there is no such engine.
+        CatalogueError: a pattern file of yours has a wrong form.
+        CaseError: the case cannot be written, or a view cannot be computed. The case is as it was before.
+        ForensicsError: the engine does not start.
+    """
+    from forensics.case import ingestion
+    from forensics.case import views as case_views
+    from forensics.inventory.source_options import SourceOptions
+
+    paths = [Path(logs)] if isinstance(logs, (str, os.PathLike)) else [Path(path) for path in logs]
+    runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
+    runs.little = bytes_below(paths) < _LITTLE_BYTES
+
+    def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str]]:
+        if not views:
+            return case_views.without(found, knobs)
+        try:
+            return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), knobs)
+        except CaseError as e:
+            raise CaseError(e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same.") from e
+
+    summary = ingestion.ingest(
+        paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers],
+        engine=runs if runs.master or views else None, jobs=runs.jobs, command_line=command_line, progress=steps, views=made,
+    )  # fmt: skip
+    return Ingested(Case(summary.case, runs, progress=progress, knobs=knobs), summary)
+
+
+def rule_ids() -> list[str]:
+    """The ids of all rules, sorted."""
+    from forensics.resources import sql_dir
+
+    return sorted(f.name.removesuffix(".sql") for f in (sql_dir() / "rules").iterdir() if f.name.endswith(".sql"))
+
+
+def check_rules(rules: Sequence[str]) -> None:
+    """Raises a `UsageError` that names the nearest rules when there is no rule of a name."""
+    known = rule_ids()
+    for unknown in (r for r in rules if r not in known):
+        raise UsageError(f"There is no rule `{unknown}`.", where="--rule", fix=did_you_mean(unknown, known, f"The rules: {', '.join(known)}."))
+
+
+def thresholds(assume_skew_ms: int | None) -> dict[str, int] | None:
+    """Thresholds of the reader's own, by the names that the SQL gives them; None when none was told."""
+    return None if assume_skew_ms is None else {"assume_skew_ms": assume_skew_ms}
+
+
+def bytes_below(paths: Iterable[Path]) -> int:
+    """Size of files and folders, as they lie on disk; what cannot be seen counts nothing."""
+    total = 0
+    for path in paths:
+        for file in path.rglob("*") if path.is_dir() else (path,):
+            try:
+                total += file.stat().st_size
+            except OSError:
+                continue
+    return total
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    try:
+        import pandas  # noqa: F401, ICN001 (asked for by name: pyarrow's own words would not say what to do)
+    except ImportError as e:
+        raise ForensicsError("pandas is not installed.", why=str(e), where="form", fix="`pip install pandas`, or take the rows as `arrow`.") from e
+    return table.to_pandas()
+
+
+def _quiet(step: str, done: int, total: int) -> None:
+    """Says nothing."""

@@ -1,0 +1,160 @@
+"""What `import forensics` gives: views in three forms, reports in all, errors of one tree; and nothing heavy before it is needed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import made_case
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import forensics
+from forensics import api, cli
+from forensics.errors import CaseError, ForensicsError, UsageError
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory) -> forensics.Case:
+    return forensics.open_case(made_case.written(tmp_path_factory.mktemp("made") / "case").root)
+
+
+def loaded(code: str) -> set[str]:
+    """Which of the heavy packages a program has imported."""
+    heavy = "('pyspark', 'pyarrow', 'pandas', 'numpy', 'jinja2', 'typer', 'regex', 'bokeh')"
+    code += f"\nimport sys; print(' '.join(m for m in {heavy} if m in sys.modules))"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_the_import_is_light() -> None:
+    assert loaded("import forensics; forensics.open_case, forensics.ingest, forensics.Case, dir(forensics)") == set()
+
+
+def test_a_stored_view_and_a_report_take_no_engine(case) -> None:
+    code = f"import forensics\ncase = forensics.open_case({str(case.root)!r})\nassert case.view('ownership').num_rows\nassert case.report().text()"
+    assert not loaded(code) & {"pyspark", "typer", "bokeh"}  # pandas, where it is, comes with pyarrow
+
+
+def test_names_that_are_offered_are_there_and_others_are_not() -> None:
+    assert set(forensics.__all__) <= set(dir(forensics))
+    for name in forensics.__all__:
+        assert getattr(forensics, name).__doc__, name
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = forensics.nothing
+    # The function, also when rooms have been imported that could take its name.
+    assert callable(forensics.ingest)
+
+
+def test_a_view_is_a_table_of_all_its_rows(case) -> None:
+    rows = case.view("ownership")
+    assert isinstance(rows, pa.Table)
+    kept = pq.read_table(case.folder.view_path("ownership"))
+    assert rows.select(sorted(rows.column_names)).equals(kept.select(sorted(kept.column_names)))
+    assert "ownership" in case.views
+    assert "split-brain-task" in case.views
+
+
+def test_a_view_is_a_pandas_frame(case) -> None:
+    pytest.importorskip("pandas")
+    frame = case.view("ownership", "pandas")
+    assert len(frame) == case.view("ownership").num_rows
+    assert list(frame.columns) == case.view("ownership").column_names
+
+
+def test_without_pandas_it_is_said_what_to_do(case, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ForensicsError, match="pandas is not installed") as raised:
+        case.view("ownership", "pandas")
+    assert "arrow" in raised.value.fix
+
+
+def test_wrong_names_are_answered_with_the_nearest(case) -> None:
+    with pytest.raises(UsageError, match="Did you mean `ownership`"):
+        case.view("ownershp")
+    with pytest.raises(UsageError, match="arrow, pandas, spark"):
+        case.view("ownership", "polars")
+    with pytest.raises(UsageError, match="Did you mean `clock-skew`"):
+        case.report(rules=["clock-skw"])
+    with pytest.raises(UsageError, match="no group"):
+        case.report(groups=["nobody"])
+    with pytest.raises(UsageError, match="time zone"):
+        case.report(tz="Mars/Olympus")
+    with pytest.raises(UsageError, match="no form"):
+        case.report().render("pdf")
+    with pytest.raises(CaseError, match="no case"):
+        forensics.open_case(case.root / "nowhere")
+    with pytest.raises(UsageError, match="no file or folder"):
+        forensics.ingest(case.root / "nowhere", case.root.parent / "other", engine="sail")
+    with pytest.raises(UsageError, match="no engine"):
+        forensics.open_case(case.root, engine="duck")
+
+
+def test_findings_have_the_keys_that_their_type_promises(case) -> None:
+    found = case.findings
+    assert found == case.report().findings
+    assert found
+    schema = json.loads((Path(forensics.__file__).parent / "report-schema.json").read_text(encoding="utf-8"))
+    promised = set(forensics.Finding.__annotations__)
+    assert set(schema["$defs"]["finding"]["required"]) <= promised <= set(schema["$defs"]["finding"]["properties"])
+    lines = [line for f in found for line in f["witness"]]
+    assert lines
+    assert {key for line in lines for key in line} <= set(forensics.ProofLine.__annotations__)
+
+
+def test_every_form_is_what_the_command_prints(case) -> None:
+    told = case.report(groups=["connect-cluster"], since="10:00")
+    asked = ["report", "--case", str(case.root), "--group", "connect-cluster", "--since", "10:00"]
+    for form in (api.ReportFormat.markdown, api.ReportFormat.json, api.ReportFormat.text):
+        printed = CliRunner().invoke(cli.app, [*asked, "--format", form], env={"COLUMNS": ""})
+        assert printed.exit_code == 0, printed.output
+        if form is not api.ReportFormat.text:  # its width is the terminal's
+            assert printed.stdout == told.render(form), form
+    assert json.loads(told.json())["case"]["filters"]["groups"] == ["connect-cluster"]
+    assert "In brief" in told.text()
+    assert max(map(len, told.text(width=60).splitlines())) < max(map(len, told.text(width=160).splitlines()))
+    assert len(case.report().text(all_lines=True)) >= len(case.report().text())
+
+
+def test_times_are_told_in_the_reader_s_zone(case) -> None:
+    assert "+05:30" in case.report(tz="+05:30").text()
+    assert case.report(tz="+05:30", since="15:30").model.filters["since"] == case.report(since="10:00").model.filters["since"]
+
+
+LOGS = Path(__file__).resolve().parent.parent / "sample_logs" / "session-timeouts-consumers-3.9.1" / "logs"
+
+
+def test_ingest_without_views_leaves_them_to_the_first_question(tmp_path) -> None:
+    told: list[str] = []
+    done = forensics.ingest(LOGS, tmp_path / "case", views=False, jobs=1, progress=lambda step, *_: told.append(step))
+    assert done.faults == []
+    assert done.counts["lines"] > 1000
+    assert done.case.outdated == "none"
+    assert told.count("looking") and "reading" in told
+    assert repr(done.case) == f"forensics.Case({str((tmp_path / 'case').resolve())!r})"
+
+
+def test_what_cannot_be_read_is_a_fault(tmp_path) -> None:
+    (tmp_path / "broken.log.gz").write_bytes(b"\x1f\x8b\x08 not gzip at all")
+    done = forensics.ingest([tmp_path / "broken.log.gz", LOGS / "c1"], tmp_path / "case", views=False, jobs=1)
+    assert [path for path, _ in done.faults] == ["broken.log.gz"]
+
+
+@pytest.mark.engine
+def test_a_sample_from_logs_to_frames(tmp_path) -> None:
+    """Views are computed once; frames of both kinds of views come with an engine."""
+    case = forensics.ingest(str(LOGS), str(tmp_path / "case")).case
+    assert case.outdated is None
+    assert {f["rule"] for f in case.findings} >= {"session-timeout"}
+    assert "<!doctype html>" in case.report().render("html").lower()[:40]
+    frame = case.view("finding", "spark")
+    assert {row["finding_id"] for row in frame.select("finding_id").collect()} == {f["finding_id"] for f in case.findings}
+    assert frame.columns == case.view("finding").column_names
+    assert case.view("event").num_rows == case.view("event", "spark").count() > 100
+    again = forensics.open_case(tmp_path / "case", assume_skew_ms=5)
+    assert again.outdated == "thresholds"
+    again.compute_views()
+    assert forensics.open_case(tmp_path / "case").folder.knobs == {"assume_skew_ms": 5}
