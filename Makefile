@@ -11,7 +11,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test slow all lint format docs samples pictures
+.PHONY: report test slow all lint format docs notebook samples pictures
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -41,6 +41,10 @@ format: .venv/ready
 # Pages that are made from the SQL comments and the catalogue; a test fails when they are old.
 docs: .venv/ready
 	python scripts/make_docs.py
+
+# What the cells of docs/notebook.ipynb give.
+notebook: .venv/ready
+	python scripts/make_notebook.py
 
 # What the sample incidents are expected to give; read the difference before you commit it.
 samples: .venv/ready

@@ -110,6 +110,16 @@ class Report:
         """The findings, the gravest first."""
         return cast("list[Finding]", self.model.findings)
 
+    @property
+    def brief(self) -> str:
+        """The answer in at most six lines: what happened, who was hit, what to do first, how sure it is, what was not seen."""
+        from forensics.report import brief, content, names, retold
+
+        told = retold.in_zone(self.case, self.model, self.model.zone)
+        return "\n".join(
+            f"{said.label}: {said.text}" if said.label else said.text for said in brief.write(told, names.Names(told), content.clock(told))
+        )
+
     def text(self, *, width: int | None = None, all_lines: bool = False) -> str:
         """The report as plain text.
 

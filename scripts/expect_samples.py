@@ -1,4 +1,5 @@
-"""Writes what the samples are expected to give, `sample_logs/*/expected/*.json`, and the report that the README shows.
+"""Writes what the samples are expected to give, `sample_logs/*/expected/*.json`, the report that the README shows, and the outputs of
+docs/notebook.ipynb.
 
 A person reads the difference before it is committed.
 
@@ -12,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import make_notebook
 
 from forensics.case.ingestion import ingest
 from forensics.case.views import build
@@ -97,6 +100,7 @@ def main() -> None:
             if name == SHOWN:
                 readme = SAMPLES.parent / "README.md"
                 readme.write_text(with_excerpt(readme.read_text(encoding="utf-8"), excerpt(case)), encoding="utf-8")
+                make_notebook.main()
             for view, rows in rows_of(case).items():
                 file = SAMPLES / name / "expected" / f"{view}.json"
                 file.parent.mkdir(exist_ok=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
 
+import make_notebook
 import pyarrow.dataset as ds
 import pytest
 import typer
@@ -101,3 +103,10 @@ def test_the_commands_of_the_questions_page_answer(sample_case, tmp_path, monkey
 def test_the_samples_show_what_the_questions_page_asks_them(name: str, rule: str, sample_case) -> None:
     rows = ds.dataset(sample_case(name).view_path("finding"), format="parquet").to_table(columns=["rule"]).to_pylist()
     assert rule in {r["rule"] for r in rows}
+
+
+@pytest.mark.engine
+def test_the_notebook_runs_and_its_outputs_are_current() -> None:
+    pytest.importorskip("pandas")
+    given = json.loads(make_notebook.NOTEBOOK.read_text(encoding="utf-8"))
+    assert make_notebook.executed(given) == given, "run `make notebook`"

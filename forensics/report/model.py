@@ -142,8 +142,10 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         return [r for r in rows.get(name, []) if window.touches(r, starts, ends) and _in_groups(r, filters.groups)]
 
     findings = _with_repeats([f for f in kept("finding") if not filters.rules or f["rule"] in filters.rules], kept("occurrence"))
-    findings.sort(key=lambda f: (_place(SEVERITIES, f["severity"]), _place(VERDICTS, f["verdict"]), f["from_ts"] or _LATEST))
-    splits = sorted(kept("split_brain"), key=lambda s: (_place(VERDICTS, s["verdict"]), s["from_lo"] or _LATEST, s["resource"]))
+    findings.sort(key=lambda f: (_place(SEVERITIES, f["severity"]), _place(VERDICTS, f["verdict"]), f["from_ts"] or _LATEST, *_named(f)))
+    splits = sorted(
+        kept("split_brain"), key=lambda s: (_place(VERDICTS, s["verdict"]), s["from_lo"] or _LATEST, s["resource"], s["process_a"], s["process_b"])
+    )
     lines = lookup({i for r in (*findings, *splits) for i in r.get("witness") or ()})
 
     def proved(row: Row) -> Row:
@@ -281,6 +283,11 @@ def _groups(generations: list[Row], members: list[Row], shares: list[Row], more:
     return sorted(
         groups.values(), key=lambda g: (all(x["protocol_type"] != "connect" for x in g["generations"]), g["kafka_cluster"] or "", g["group_id"] or "")
     )
+
+
+def _named(finding: Row) -> tuple[str, str, str, str]:
+    """Tells findings of one time apart: engines give rows in any order."""
+    return finding["rule"], finding["group_id"] or "", finding["subject"] or "", finding["finding_id"]
 
 
 def _in_groups(row: Row, groups: Sequence[str]) -> bool:
