@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from forensics.report.model import Report
 
 
+#: The version of the document's shape, and the `$id` of the schema that says what holds for it: keys are added within it, and never taken away.
+VERSION = 1
+SCHEMA = f"urn:kafka-forensics:report:{VERSION}"
 #: A finding of what repeats lists so many of its occurrences; the view `occurrence` has all.
 MOST_REPEATS = 1000
 
@@ -20,6 +23,8 @@ MOST_REPEATS = 1000
 def render(report: Report) -> str:
     """The whole report as one JSON object."""
     parts = {
+        "schema": SCHEMA,
+        "version": VERSION,
         "case": {**report.case, "filters": report.filters},
         "brief": incidents.brief(report),
         "examined": report.examined,
