@@ -11,7 +11,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test slow all lint format docs notebook samples pictures
+.PHONY: report test slow all lint format docs site notebook samples pictures
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -38,15 +38,19 @@ format: .venv/ready
 	ruff check --fix .
 	ruff format .
 
-# Pages that are made from the SQL comments and the catalogue; a test fails when they are old.
+# Pages that are made from the SQL comments, the catalogue and the commands; a test fails when they are old.
 docs: .venv/ready
 	python scripts/make_docs.py
+
+# The documentation as a site, in site/; any web server serves it: python -m http.server -d site. A broken link is an error.
+site: .venv/ready
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --site-dir site
 
 # What the cells of docs/notebook.ipynb give.
 notebook: .venv/ready
 	python scripts/make_notebook.py
 
-# What the sample incidents are expected to give; read the difference before you commit it.
+# What the sample incidents are expected to give, and the answers that the docs show; read the difference before you commit it.
 samples: .venv/ready
 	python scripts/expect_samples.py
 

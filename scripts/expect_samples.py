@@ -1,5 +1,5 @@
-"""Writes what the samples are expected to give, `sample_logs/*/expected/*.json`, the report that the README shows, and the outputs of
-docs/notebook.ipynb.
+"""Writes what the samples are expected to give, `sample_logs/*/expected/*.json`, the report that the README shows, the outputs of
+docs/notebook.ipynb, and the answers that pages of docs/ show.
 
 A person reads the difference before it is committed.
 
@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import make_answers
 import make_notebook
 
 from forensics.case.ingestion import ingest
@@ -93,10 +94,11 @@ def _plain(value: object) -> object:
 
 
 def main() -> None:
-    """Writes the files of all samples, or of those named."""
-    for name in sys.argv[1:] or names():
-        with tempfile.TemporaryDirectory() as folder:
-            case = case_of(name, Path(folder) / "case")
+    """Writes the files of all samples, or of those named; of all of them also what the pages of docs/ show."""
+    asked = sys.argv[1:] or names()
+    with tempfile.TemporaryDirectory() as folder:
+        cases = {name: case_of(name, Path(folder) / name) for name in asked}
+        for name, case in cases.items():
             if name == SHOWN:
                 readme = SAMPLES.parent / "README.md"
                 readme.write_text(with_excerpt(readme.read_text(encoding="utf-8"), excerpt(case)), encoding="utf-8")
@@ -106,6 +108,8 @@ def main() -> None:
                 file.parent.mkdir(exist_ok=True)
                 file.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
                 print(f"{file.relative_to(SAMPLES.parent)}: {len(rows)} rows")
+        if set(make_answers.CASES.values()) <= cases.keys():
+            make_answers.write({short: cases[name].root for short, name in make_answers.CASES.items()})
 
 
 if __name__ == "__main__":

@@ -5,15 +5,21 @@ python scripts/make_docs.py          # or: make docs
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from itertools import groupby
 from pathlib import Path
+from typing import get_args
+
+import typer
 
 from forensics import schema
 from forensics.case import view_files
 from forensics.catalogue import patterns
+from forensics.cli import app
 from forensics.records import layouts
 from forensics.report.explain import releases
 from forensics.wording.files import Words, rule_words, view_words
@@ -29,7 +35,7 @@ _MADE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 def pages() -> dict[str, str]:
     """File name to content of every page that is made."""
-    return {"views.md": views(), "rules.md": rules(), "events.md": events()}
+    return {"views.md": views(), "rules.md": rules(), "events.md": events(), "commands.md": commands()}
 
 
 def _cell(text: str) -> str:
@@ -150,6 +156,57 @@ def events() -> str:
     known = layouts.packaged().layouts
     parts.append(_table(("layout", "example"), iter((f"`{x.name}`", f"`` {_first_line(x)} ``") for x in known)))
     return "\n".join(parts)
+
+
+def commands() -> str:
+    """Every command with its arguments and options, as its help tells them. Made from the functions: how help looks differs between releases of typer."""
+    parts = [_MADE, "# Commands\n", f"{app.info.help}\n", f"{app.info.epilog}\n"]
+    for command in sorted(app.registered_commands, key=_command_name):
+        function = command.callback
+        assert function is not None
+        parameters = inspect.signature(function, eval_str=True).parameters.values()
+        parts += [f"## forensics {_command_name(command)}\n", f"{inspect.cleandoc(function.__doc__ or '')}\n"]
+        rows = [(f"`{_named(p)}`", _meaning(p)) for p in parameters]
+        parts.append(_table(("argument or option", "meaning"), iter(rows)))
+    return "\n".join(parts)
+
+
+def _command_name(command: typer.models.CommandInfo) -> str:
+    return command.name or command.callback.__name__  # type: ignore[union-attr]
+
+
+def _told(parameter: inspect.Parameter) -> typer.models.ArgumentInfo | typer.models.OptionInfo:
+    return parameter.annotation.__metadata__[0]  # type: ignore[no-any-return]
+
+
+def _choices(parameter: inspect.Parameter) -> list[str]:
+    """The words that an option takes, if they are few and known."""
+    kinds = get_args(parameter.annotation.__origin__) or (parameter.annotation.__origin__,)
+    return [word.value for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum) for word in kind]
+
+
+def _named(parameter: inspect.Parameter) -> str:
+    """`--case DIR`, as help names it."""
+    told = _told(parameter)
+    if isinstance(told, typer.models.ArgumentInfo):
+        return told.metavar or parameter.name.upper()
+    # In an annotation the first name stands where the default would.
+    names = ", ".join(name for name in (told.default, *(told.param_decls or ())) if isinstance(name, str))
+    if parameter.annotation.__origin__ is bool:
+        return names
+    return f"{names} {told.metavar or '|'.join(_choices(parameter)) or 'VALUE'}"
+
+
+def _meaning(parameter: inspect.Parameter) -> str:
+    """What help says of a parameter, with the variable that it is read from and its default."""
+    told, said = _told(parameter), []
+    said.append((told.help or "").strip())
+    if told.envvar:
+        said.append(f"Also from `${told.envvar}`.")
+    default = getattr(parameter.default, "value", parameter.default)
+    if default not in (None, "", False, inspect.Parameter.empty) and "by default" not in said[0]:
+        said.append(f"By default `{default}`.")
+    return " ".join(filter(None, said))
 
 
 def _first_line(layout: layouts.Layout) -> str:

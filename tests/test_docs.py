@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import make_answers
 import make_notebook
 import pyarrow.dataset as ds
 import pytest
 import typer
 from make_docs import DOCS, pages
-from typer.testing import CliRunner
 
 from forensics.case import view_files
 from forensics.cli import app
@@ -21,9 +23,7 @@ ROOT = DOCS.parent
 WRITTEN = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    DOCS / "report.md",
-    DOCS / "questions.md",
-    DOCS / "witnesses.md",
+    *sorted(DOCS.glob("*.md")),
     *sorted((ROOT / "sample_logs").glob("*/README.md")),
 ]
 
@@ -34,7 +34,7 @@ def test_made_pages_are_current(name: str) -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    text = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "README.md", DOCS / "report.md"))
+    text = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "README.md", DOCS / "report.md", DOCS / "commands.md"))
     group = typer.main.get_command(app)
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         assert f"forensics {name}" in text, name
@@ -67,26 +67,60 @@ def test_the_view_pages_name_columns_that_views_have() -> None:
             assert section.count("\n| `") >= 3, view.name
 
 
-def commands(page: Path) -> list[list[str]]:
-    """Commands of a page's shell blocks that begin with `forensics`."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return [shlex.split(line)[1:] for block in blocks for line in block.splitlines() if line.startswith("forensics ")]
+@pytest.fixture
+def cases(sample_case) -> dict[str, Path]:
+    """The cases of the samples, as pages call them."""
+    return {short: sample_case(name).root for short, name in make_answers.CASES.items()}
+
+
+def blocks(page: Path) -> list[list[str]]:
+    """The commands of a page's shell blocks that begin with `forensics`."""
+    found = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [command for block in found for command in make_answers.commands(block)]
 
 
 @pytest.mark.engine
-def test_the_commands_of_the_questions_page_answer(sample_case, tmp_path, monkeypatch) -> None:
-    """Every command gives something; the cases that the page makes first are those of the samples."""
-    found = commands(DOCS / "questions.md")
-    cases = {c[2]: str(sample_case(c[3].split("/")[1]).root) for c in found if c[0] == "ingest"}
-    assert len(cases) == 3
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("name", make_answers.PAGES)
+def test_the_commands_of_a_page_answer(name: str, cases) -> None:
+    """Every command gives something; the cases that a page makes are those of the samples."""
+    found = blocks(DOCS / name)
+    assert found
     for command in found:
         if command[0] == "ingest":
+            assert command[1:] == ["--case", command[2], f"sample_logs/{make_answers.CASES[command[2]]}/logs"]
             continue
-        told = [cases.get(word, str(ROOT / word) if word.startswith("sample_logs/") else word) for word in command]
-        result = CliRunner().invoke(app, told)
-        assert result.exit_code == 0, (command, result.output)
-        assert len(result.output.splitlines()) >= 2, (command, result.output)
+        code, text = make_answers.run(command, cases)
+        assert code == 0, (command, text)
+        assert "--output" in command or len(text.splitlines()) >= 2, (command, text)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", make_answers.PAGES)
+def test_the_answers_that_a_page_shows_are_current(name: str, cases) -> None:
+    text = (DOCS / name).read_text(encoding="utf-8")
+    assert make_answers.answered(text, cases) == text, "run `make samples`"
+
+
+def test_every_answer_is_found_by_what_makes_it() -> None:
+    """A marker that stands at the wrong place would never be filled again."""
+    for name in make_answers.PAGES:
+        text = (DOCS / name).read_text(encoding="utf-8")
+        assert text.count("<!-- answer") == len(make_answers._ANSWER.findall(text)), name  # noqa: SLF001
+
+
+def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path) -> None:
+    pytest.importorskip("material")
+    made = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr[-2000:]
+    pages = {page.relative_to(tmp_path / "site").as_posix(): page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html")}
+    assert {"index.html", "tutorial.html", "commands.html", "python.html", "samples/split-brain-frozen-worker-3.9.1.html"} <= pages.keys()
+    for name, text in pages.items():
+        fetched = re.findall(r"<(?:script|img|iframe|source)[^>]*\ssrc=[\"']?(?:https?:)?//[^\s>]*", text)
+        fetched += re.findall(r"<link[^>]*\shref=[\"']?(?:https?:)?//[^\s>]*", text)
+        assert fetched == [], name
 
 
 @pytest.mark.engine

@@ -1,0 +1,110 @@
+"""Runs the commands that pages of docs/ name, and writes what they answer below them.
+
+python scripts/make_answers.py         # or: make samples, which does it too
+
+In a page, a block of commands may be followed by an answer:
+
+    ```sh
+    forensics report --case frozen
+    ```
+
+    <!-- answer: 12 lines from "In brief" -->
+    ```text
+    what the last command of the block prints: so many lines, from the first that has these words; without them from the first line, and all of them
+    ```
+
+Cases are called as the pages call them: those of the samples (`CASES`). A command without `--case` asks the first of them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from collections.abc import Mapping
+from contextlib import chdir
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+#: What pages call the cases of samples.
+CASES = {
+    "frozen": "split-brain-frozen-worker-3.9.1",
+    "timeouts": "session-timeouts-consumers-3.9.1",
+    "partitioned": "split-brain-partitioned-worker-2.3.0",
+    "skewed": "rolling-bounce-skewed-clocks-3.9.1",
+}
+#: Pages whose commands are run.
+PAGES = ("tutorial.md", "verdict.md", "report.md", "questions.md", "reasoning.md")
+WIDTH = 100
+_BLOCK = re.compile(r"^```sh\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+_ANSWER = re.compile(
+    r'\n<!-- answer(?:: (?P<lines>\d+) lines(?: from "(?P<start>[^"]+)")?)? -->\n```text\n(?P<text>.*?)^```\n', re.MULTILINE | re.DOTALL
+)
+
+
+def commands(block: str) -> list[list[str]]:
+    """The arguments of each `forensics` command of a block."""
+    return [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("forensics ")]
+
+
+def told(arguments: list[str], cases: Mapping[str, Path]) -> list[str]:
+    """A command's arguments with the cases and files where they are here."""
+    return [str(cases[word]) if word in cases else str(ROOT / word) if word.startswith("sample_logs/") else word for word in arguments]
+
+
+def run(arguments: list[str], cases: Mapping[str, Path]) -> tuple[int, str]:
+    """Runs a command, in a folder of its own for what it writes; its exit code, and what it prints, or names of the files that it wrote."""
+    from forensics.cli import app
+
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        env = {"COLUMNS": str(WIDTH), "FORENSICS_CASE": str(cases["frozen"]), "FORENSICS_PAGER": ""}
+        result = CliRunner().invoke(app, told(arguments, cases), env=env)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout or "".join(f"{name}\n" for name in sorted(path.name for path in Path(folder).iterdir()))
+
+
+def answered(page: str, cases: Mapping[str, Path]) -> str:
+    """A page with the answers of its commands."""
+
+    def after(block: re.Match[str]) -> str:
+        answer = _ANSWER.match(page, block.end())
+        if answer is None:
+            return block[0]
+        _, text = run(commands(block[1])[-1], cases)
+        lines = [line.rstrip() for line in text.strip("\n").split("\n")]
+        begin = next(i for i, line in enumerate(lines) if (answer["start"] or "") in line)
+        shown = lines[begin : begin + int(answer["lines"])] if answer["lines"] else lines
+        more = ["…"] if begin + len(shown) < len(lines) else []
+        head = answer[0].split("```text\n")[0]
+        return block[0] + head + "```text\n" + "\n".join([*shown, *more]) + "\n```\n"
+
+    out, at = [], 0
+    for block in _BLOCK.finditer(page):
+        out += [page[at : block.start()], after(block)]
+        answer = _ANSWER.match(page, block.end())
+        at = answer.end() if answer else block.end()
+    return "".join([*out, page[at:]])
+
+
+def write(cases: Mapping[str, Path]) -> None:
+    """Writes the answers into all pages."""
+    for name in PAGES:
+        page = DOCS / name
+        page.write_text(answered(page.read_text(encoding="utf-8"), cases), encoding="utf-8")
+        print(page.relative_to(ROOT))
+
+
+def main() -> None:
+    """Reads the samples and writes the answers."""
+    from expect_samples import case_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        write({short: case_of(name, Path(folder) / short).root for short, name in CASES.items()})
+
+
+if __name__ == "__main__":
+    main()
