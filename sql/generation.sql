@@ -132,7 +132,7 @@ SELECT
   END AS trigger,
   o.reason IS NULL AS trigger_inferred,
   coalesce(o.prepared_member, CASE WHEN o.reason IS NULL THEN o.expired_member END) AS trigger_member_id,
-  concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')) AS reason,
+  nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
   CASE WHEN o.expired_ts > o.prepared_ts THEN o.expired_member ELSE o.last_joiner END AS waited_for_member_id,
   CASE WHEN o.expired_ts > o.prepared_ts THEN 'expired' WHEN o.last_joiner IS NOT NULL THEN 'last_joiner' END AS waited_why,

@@ -77,8 +77,11 @@ WITH owned AS (
 SELECT
   g.kafka_cluster, g.group_id, g.resource_kind, g.resource,
   g.previous_stop_lo AS from_lo, nullif(g.previous.ended_hi, TIMESTAMP'9999-01-01') AS from_hi, g.begun_lo AS to_lo, g.start_hi AS to_hi,
-  CASE WHEN g.previous.ended_hi < TIMESTAMP'9999-01-01' THEN greatest(0L, unix_millis(g.begun_lo) - unix_millis(g.previous.ended_hi))
-    WHEN g.begun_lo IS NOT NULL THEN 0L END AS certain_ms,
+  CASE
+    WHEN g.begun_lo IS NULL THEN NULL
+    WHEN g.previous.ended_hi < TIMESTAMP'9999-01-01' THEN greatest(0L, unix_millis(g.begun_lo) - unix_millis(g.previous.ended_hi))
+    ELSE 0L
+  END AS certain_ms,
   unix_millis(g.start_hi) - unix_millis(g.previous_stop_lo) AS possible_ms,
   CASE
     WHEN g.previous.phase_end = 'failed' THEN 'failure'

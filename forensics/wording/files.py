@@ -1,6 +1,7 @@
 """Word files: what a rule is called, asks, needs, and says in each of its cases; and what the sentences in a view's columns say.
 
-A rule's is `sql/rules/NAME.toml`, a view's `sql/NAME.toml`, each beside the SQL whose facts it tells.
+A rule's is `sql/rules/NAME.toml`, a view's `sql/NAME.toml`, each beside the SQL whose facts it tells. The same file has examples (`[[example]]`), by
+which the SQL is tested; those of views without words have nothing else, and are no word files.
 
 Sentences that several cases share stand once, in the table `parts`: `{% include "NAME" %}` is a part of the same file, `{% include "FILE/NAME" %}`
 one of another. It is put in when the file is read, so that what is checked, documented and told is one text.
@@ -51,7 +52,6 @@ class Words:
         releases: what differs by release, by the releases; may be empty.
         see: KIPs and issues.
         codes: what is said, by code, with the parts that several codes share put in.
-        examples: given rows of what the rule reads, and the findings that are expected of them.
         parts: the sentences that its cases share, by name, as they are written.
         used: the parts that its cases are made of, its own and other files'.
     """
@@ -66,7 +66,6 @@ class Words:
     releases: Mapping[str, str]
     see: tuple[str, ...]
     codes: Mapping[str, Case]
-    examples: tuple[Mapping[str, Any], ...]
     parts: Mapping[str, str]
     used: frozenset[Part]
 
@@ -79,14 +78,12 @@ class ViewWords:
         name: the view.
         every: templates over the columns of a row and the fields of its column `facts`, by the column that each fills, for all rows.
         codes: the same by the row's column `code`, for rows that have one.
-        examples: given rows of what the view reads, and the rows that are expected of them.
         parts, used: as of a rule.
     """
 
     name: str
     every: Mapping[str, str]
     codes: Mapping[str, Mapping[str, str]]
-    examples: tuple[Mapping[str, Any], ...]
     parts: Mapping[str, str]
     used: frozenset[Part]
 
@@ -104,13 +101,14 @@ class ViewWords:
 
 @cache
 def view_words() -> dict[str, ViewWords]:
-    """The word files of all views that have one, by the view.
+    """The word files of all views that are told, by the view: one that has examples only is none.
 
     Raises:
         ForensicsError: a file has a wrong form; says which and where.
     """
-    found = sorted((f for f in sql_dir().iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
-    return {w.name: w for w in (parse_view(f.name.removesuffix(".toml"), f.read_text(encoding="utf-8")) for f in found)}
+    files = sorted((f for f in sql_dir().iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
+    texts = {f.name.removesuffix(".toml"): f.read_text(encoding="utf-8") for f in files}
+    return {name: parse_view(name, text) for name, text in texts.items() if _table(text, f"sql/{name}.toml").keys() != {"example"}}
 
 
 def parse_view(name: str, text: str) -> ViewWords:
@@ -135,7 +133,7 @@ def parse_view(name: str, text: str) -> ViewWords:
         for texts in (found.get("every", {}), *found.get("code", {}).values())
     )
     codes = dict(zip(found.get("code", {}), cases, strict=True))
-    return ViewWords(name, every, codes, tuple(found.get("example", ())), parts, frozenset(used))
+    return ViewWords(name, every, codes, parts, frozenset(used))
 
 
 @cache
@@ -178,7 +176,7 @@ def parse(name: str, text: str) -> Words:
         codes[code] = Case(**{key: _whole(texts[key], name, parts, used) for key in _CASE})
     texts = {key: " ".join(str(found.get(key, "")).split()) for key in _TEXTS}
     return Words(
-        name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), codes=codes, examples=tuple(found.get("example", ())),
+        name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), codes=codes,
         parts=parts, used=frozenset(used),
     )  # fmt: skip
 

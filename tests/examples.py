@@ -1,0 +1,162 @@
+"""Examples of views: given rows of what a view reads, and the rows that are expected of it.
+
+They stand as `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and
+may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.dataset import dataset
+
+from forensics.case import view_files
+from forensics.case.folder import OPEN_SQL
+from forensics.report.query import _needed
+from forensics.resources import sql_dir
+
+if TYPE_CHECKING:
+    from forensics.case.folder import Case
+    from forensics.engines.base import Engine
+
+Example = Mapping[str, Any]
+Row = dict[str, Any]
+
+
+@cache
+def examples() -> dict[str, tuple[Example, ...]]:
+    """All examples by their view; a view that has none is left out."""
+    found = {}
+    for view in view_files.views().values():
+        name = view_files.rule_id(view.name) if view.folder == "rules" else view.name
+        file = (sql_dir() / view.folder if view.folder else sql_dir()) / f"{name}.toml"
+        if file.is_file() and (its := tomllib.loads(file.read_text(encoding="utf-8")).get("example")):
+            found[view.name] = tuple(its)
+    return found
+
+
+def run(runs: Engine, case: Case, view: view_files.View, example: Example) -> Any:  # noqa: ANN401
+    """A view's rows over what an example gives, as a data frame with the columns that the view declares.
+
+    Args:
+        runs: runs the query.
+        case: any that has all views: it tells the types of what is given.
+        view: the view.
+        example: one of its examples.
+    """
+    give(runs, case, view.reads, example["given"])
+    rows = runs.sql(view.query)
+    if view.facts:
+        return rows.select(*view_files.RULE_COLUMNS)
+    return rows.toDF(*view.columns) if view.columns else rows
+
+
+def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Sequence[Row]]) -> None:
+    """The thresholds, and given rows under the names of tables and views; those of which none are given are empty."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    names = tuple(reads)
+    assert set(given) <= set(names), f"rows are given of what is not read: {set(given) - set(names)}"
+    for statement in view_files.statements(view_files.knobs()):
+        runs.sql(statement)
+    # To look up the columns of one makes others that it reads.
+    schemas = {name: _schema(runs, case, name) for name in names}
+    for name, schema in schemas.items():
+        rows = _stored(pa.Table.from_pylist([_row(name, row, schema) for row in given.get(name, ())], schema))
+        # Arrow makes no frame without rows.
+        frame = runs.session.createDataFrame(rows) if rows else runs.session.createDataFrame([], from_arrow_schema(schema))
+        frame.createOrReplaceTempView(name)
+
+
+def _stored(rows: pa.Table) -> pa.Table:
+    """Rows as they come from a case's files: there a NULL struct has NULL fields, in Arrow they may have values."""
+    file = io.BytesIO()
+    pq.write_table(rows, file)
+    return pq.read_table(file)
+
+
+_SCHEMAS: dict[str, pa.Schema] = {}
+
+
+def _schema(runs: Engine, case: Case, name: str) -> pa.Schema:
+    """The columns of a view or table, as a case has them; each may be NULL."""
+    if name not in _SCHEMAS:
+        _SCHEMAS[name] = pa.schema([pa.field(f.name, _open(f.type)) for f in _looked_up(runs, case, name)])
+    return _SCHEMAS[name]
+
+
+def _looked_up(runs: Engine, case: Case, name: str) -> pa.Schema:
+    path = case.views().get(name) or (case.table_paths(name) or [None])[0]
+    if path:
+        return dataset(str(path), format="parquet").schema
+    # A view that is computed when it is read.
+    for statement in _needed(view_files.statements((case.root / OPEN_SQL).read_text()), [f"SELECT * FROM {name}"]):
+        runs.sql(statement)
+    return runs.session.table(name).limit(0).toArrow().schema
+
+
+def _open(type_: pa.DataType) -> pa.DataType:
+    """A type whose parts may all be NULL."""
+    if pa.types.is_struct(type_):
+        return pa.struct([pa.field(f.name, _open(f.type)) for f in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(_open(type_.value_type))
+    if pa.types.is_map(type_):
+        return pa.map_(type_.key_type, _open(type_.item_type))
+    return type_
+
+
+def _row(name: str, row: Row, schema: pa.Schema) -> Row:
+    assert not row.keys() - set(schema.names), f"{name} has no columns {row.keys() - set(schema.names)}"
+    return {column: _value(value, schema.field(column).type) for column, value in row.items()}
+
+
+def _value(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401
+    """A value of a TOML file as the column's type wants it."""
+    if pa.types.is_timestamp(type_):
+        moment = datetime.fromtimestamp(value / 1000, UTC) if isinstance(value, int) else datetime.fromisoformat(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if pa.types.is_list(type_):
+        return [_value(v, type_.value_type) for v in value]
+    if pa.types.is_map(type_):
+        return [(key, _value(v, type_.item_type)) for key, v in value.items()]
+    if pa.types.is_struct(type_):
+        unknown = value.keys() - {f.name for f in type_}
+        assert not unknown, f"no such fields: {unknown}"
+        return {f.name: _value(value[f.name], f.type) for f in type_ if f.name in value}
+    return value
+
+
+def assert_rows(rows: Sequence[Row], expected: Sequence[Row]) -> None:
+    """Each expected row is one of the rows, and no row is left."""
+    left = list(rows)
+    for wanted in expected:
+        same = [row for row in left if _is(row, wanted)]
+        assert same, f"no row is as {wanted} says; there are {left}"
+        left.remove(same[0])
+    assert not left, f"nothing expects {left}"
+
+
+def _is(row: Row, wanted: Row) -> bool:
+    named = wanted.keys() - {"nulls"} | set(wanted.get("nulls", ()))
+    assert not named - row.keys(), f"no such columns: {named - row.keys()}; there are {', '.join(row)}"
+    return all(row[c] is None for c in wanted.get("nulls", ())) and all(_same(row[c], v) for c, v in wanted.items() if c != "nulls")
+
+
+def _same(value: Any, wanted: Any) -> bool:  # noqa: ANN401
+    """Whether a value is what is wanted; of a struct only what is named is."""
+    if isinstance(value, datetime):
+        value = round(value.timestamp() * 1000)
+    if isinstance(wanted, dict):
+        found = value if isinstance(value, dict) or value is None else dict(value)  # a map of Arrow's is a list of pairs
+        return found is not None and _is(found, wanted)
+    if isinstance(wanted, list):
+        return isinstance(value, list) and len(value) == len(wanted) and all(_same(v, w) for v, w in zip(value, wanted, strict=True))
+    return bool(value == wanted)

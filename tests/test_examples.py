@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every view and every rule by its own examples: given rows of what it reads, the rows that are expected of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from examples import assert_rows, examples, give, run
+
+from forensics.case import view_files
+from forensics.case.materialise import with_words
+from forensics.wording import tell
+
+VIEWS = view_files.views()
+RULES = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].facts]
+OTHERS = [(view, number) for view, its in examples().items() for number in range(len(its)) if not VIEWS[view].facts]
+#: Any case that has all views.
+CASE = "split-brain-frozen-worker-3.9.1"
+#: Views that have rows even where nothing is given, and why.
+NEVER_EMPTY = {"known_bug": "a table of Kafka's bugs, made from a pattern file"}
+
+
+def test_every_rule_and_every_view_that_users_read_has_an_example() -> None:
+    assert [view.name for view in VIEWS.values() if view.folder in ("", "rules") and view.name not in examples()] == []
+
+
+def test_examples_have_what_is_given_and_what_is_expected() -> None:
+    assert all(set(example) == {"given", "expect"} for its in examples().values() for example in its)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("name", "number"), RULES)
+def test_a_rule_finds_what_its_example_says(name: str, number: int, any_engine, sample_case) -> None:
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    rule, example = view_files.rule_id(name), examples()[name][number]
+    table = run(any_engine, sample_case(CASE), VIEWS[name], example)
+    found = [row.asDict(recursive=True) for row in table.collect()]
+    assert_rows(found, example["expect"])
+    for row in found:
+        sentences = tell.findings([_finding(rule, row)], {rule: to_arrow_type(table.schema["facts"].dataType)})
+        assert all(sentences[0][text] for text in tell.TEXTS)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("name", "number"), OTHERS)
+def test_a_view_yields_what_its_example_says(name: str, number: int, any_engine, sample_case, tmp_path) -> None:
+    view, example = VIEWS[name], examples()[name][number]
+    table = run(any_engine, sample_case(CASE), view, example).toArrow()
+    rows = with_words(view, table, tmp_path) if view.words == "by view" else table
+    assert_rows(rows.to_pylist(), example["expect"])
+
+
+@pytest.mark.engine
+def test_nothing_follows_from_nothing(any_engine, sample_case) -> None:
+    tables = {read for view in VIEWS.values() for read in view.reads}
+    give(any_engine, sample_case(CASE), tables, {})
+    rows = {name: any_engine.sql(view.query).count() for name, view in VIEWS.items() if name not in NEVER_EMPTY}
+    assert {name: count for name, count in rows.items() if count} == {}
+
+
+def _finding(rule: str, row: dict[str, Any]) -> dict[str, Any]:
+    facts = json.dumps({k: v for k, v in row["facts"].items() if v is not None}, default=str)
+    return row | {"rule": rule, "facts": facts, "from_ts": None, "to_ts": None}
