@@ -28,6 +28,7 @@ How bytes become a report: the rooms, in reading order; each imports only from t
     case            the case folder: evidence added to it, tables, views, integrity
     offsets_topic   how the replicas of `__consumer_offsets` lie
     report          views to text, JSON, Markdown and HTML
+    redact          evidence without names, to be given away
     share           a case for other people's tools
     api             cases and reports for programs and notebooks: what `import forensics` gives
     console         what commands say while they work

@@ -10,17 +10,14 @@ from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
 from forensics import __version__, api, engines
 from forensics.api import ReportFormat
-from forensics.console import progress, say, say_ingested
+from forensics.console import progress, say, say_ingested, say_redacted
 from forensics.errors import ForensicsError, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     name="forensics",
@@ -497,6 +494,41 @@ def verify(
         raise integrity.error(case, faults)
     if any(c.state in look.WRONG for c in checked):
         raise typer.Exit(3)
+
+
+@app.command(short_help="Copy logs without names and secrets, to be given away.")
+def redact(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A file or folder of logs, as for ingest.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must not exist, or be empty.")],
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--mapping", metavar="FILE", help="Write names and pseudonyms here, for yourself alone; if it is there, they are used again."),
+    ] = None,
+    keep_unrecognised: Annotated[
+        bool,
+        typer.Option("--keep-unrecognised", help="Keep the text of records that no pattern knows, with all words replaced that not everybody has."),
+    ] = False,
+    layout: Annotated[list[str] | None, typer.Option("--layout", metavar="[GLOB=]PATTERN", help="As for ingest. Repeatable.")] = None,
+    parsers: ParsersOption = None,
+) -> None:
+    """Write a copy of some logs in which hosts, addresses, groups, topics, connectors, client ids and users have other names, and secrets are gone.
+
+    The same name becomes the same pseudonym everywhere, so the copy gives the same report. Read the copy before you give it away.
+    """
+    from forensics.inventory.source_options import SourceOptions
+    from forensics.redact.copying import redact as copied
+
+    with progress() as step:
+        summary = copied(
+            source,
+            target,
+            mapping=mapping,
+            keep_unrecognised=keep_unrecognised,
+            options=SourceOptions.parse((), layout or ()),
+            parsers=parsers or (),
+            progress=step,
+        )
+    say_redacted(summary, target, mapping)
 
 
 @app.command("offsets-topic", short_help="Say what dies with each broker of an internal topic; make the reassignment.")

@@ -12,6 +12,7 @@ from forensics.wording.formats import count, printable
 
 if TYPE_CHECKING:
     from forensics.case.ingestion import Summary
+    from forensics.redact.copying import Summary as Redacted
 
 _SHOWN = 5
 
@@ -25,11 +26,13 @@ def say(text: str) -> None:
 _STEPS = {
     "looking": "Looking at files",
     "reading": "Reading logs",
+    "reading names": "Reading names",
+    "writing without names": "Writing without names",
     "reading on executors": "Reading logs on Spark",
     "writing": "Writing rows",
     "starting the engine": "Starting the engine",
 }
-_IN_BYTES = ("looking", "reading")
+_IN_BYTES = ("looking", "reading", "reading names", "writing without names")
 
 
 def in_words(step: str) -> str:
@@ -105,6 +108,29 @@ def say_ingested(summary: Summary, case: Path) -> None:
     if summary.assumed_zones:
         files = count(len(summary.assumed_zones), "file")
         say(f"times of {files} have no zone and were read as UTC; if that is wrong, ingest again with --time-zone.")
+
+
+def say_redacted(summary: Redacted, target: Path, mapping: Path | None) -> None:
+    """What became of names, records and files in a copy, on standard error."""
+    counts = summary.counts
+    say(f"{count(summary.files, 'file')} with {count(counts.lines, 'line')} written to {target}.")
+    if summary.replaced:
+        say("Names replaced: " + ", ".join(f"{number:,} {kind}" for kind, number in summary.replaced.items()) + ".")
+    say(f"{count(counts.rewritten, 'record')} of known events kept, with other names.")
+    if counts.kept:
+        say(f"{count(counts.kept, 'record')} of no known event kept, with all words replaced that not everybody has.")
+    if withheld := counts.unrecognised + counts.damaged:
+        why = f"; {counts.damaged:,} of them of known events that would have told something else" if counts.damaged else ""
+        say(f"{count(withheld, 'record')} withheld but for time, level, logger and who said it{why}.")
+    if counts.strange:
+        say(f"{count(counts.strange, 'line')} that {'belongs' if counts.strange == 1 else 'belong'} to no record withheld.")
+    for path, reason in summary.left_out[:_SHOWN]:
+        say(f"left out {printable(path)}: {reason}")
+    if len(summary.left_out) > _SHOWN:
+        say(f"left out {count(len(summary.left_out) - _SHOWN, 'more file')}")
+    if summary.groups_moved:
+        say(f"The pseudonyms of {count(len(summary.groups_moved), 'group')} fall into other partitions of __consumer_offsets than the groups.")
+    say(f"Names and pseudonyms are in {mapping}: keep it to yourself." if mapping else "No mapping was kept: nobody can undo the pseudonyms.")
 
 
 def _say_layouts(summary: Summary) -> None:

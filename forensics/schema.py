@@ -57,12 +57,14 @@ class Field:
         type: a key of `CAPTURE_TYPES`.
         meaning: the column's comment.
         where: `file:line` of the entry.
+        names: what its value names (`group`, `host`, ...), empty when that is not stated.
     """
 
     name: str
     type: str
     meaning: str
     where: str = ""
+    names: str = ""
 
 
 ENVELOPE: tuple[Column, ...] = (
@@ -202,7 +204,7 @@ def parse_fields(text: str, file: str) -> list[Field]:
             raise CatalogueError(
                 f"The capture `{name}` has the unknown type `{entry['type']}`.", where=where, fix=f"One of {', '.join(CAPTURE_TYPES)}."
             )
-        fields.append(Field(name, entry["type"], entry["meaning"], where))
+        fields.append(Field(name, entry["type"], entry["meaning"], where, str(entry.get("names", ""))))
     return fields
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 #: Files of a pattern folder that hold no events.
-OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "kafka_words.toml", "known_bugs.toml", "secrets.toml"}
+OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "kafka_words.toml", "known_bugs.toml", "plain_words.toml", "secrets.toml"}
 #: Messages longer than this are matched under a time limit: a log line is written by whoever can make Kafka print it.
 LONG_MESSAGE = 2_000
 MATCH_SECONDS = 1.0

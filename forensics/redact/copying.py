@@ -1,0 +1,357 @@
+"""A folder of evidence to a copy without names: first all names are read, then everything is written again."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from forensics.catalogue.patterns import Catalogue, load
+from forensics.catalogue.recogniser import Recogniser
+from forensics.errors import UsageError, reason_of
+from forensics.evidence.containers import Content, Text, contents, place_of
+from forensics.inventory.evidence import READ, Evidence
+from forensics.inventory.inventory import find_evidence
+from forensics.inventory.source_options import SourceOptions
+from forensics.records.layouts import Layouts, packaged
+from forensics.records.line_reader import RecordReader
+from forensics.redact.pseudonyms import Pseudonyms, partition_of
+from forensics.redact.records import Collector, Counts, RecordRewriter, wholes
+from forensics.redact.snapshots import SnapshotRewriter, observations
+from forensics.redact.text import Names, Rewriter
+from forensics.redact.vocabulary import Vocabulary, vocabulary_of
+from forensics.snapshots.detection import LOG
+
+Step = Callable[[str, int, int], None]
+_PARTITIONS = 50
+_BLOCK = 1 << 20
+_MAPPING_MODE = 0o600
+_ABOUT = (
+    "Pseudonyms of `forensics redact`: whoever has this file can undo them. Give it to `--mapping` again, and other evidence gets the same names."
+)
+#: Kinds as they are told, and the kinds of captures in each.
+_TOLD = {
+    "groups": ("group",), "hosts and addresses": ("host", "address"), "connectors": ("connector",), "topics": ("topic",), "client ids": ("client",),
+    "member ids": ("member",), "instance ids": ("instance",), "users and databases": ("user",), "racks": ("rack",), "cluster and topic ids": ("id",),
+    "transactional ids": ("transaction",), "sources in merged files": ("source",),
+}  # fmt: skip
+
+
+@dataclass
+class Summary:
+    """What was done.
+
+    Attributes:
+        files: how many were written.
+        replaced: names that became others, by kind in words.
+        counts: what became of the records.
+        snapshots: outputs of tools that were written.
+        left_out: files that are not in the copy, and why.
+        groups_moved: groups whose pseudonym falls into another partition of __consumer_offsets.
+    """
+
+    files: int = 0
+    replaced: dict[str, int] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
+    snapshots: int = 0
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    groups_moved: list[str] = field(default_factory=list)
+
+
+def redact(
+    source: Path,
+    target: Path,
+    *,
+    mapping: Path | None = None,
+    keep_unrecognised: bool = False,
+    options: SourceOptions | None = None,
+    parsers: Sequence[Path] = (),
+    progress: Step = lambda step, done, total: None,
+) -> Summary:
+    """Writes a copy of some evidence without names, whole or not at all.
+
+    Args:
+        source: a file or a folder.
+        target: the folder to write; it must not exist, or be empty.
+        mapping: where names and pseudonyms are written; if it is there, its names are used again.
+        keep_unrecognised: keep the text of records that no event knows, with words replaced that not everybody has.
+        options: what the user said about the evidence.
+        parsers: folders of the user's own patterns.
+        progress: told the step, and bytes done and in all.
+
+    Raises:
+        UsageError: a path cannot be used.
+    """
+    _check(source, target, mapping)
+    options = options or SourceOptions()
+    found = find_evidence([source], options=options, progress=lambda done, total: progress("looking", done, total))
+    before = _read_mapping(mapping)
+    work = _Redaction(found, load(parsers), before, progress, keep_unrecognised=keep_unrecognised)
+    work.collect()
+    stage = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.resolve().parent))
+    try:
+        work.write(stage)
+        work.compare(stage, options)
+        stage.chmod(0o755)
+        if target.is_dir():
+            target.rmdir()
+        stage.rename(target)
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
+    if mapping is not None:
+        _write_mapping(mapping, work.mapping())
+    return work.summary
+
+
+def _check(source: Path, target: Path, mapping: Path | None) -> None:
+    if not source.exists():
+        raise UsageError(f"There is no file or folder {source}.", where=str(source))
+    whole = target.resolve()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(
+            f"{target} is not empty.", why="the copy is written whole or not at all", where=str(target), fix="Name a folder that does not exist."
+        )
+    if not whole.parent.is_dir():
+        raise UsageError(f"There is no folder {whole.parent}.", where=str(target))
+    if source.is_dir() and (whole == source.resolve() or source.resolve() in whole.parents):
+        raise UsageError(f"{target} lies in the evidence.", where=str(target), fix="Name a folder outside of it.")
+    if mapping is not None:
+        file = mapping.resolve()
+        if file == whole or whole in file.parents:
+            raise UsageError(
+                f"{mapping} lies in the copy.", why="it tells the names that are replaced there", where=str(mapping), fix="Write it elsewhere."
+            )
+        if not file.parent.is_dir():
+            raise UsageError(f"There is no folder {file.parent}.", where=str(mapping))
+
+
+def _read_mapping(mapping: Path | None) -> dict[str, Any] | None:
+    if mapping is None or not mapping.exists():
+        return None
+    try:
+        found = json.loads(mapping.read_text(encoding="utf-8"))
+        bytes.fromhex(found["key"])
+        assert all(isinstance(found[key], dict) for key in ("words", "addresses", "names"))  # noqa: S101
+    except (OSError, ValueError, KeyError, TypeError, AssertionError) as e:
+        raise UsageError(
+            f"{mapping} is no mapping.", why=reason_of(e), where=str(mapping), fix="Name a file that does not exist, or one that redact wrote."
+        ) from e
+    return cast("dict[str, Any]", found)
+
+
+def _write_mapping(mapping: Path, content: dict[str, Any]) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{mapping.name}.", dir=mapping.resolve().parent)
+    try:
+        os.fchmod(handle, _MAPPING_MODE)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, ensure_ascii=False, sort_keys=True)
+            file.write("\n")
+        Path(name).replace(mapping)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _lines(stream: Text) -> Iterator[bytes]:
+    """Lines of a text, with their line breaks."""
+    held = b""
+    while data := stream.read(_BLOCK):
+        *whole, held = (held + data).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if held:
+        yield held
+
+
+class _Redaction:
+    def __init__(
+        self, evidence: Sequence[Evidence], catalogue: Catalogue, mapping: dict[str, Any] | None, progress: Step, *, keep_unrecognised: bool
+    ) -> None:
+        self._evidence = [e for e in evidence if e.status == READ]
+        self._progress, self._keep = progress, keep_unrecognised
+        self._recogniser = Recogniser(catalogue)
+        self._vocabulary: Vocabulary = vocabulary_of(catalogue)
+        self._pseudonyms = Pseudonyms.of_mapping(self._vocabulary, mapping) if mapping else Pseudonyms(self._vocabulary)
+        self._names = Names()
+        self._literals = "\n".join(event.pattern.replace("\\", "") for event in catalogue.events)
+        self._total = sum(e.text.size or 0 for e in self._evidence)
+        self.summary = Summary(left_out=[(e.path, e.note or e.status) for e in evidence if e.status != READ])
+        self._written: dict[str, Evidence] = {}
+        self._counts: dict[str, Counts] = {}
+
+    def _contents(self) -> Iterator[tuple[Evidence, Content]]:
+        """Each file with its content; those of an archive in its order."""
+        by_place: dict[str, dict[str | None, Evidence]] = {}
+        for e in self._evidence:
+            by_place.setdefault(e.place.location, {})[e.place.member] = e
+        for location, members in by_place.items():
+            for member, content in contents(place_of(location), frozenset(members)):
+                if member in members:
+                    yield members[member], content
+
+    def _reader(self, evidence: Evidence) -> RecordReader:
+        layouts: Layouts = packaged().with_pattern(evidence.format.pattern) if evidence.format.pattern else packaged()
+        return RecordReader(layouts, evidence.format.profile)
+
+    def _can(self, evidence: Evidence) -> str:
+        """Why a file cannot be rewritten; empty when it can."""
+        profile = evidence.format.profile
+        if evidence.format.kind == LOG and profile.document is not None:
+            return "a JSON document that holds records: make it one record a line, with `jq -c '.[]'` for example"
+        if evidence.format.kind == LOG and any(x.columns for x in profile.learned):
+            return "rows of a table: export it as text"
+        return ""
+
+    def collect(self) -> None:
+        """Reads all names, and chooses pseudonyms."""
+        collector = Collector(self._recogniser, self._names)
+        done = 0
+        for evidence, content in self._contents():
+            stream = Text(content, evidence.text.encoding)
+            if self._can(evidence):
+                continue
+            if evidence.format.kind == LOG:
+                reader = self._reader(evidence)
+                for whole in wholes(_lines(stream), reader):
+                    if whole.start is not None:
+                        with suppress(Exception):  # the same fault withholds the record later
+                            collector.collect(reader.finish(whole.start, whole.texts))
+            else:
+                for seen in observations(evidence.format.kind, _all(stream)):
+                    collector.take_captures(seen.captures)
+            done += evidence.text.size or 0
+            self._progress("reading names", done, self._total)
+        self._rewriter = Rewriter(self._pseudonyms, self._names, self._literals)
+        counts = self._names.offsets_partitions or {_PARTITIONS}
+        groups = self._names.of("group")
+        kept = self._pseudonyms.keep_partitions(groups, lambda g: self._rewriter.of_kind("group", g), sorted(counts))
+        self.summary.groups_moved = [self._rewriter.of_kind("group", g) for g, same in kept.items() if not same]
+        self._rewriter.learn()
+
+    def write(self, stage: Path) -> None:
+        """Writes all files below a folder."""
+        done = 0
+        for evidence, content in self._contents():
+            reason = self._can(evidence)
+            try:
+                reason = reason or self._write_file(stage, evidence, Text(content, evidence.text.encoding))
+            except OSError:
+                raise
+            except Exception as e:  # whatever is wrong with one file, it is named, and not in the copy
+                reason = reason_of(e)
+                (stage / self.path(evidence.path)).unlink(missing_ok=True)
+            if reason:
+                self.summary.left_out.append((evidence.path, reason))
+            else:
+                self.summary.files += 1
+                self._written[self.path(evidence.path)] = evidence
+            done += evidence.text.size or 0
+            self._progress("writing without names", done, self._total)
+        self.summary.replaced = {told: n for told, kinds in _TOLD.items() if (n := len(self._replaced(*kinds)))}
+
+    def _replaced(self, *kinds: str) -> dict[str, str]:
+        return {name: new for kind in kinds for name in self._names.by_kind.get(kind, ()) if (new := self._rewriter.of_kind(kind, name)) != name}
+
+    def _write_file(self, stage: Path, evidence: Evidence, stream: Text) -> str:
+        path = stage / self.path(evidence.path)
+        if evidence.format.kind != LOG:
+            new = SnapshotRewriter(self._rewriter, self._recogniser.catalogue.fields).rewrite(evidence.format.kind, _all(stream))
+            if new is None:
+                return "without its names it would tell something else"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with _opened(path) as file:
+                file.write(new)
+            self.summary.snapshots += 1
+            return ""
+        records = RecordRewriter(self._reader(evidence), self._recogniser, self._rewriter, keep_unrecognised=self._keep)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _opened(path) as file:
+            for line in records.lines(_lines(stream)):
+                file.write(line.encode("utf-8", "replace") + b"\n")
+        if not records.counts.records:
+            path.unlink()
+            return "no record of a log in it"
+        self._counts[evidence.path] = records.counts
+        return ""
+
+    def path(self, path: str) -> str:
+        """The path of a file in the copy: names in it are replaced, what tells kinds of logs and rotated files apart stays."""
+        return "/".join(self._part_of_path(part) for part in path.split("/"))
+
+    def _part_of_path(self, part: str) -> str:
+        known = self._names.of("host", "source")
+        if part in known:
+            return self._rewriter.of_kind("host", part)
+        tokens = re.split(r"([^\W_]+)", re.sub(r"[^\w.~@+=,-]", "_", part))
+        plain = self._vocabulary.files | {w.lower() for w in self._vocabulary.inside}
+
+        def stays(token: str) -> bool:
+            return (
+                token.isdigit()
+                or token.lower() in plain
+                or re.fullmatch(r"\d{4,8}T\d+Z?|[A-Za-z]?\d+[TZ]?", token) is not None
+                and not token[0].isalpha()
+            )
+
+        whole = self._pseudonyms.name(part, frozenset(t for t in tokens if t.isalnum() and stays(t)))
+        return re.sub(r"[^\w.~@+=,-]", "_", whole)
+
+    def compare(self, stage: Path, options: SourceOptions) -> None:
+        """Takes out files that are not taken for what they were."""
+        for e in find_evidence([stage], options=options):
+            old = self._written.get(e.path)
+            if old is None or e.status != READ or e.format.kind != old.format.kind:
+                now = e.note or e.status if e.status != READ else f"it is taken for {e.format.kind}, not {old.format.kind if old else 'anything'}"
+                self._drop(stage, e.path, now)
+        for counts in self._counts.values():
+            self.summary.counts.add(counts)
+
+    def _drop(self, stage: Path, path: str, why: str) -> None:
+        """Takes a file out of the copy again."""
+        (stage / path).unlink(missing_ok=True)
+        old = self._written.pop(path, None)
+        self.summary.files -= 1
+        if old:
+            self._counts.pop(old.path, None)
+            self.summary.snapshots -= old.format.kind != LOG
+        self.summary.left_out.append((old.path if old else path, f"without its names it would be read otherwise: {why}"))
+
+    def mapping(self) -> dict[str, Any]:
+        """Names and pseudonyms, and the key."""
+        names = {kind: dict(known) for kind, known in self._pseudonyms.kinds.items()}
+        for kind in sorted(self._names.by_kind):
+            names.setdefault(kind, {}).update(sorted(self._replaced(kind).items()))
+        groups = {g: {"pseudonym": self._rewriter.of_kind("group", g), "partition": {str(n): partition_of(g, n) for n in sorted(self._names.offsets_partitions or {_PARTITIONS})}}
+                  for g in sorted(self._names.of("group"))}  # fmt: skip
+        return {
+            "about": _ABOUT, "key": self._pseudonyms.key.hex(), "words": self._pseudonyms.words, "addresses": self._pseudonyms.addresses, "names": names,
+            "groups": groups, "files": {e.path: path for path, e in self._written.items()},
+        }  # fmt: skip
+
+
+def _all(stream: Text) -> bytes:
+    parts = []
+    while data := stream.read(_BLOCK):
+        parts.append(data)
+    return b"".join(parts)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file to write, compressed as its name says."""
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return cast("BinaryIO", gzip.GzipFile(path, "wb", mtime=0))
+    if suffix == ".bz2":
+        return cast("BinaryIO", bz2.open(path, "wb"))
+    return cast("BinaryIO", lzma.open(path, "wb")) if suffix == ".xz" else path.open("wb")

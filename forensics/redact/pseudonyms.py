@@ -1,0 +1,211 @@
+"""A name to its pseudonym. It is made of the words of the name, so that what names share they share still: the group `connect-orders` of the connector
+`orders`, the client `connector-consumer-orders-0` of its task, a topic and the topic of its dead letters.
+
+A word becomes another one by a keyed hash: who has not the key cannot go back, nor try names. Of a group also that is kept which Kafka makes of its
+name: the partition of `__consumer_offsets` that holds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forensics.redact.vocabulary import Vocabulary
+
+_CONSONANTS, _VOWELS = "bdfgjklmnprtvz", "aeiou"
+_SYLLABLES = 5
+#: Where addresses go: 198.18.0.0/15, which no network has (RFC 2544), and 2001:db8::/32, which is for documents (RFC 3849).
+_FOUR, _FOUR_BITS = int(ipaddress.IPv4Address("198.18.0.0")), 17
+_SIX = int(ipaddress.IPv6Address("2001:db8::"))
+#: So many hashes are tried until a group falls into its own partition.
+_MOST_TRIES = 200_000
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+UUID = re.compile(_UUID)
+IPV4 = re.compile(r"(?<![\w.])(?!0\.)\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
+IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]{1,4}){5}))[0-9a-fA-F:]{3,39}(?![\w:])")
+_PARTS = re.compile(rf"(?P<uuid>(?<![0-9A-Za-z]){_UUID}(?![0-9A-Za-z]))|(?P<four>{IPV4.pattern})|(?P<six>{IPV6.pattern})|(?P<word>[^\W_]+)")
+_NUMBERED = re.compile(r"([^\W\d_]+)(\d{1,4})")
+_OFTEN = 5
+
+
+def partition_of(group: str, partitions: int) -> int:
+    """The partition of `__consumer_offsets` that holds a group."""
+    from forensics.offsets_topic.replica_placement import group_partition
+
+    return group_partition(group, partitions)
+
+
+@dataclass
+class Pseudonyms:
+    """Words and addresses, each with its pseudonym.
+
+    Attributes:
+        key: of the hash; whoever has it can try names.
+        vocabulary: words that stay.
+        words: pseudonym by word, made when it is first asked for.
+        addresses: pseudonym by address.
+        kinds: names that were asked for and became another, by kind; for the mapping.
+    """
+
+    vocabulary: Vocabulary
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    words: dict[str, str] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, dict[str, str]] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._taken.update(self.words.values(), self.addresses.values())
+
+    @classmethod
+    def of_mapping(cls, vocabulary: Vocabulary, mapping: Mapping[str, Any]) -> Pseudonyms:
+        """Those that a mapping tells, to be gone on with."""
+        return cls(
+            vocabulary,
+            bytes.fromhex(mapping["key"]),
+            dict(mapping["words"]),
+            dict(mapping["addresses"]),
+            {k: dict(v) for k, v in mapping["names"].items()},
+        )
+
+    def _hash(self, *parts: object) -> int:
+        return int.from_bytes(hmac.digest(self.key, "\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), hashlib.sha256)[:16], "big")
+
+    def _candidate(self, word: str, attempt: int) -> str:
+        number, made = self._hash("word", word, attempt), ""
+        for _ in range(_SYLLABLES):
+            number, consonant = divmod(number, len(_CONSONANTS))
+            number, vowel = divmod(number, len(_VOWELS))
+            made += _CONSONANTS[consonant] + _VOWELS[vowel]
+        return made
+
+    def word(self, word: str) -> str:
+        """The pseudonym of a word; a number at its end stays."""
+        numbered = _NUMBERED.fullmatch(word)
+        if numbered:
+            return self._made(numbered[1]) + numbered[2]
+        return self._made(word)
+
+    def _made(self, word: str) -> str:
+        known = self.words.get(word)
+        if known is None:
+            known = self.passing(word)
+            self._take(word, known)
+        return known
+
+    def passing(self, word: str) -> str:
+        """The pseudonym of a word that no name is made of; it is not remembered, for there may be millions of them."""
+        known = self.words.get(word)
+        attempt = 0
+        while known is None:
+            made = self._candidate(word, attempt)
+            known = None if made in self._taken or made in self.vocabulary.running else made
+            attempt += 1
+        return known
+
+    def _take(self, word: str, pseudonym: str) -> None:
+        self.words[word] = pseudonym
+        self._taken.add(pseudonym)
+
+    def address(self, text: str) -> str:
+        """The pseudonym of an address; what is no address, or one that everybody has, stays."""
+        known = self.addresses.get(text)
+        if known is not None:
+            return known
+        try:
+            parsed = ipaddress.ip_address(text)
+        except ValueError:
+            return text
+        if parsed.is_loopback or parsed.is_unspecified:
+            return text
+        attempt = 0
+        while True:
+            number = self._hash("address", parsed, attempt)
+            if parsed.version == 4:  # noqa: PLR2004
+                made = str(ipaddress.IPv4Address(_FOUR + number % (1 << _FOUR_BITS)))
+            else:
+                made = str(ipaddress.IPv6Address(_SIX + number % (1 << 96)))
+            if made not in self._taken:
+                break
+            attempt += 1
+        self.addresses[text] = made
+        self._taken.add(made)
+        return made
+
+    def uuid(self, text: str) -> str:
+        """Another uuid."""
+        made = f"{self._hash('uuid', text.lower()):032x}"
+        return f"{made[:8]}-{made[8:12]}-{made[12:16]}-{made[16:20]}-{made[20:]}"
+
+    def name(self, text: str, kept: Collection[str] | None = None) -> str:
+        """The pseudonym of a name, word by word.
+
+        Args:
+            text: the name.
+            kept: words that stay; by default those that stay inside names.
+        """
+        stay = self.vocabulary.inside if kept is None else kept
+
+        def part(found: re.Match[str]) -> str:
+            kind, value = found.lastgroup, found[0]
+            if kind == "uuid":
+                return self.uuid(value)
+            if kind in ("four", "six"):
+                return self.address(value)
+            return value if value.isdigit() or value in stay else self.word(value)
+
+        return _PARTS.sub(part, text)
+
+    def keep_partitions(self, groups: Iterable[str], name_of: Callable[[str], str], counts: Collection[int]) -> dict[str, bool]:
+        """Chooses words so that the pseudonyms of groups are held by the partitions of `__consumer_offsets` that hold the groups.
+
+        Args:
+            groups: their ids.
+            name_of: gives the pseudonym of a group.
+            counts: numbers of partitions that the topic may have.
+
+        Returns:
+            Whether that is so, by group: not where too many groups hang on one word, or where words were chosen before.
+        """
+        groups = sorted(set(groups))
+        made_of = {group: self._free_words(group, name_of) for group in groups}
+        often = Counter(word for mine in made_of.values() for word in mine)
+        order = sorted(often, key=lambda w: (-often[w], w))
+        waiting: dict[str, list[str]] = {}
+        for group, mine in made_of.items():
+            if mine:
+                waiting.setdefault(max(mine, key=order.index), []).append(group)
+        for word in order:
+            self._choose(word, waiting.get(word, ()), name_of, counts)
+        return {group: all(partition_of(name_of(group), n) == partition_of(group, n) for n in counts) for group in groups}
+
+    def _free_words(self, group: str, name_of: Callable[[str], str]) -> list[str]:
+        """The words that a group's pseudonym hangs on, and that have none yet."""
+        before = dict(self.words), set(self._taken)
+        name_of(group)
+        free = [word for word in self.words if word not in before[0]]
+        self.words, self._taken = before
+        return free
+
+    def _choose(self, word: str, groups: Iterable[str], name_of: Callable[[str], str], counts: Collection[int]) -> None:
+        wanted = {group: [partition_of(group, n) for n in counts] for group in groups}
+        best, best_count = None, -1
+        for attempt in range(_MOST_TRIES if len(wanted) * len(counts) <= _OFTEN else 1):
+            made = self._candidate(word, attempt)
+            if made in self._taken or made in self.vocabulary.running:
+                continue
+            self.words[word] = made
+            kept = sum([partition_of(name_of(group), n) for n in counts] == those for group, those in wanted.items())
+            if kept > best_count:
+                best, best_count = made, kept
+            if kept == len(wanted):
+                break
+        if best is not None:
+            self._take(word, best)

@@ -1,0 +1,656 @@
+"""Records of a log: the names that they tell, and the same records without them.
+
+A record that some event knows is read again after it was rewritten: it must be the same event, with captures whose names are replaced and nothing else.
+Otherwise, and where no event knows a record, its message is withheld: time, level, logger and who said it stay, and so does the number of its lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forensics.catalogue.converters import to_string
+from forensics.catalogue.patterns import compiled, subject
+from forensics.catalogue.prefixes import Prefixes, captures_of_thread
+from forensics.catalogue.recogniser import Recognised, Recogniser
+from forensics.records.kafka_words import kafka_words
+from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, Start, decode
+from forensics.redact.assignment_bytes import rewritten_decimals
+from forensics.redact.text import Names, Rewriter, kind_of_setting, names_something
+from forensics.redaction import hide, scrub
+from forensics.schema import Field
+
+WITHHELD = "[withheld]"
+_PAIR = re.compile(r"(?P<key>clientId|groupId|instanceId|transactionalId)=(?P<value>.*?)(?=,\ +(?:clientId|groupId|instanceId|transactionalId)=|$)")
+_KIND_OF_PAIR = {"clientId": "client", "groupId": "group", "instanceId": "instance", "transactionalId": "transaction"}
+_SETTING = re.compile(r"(?P<before>\s+)(?P<key>[^\s=]+)(?P<equals> =\s?)(?P<value>.*)")
+_WORD = re.compile(r"[^\W_]+")
+_BRACKETS = re.compile(r"(?<=\[)[^\[\]]*(?=\])")
+_JSON_HEADS = ("time", "level", "line")
+
+
+@dataclass
+class Counts:
+    """What became of the records.
+
+    Attributes:
+        lines, records: read.
+        rewritten: of events, kept with other names.
+        unrecognised: of no event, whose message is withheld.
+        damaged: of an event, but not the same event any more after names were replaced: withheld.
+        kept: of no event, kept with other names and words on wish.
+        strange: lines that belong to no record: withheld.
+    """
+
+    lines: int = 0
+    records: int = 0
+    rewritten: int = 0
+    unrecognised: int = 0
+    damaged: int = 0
+    kept: int = 0
+    strange: int = 0
+
+    def add(self, other: Counts) -> None:
+        """Adds what became of other records."""
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(slots=True)
+class Piece:
+    """A line of the file as a record has it.
+
+    Attributes:
+        raw: as it stands.
+        line: without its wrappers; None when it could not be looked at.
+        texts: of the record in it: several where an object holds a whole record.
+    """
+
+    raw: str
+    line: Line | None
+    texts: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Whole:
+    """A record with its lines; or lines of none, without a start."""
+
+    start: Start | None
+    pieces: list[Piece] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    size: int = 0
+
+    @property
+    def texts(self) -> list[str]:
+        """The record's lines without wrappers."""
+        return [text for piece in self.pieces for text in piece.texts]
+
+
+def wholes(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whole]:
+    """The records of a text, and between them the lines of none. Lines of several processes may stand between each other: a record comes when it is whole."""
+    open_: dict[str | None, Whole] = {}
+    latest: str | None = None
+    untimed = reader.profile.untimed
+    for number, raw in enumerate(lines):
+        text = decode(raw[:MOST_RECORD_BYTES])
+        try:
+            line: Line | None = reader.unwrap(text)
+            start = reader.start(line) if line else None
+        except Exception:  # whatever is wrong with a line, the others are read
+            line, start = None, None
+        if line is None:
+            yield Whole(None, [Piece(text, None, [text])], [number])
+            continue
+        key = line.source
+        if start is None and line.wrapped and untimed and line.text[:1] not in ("", " ", "\t"):
+            start = _NO_HEAD
+        piece = Piece(text, line, line.text.split("\n"))
+        if start is not None:
+            if key in open_:
+                yield open_.pop(key)
+            open_[key] = Whole(start, [piece], [number], len(raw))
+            latest = key
+            continue
+        if not line.wrapped and key not in open_:
+            key = latest
+        whole = open_.get(key)
+        if whole is None or whole.size > MOST_RECORD_BYTES:
+            if whole is not None:
+                yield open_.pop(key)
+            yield Whole(None, [piece], [number])
+            continue
+        if bare := whole.pieces[0].line.bare if whole.pieces[0].line else "":
+            piece.texts = line.text.removeprefix(bare).split("\n")
+        whole.pieces.append(piece)
+        whole.numbers.append(number)
+        whole.size += len(raw)
+    yield from open_.values()
+
+
+_NO_HEAD: Start = {}
+
+
+class Collector:
+    """Takes note of the names that records tell.
+
+    Args:
+        recogniser: knows the events.
+        names: where they go.
+    """
+
+    def __init__(self, recogniser: Recogniser, names: Names) -> None:
+        self._recogniser, self._names = recogniser, names
+        self._fields = recogniser.catalogue.fields
+        self._seen: set[int] = set()
+
+    def collect(self, record: Record) -> None:
+        """The names of a record."""
+        if record.source:
+            for part in record.source.split("/"):
+                self._names.add("source", part)
+        if record.thread:
+            self._take(captures_of_thread(record.thread))
+        found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
+        if found is not None:
+            self._take(found.captures)
+        else:
+            self._take(self._recogniser.strip(record.message)[1])
+
+    def _take(self, captures: Mapping[str, Any]) -> None:
+        for name, value in captures.items():
+            kind = kind_of(self._fields, name)
+            if kind is not None:
+                collect_value(self._names, kind, value)
+
+    def take_captures(self, captures: Mapping[str, Any]) -> None:
+        """The names in captures, of a snapshot for example."""
+        self._take(captures)
+
+
+def kind_of(fields: Mapping[str, Field], capture: str) -> str | None:
+    """What the value of a capture names; None when it names nothing."""
+    known = fields.get(capture)
+    if known is None or known.type in ("int", "double", "assignment_bytes"):
+        return None
+    return known.names or "words"
+
+
+_NO_NAMES = {"words", "public", "class", "path"}
+
+
+def collect_value(names: Names, kind: str, value: Any) -> None:  # noqa: ANN401  (a capture's value)
+    """Takes note of the names in a capture's value."""
+    if kind in _NO_NAMES or value is None:
+        return
+    if isinstance(value, str):
+        _collect_name(names, kind, value)
+    elif isinstance(value, list):
+        for item in value:
+            collect_value(names, kind, item)
+    elif isinstance(value, Mapping):
+        if kind == "configuration":
+            _collect_settings(names, value)
+        elif kind == "assignment":
+            for member, items in value.items():
+                _collect_name(names, "member", member)
+                for item in items:
+                    _collect_name(names, "task", item)
+        else:
+            for key in value:
+                _collect_name(names, kind, key)
+
+
+def _collect_name(names: Names, kind: str, text: str) -> None:
+    if kind == "address":
+        found = re.search(r"(?:^|[/@])(\[[^\]]*\]|[^\s/:@]+)(?=$|[:/])", text.partition("://")[2] or text.lstrip("/"))
+        names.add("host", found[1] if found else "")
+        return
+    names.add(kind, text)
+    if kind in ("task", "partition"):
+        owner, dash, number = text.rpartition("-")
+        if dash and number.isdigit():
+            names.add("connector" if kind == "task" else "topic", owner)
+
+
+def _collect_settings(names: Names, settings: Mapping[str, Any]) -> None:
+    for key, value in settings.items():
+        names.keys.add(key)
+        if not isinstance(value, str):
+            continue
+        if key == "offsets.topic.num.partitions" and value.isdigit() and int(value) > 0:
+            names.offsets_partitions.add(int(value))
+        kind = kind_of_setting(key)
+        if kind and names_something(value):
+            for item in value.split(","):
+                _collect_name(names, kind, item.strip())
+
+
+class RecordRewriter:
+    """Records to records without names.
+
+    Args:
+        reader: of the file.
+        recogniser: knows the events.
+        rewriter: of names and text.
+        keep_unrecognised: keep the messages of records that no event knows, with words replaced that not everybody has.
+    """
+
+    def __init__(self, reader: RecordReader, recogniser: Recogniser, rewriter: Rewriter, *, keep_unrecognised: bool = False) -> None:
+        self._reader, self._recogniser, self._rewriter = reader, recogniser, rewriter
+        self._keep = keep_unrecognised
+        self._fields = recogniser.catalogue.fields
+        self._prefixes = Prefixes()
+        self._loggers: dict[str, str] = {}
+        self.counts = Counts()
+
+    def lines(self, raw: Iterable[bytes]) -> Iterator[str]:
+        """The lines of a text, in order, without names."""
+        waiting: dict[int, str] = {}
+        given = 0
+        for whole in wholes(raw, self._reader):
+            for number, text in zip(whole.numbers, self.rewrite(whole), strict=True):
+                waiting[number] = text
+            while given in waiting:
+                yield waiting.pop(given)
+                given += 1
+        for number in sorted(waiting):
+            yield waiting[number]
+
+    def rewrite(self, whole: Whole) -> list[str]:
+        """The lines of a record, each without names; as many as it has."""
+        self.counts.lines += len(whole.pieces)
+        if whole.start is None:
+            strange = [bool(piece.raw.strip()) for piece in whole.pieces]
+            self.counts.strange += sum(strange)
+            return [WITHHELD if told else piece.raw for piece, told in zip(whole.pieces, strange, strict=True)]
+        self.counts.records += 1
+        texts = self._texts(whole)
+        result, at = [], 0
+        for piece in whole.pieces:
+            mine = texts[at : at + len(piece.texts)]
+            at += len(piece.texts)
+            result.append(self._wrapped(piece, mine))
+        return result
+
+    def _texts(self, whole: Whole) -> list[str]:
+        start, texts = whole.start, whole.texts
+        assert start is not None  # noqa: S101  (for the type checker)
+        old = self._read(start, texts)
+        known = old.fault == "" and self._known(old)
+        if known:
+            new = self._attempt(start, old, texts, known)
+            if new is not None and self._same(known, old, new):
+                self.counts.rewritten += 1
+                return new
+        elif self._keep and not old.fault:
+            new = self._attempt(start, old, texts, None)
+            if new is not None and self._is_alike(old, new):
+                self.counts.kept += 1
+                return new
+        if known:
+            self.counts.damaged += 1
+        else:
+            self.counts.unrecognised += 1
+        return self._withheld(start, old, texts)
+
+    def _read(self, start: Start, texts: list[str]) -> Record:
+        if start is _NO_HEAD:
+            return Record("message only", message="\n".join(texts).rstrip())
+        return self._reader.finish(start, list(texts))
+
+    def _known(self, record: Record) -> Recognised | None:
+        try:
+            return self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
+        except Exception:  # what cannot be recognised is withheld
+            return None
+
+    def _again(self, texts: list[str]) -> Record | None:
+        start = self._reader.start(Line(texts[0]))
+        return self._read(start, texts) if start is not None else Record("message only", message="\n".join(texts).rstrip())
+
+    def _attempt(self, start: Start, old: Record, texts: list[str], known: Recognised | None) -> list[str] | None:
+        try:
+            new = self._record(start, old, texts, known)
+        except Exception:  # whatever it is, the record is withheld
+            return None
+        return new if len(new) == len(texts) else None
+
+    def _same(self, known: Recognised, old: Record, texts: list[str]) -> bool:
+        """Whether rewritten lines are the same event, with other names and nothing else."""
+        new = self._again(texts)
+        found = self._known(new) if new and not new.fault else None
+        if new is None or found is None or found.event != known.event or found.pattern is not known.pattern:
+            return False
+        if (new.moment, new.level, new.source_line, new.layout) != (old.moment, old.level, old.source_line, old.layout) and self._timed(old):
+            return False
+        if known.captures.keys() != found.captures.keys():
+            return False
+        return all(self._is_told_again(name, value, found.captures[name]) for name, value in known.captures.items())
+
+    def _is_told_again(self, name: str, old: Any, new: Any) -> bool:  # noqa: ANN401  (a capture's value)
+        """Whether the value of a capture is the old one with other names."""
+        kind = kind_of(self._fields, name)
+        if kind is None:
+            return bool(old == new)
+        wanted = self._rewriter.value(kind, scrub(old) if isinstance(old, str) else old)
+        # Free text may hold other captures, whose names are replaced even where they are words.
+        return bool(wanted == new) or (kind == "words" and isinstance(old, str) and len(_WORD.findall(scrub(old))) == len(_WORD.findall(str(new))))
+
+    @staticmethod
+    def _timed(record: Record) -> bool:
+        return record.layout != "message only"
+
+    def _is_alike(self, old: Record, texts: list[str]) -> bool:
+        """Whether rewritten lines are still a record that no event knows, and as much worth a row as they were."""
+        new = self._again(texts)
+        if new is None or new.fault or self._known(new) is not None or (new.moment, new.level) != (old.moment, old.level):
+            return False
+        worth = self._recogniser.is_worth_a_row
+        return worth(new.logger, new.level, new.message) == worth(old.logger, old.level, old.message)
+
+    def _withheld(self, start: Start, old: Record, texts: list[str]) -> list[str]:
+        """A record without its message; the prefix that says whose it is stays where nothing is known otherwise."""
+        for with_prefix in (True, False):
+            try:
+                new = self._without_message(start, old, texts, with_prefix=with_prefix)
+            except Exception:  # noqa: S112  (the shorter form is tried, then nothing stays)
+                continue
+            if with_prefix and not self._is_alike_or_less(old, new):
+                continue
+            return new
+        return [WITHHELD, *self._blank(texts[1:])]
+
+    def _is_alike_or_less(self, old: Record, texts: list[str]) -> bool:
+        again = self._again(texts)
+        return again is not None and not again.fault and again.moment == old.moment and self._known(again) is None
+
+    @staticmethod
+    def _blank(texts: list[str]) -> list[str]:
+        return [f"\t{WITHHELD}" if text.strip() else "" for text in texts]
+
+    # --- heads
+
+    def _without_message(self, start: Start, old: Record, texts: list[str], *, with_prefix: bool) -> list[str]:
+        prefix = ""
+        if with_prefix:
+            rest = self._prefixes.split(old.message)[0]
+            prefix = self._prefix(old.message[: len(old.message) - len(rest)])
+        message = f"{prefix}{WITHHELD}"
+        if isinstance(start, Mapping) and start is not _NO_HEAD:
+            return [self._json(start, [message]), *self._blank(texts[1:])]
+        head, tail, at = self._ends(start, texts)
+        new = self._blank(texts)
+        new[0] = head + (message if at == 0 else "") + tail.get(0, "")
+        if at == 1:
+            new[1] = tail.get(-1, "") + message
+        for i, text in tail.items():
+            if i > 0:
+                new[i] = text
+        return new
+
+    def _ends(self, start: Start, texts: list[str]) -> tuple[str, dict[int, str], int]:
+        """The rewritten head, the tails by line (that of a second head under -1), and the line where the message begins."""
+        if start is _NO_HEAD or isinstance(start, Mapping):
+            return "", {}, 0
+        layout, match = start
+        if layout.columns:
+            raise ValueError("rows of tables are not taken apart")  # noqa: TRY003
+        head = "" if layout.whole else self._head(match)
+        tails: dict[int, str] = {}
+        at = 0
+        if layout.second and len(texts) > 1:
+            second = self._reader.layouts.compiled(layout.second).match(texts[1])
+            if second:
+                tails[-1] = self._head(second)
+                at = 1
+        begin = self._reader.layouts.tail_begin(layout)
+        for i, text in enumerate(texts) if layout.tails else ():
+            part = text[match.end() :] if i == 0 and not layout.whole else text
+            tail = self._reader.layouts.find_tail(layout, part) if begin in part else None
+            if tail is not None and (i == 0 or "." in (tail.groupdict().get("logger") or "")):
+                tails[i] = self._head(tail)
+                break
+        return head, tails, at
+
+    def _head(self, match: re.Match[str]) -> str:
+        """What a layout prints around a message, without names."""
+        spans = sorted((match.span(name), name) for name, value in match.groupdict().items() if value)
+        result, at = [], match.start()
+        for (begin, end), name in spans:
+            if begin < at:
+                continue
+            result.append(self._rewriter.running(match.string[at:begin]))
+            result.append(self._part(name, match.string[begin:end]))
+            at = end
+        result.append(self._rewriter.running(match.string[at : match.end()]))
+        return "".join(result)
+
+    def _part(self, name: str, text: str) -> str:
+        if name in ("ts", "level", "line"):
+            return text
+        if name == "thread":
+            return self._rewriter.thread(text)
+        if name == "context":
+            return self._context(text)
+        if name == "logger":
+            return self._logger(text)
+        return self._rewriter.of_kind("source", text) if name == "source" else self._rewriter.running(text)
+
+    def _context(self, text: str) -> str:
+        bare = text.strip()
+        opened, closed = "[" * bare.startswith("["), "]" * bare.endswith("]")
+        inner = bare.removeprefix("[").removesuffix("]")
+        return text.replace(bare, f"{opened}{self._rewriter.context(inner)}{closed}")
+
+    def _logger(self, logger: str) -> str:
+        known = self._loggers.get(logger)
+        if known is None:
+            packages = kafka_words().packages
+            simple = logger.rpartition(".")[2]
+            own = (
+                logger.startswith(packages)
+                or self._recogniser.is_interesting(logger)
+                and re.fullmatch(r"(?:[a-z]{1,2}\.)*[\w$]+|(?:org|kafka)\..*", logger)
+            )
+            known = logger if own or "." not in logger and simple in self._recogniser.interesting_loggers else self._rewriter.running(logger)
+            self._loggers[logger] = known
+        return known
+
+    # --- messages
+
+    def _record(self, start: Start, old: Record, texts: list[str], known: Recognised | None) -> list[str]:
+        if isinstance(start, Mapping) and start is not _NO_HEAD:
+            message = scrub(old.message).split("\n")
+            first = self._json(start, self._message(message, known))
+            return [first, *self._blank(texts[1:])]
+        layout_head, tails, at = self._ends(start, texts)
+        bodies = self._bodies(start, texts, tails)
+        scrubbed = scrub("\n".join(bodies)).split("\n")
+        if len(scrubbed) != len(bodies):
+            return []
+        new = self._message(scrubbed, known)
+        if len(new) != len(texts) - at:
+            return []
+        lines = [*([""] * at), *new]
+        if at == 1:
+            lines[1] = tails[-1] + lines[1]
+        lines[0] = layout_head + lines[0]
+        for i, tail in tails.items():
+            if i >= 0:
+                lines[i] += tail
+        return lines
+
+    def _bodies(self, start: Start, texts: list[str], tails: Mapping[int, str]) -> list[str]:
+        """The lines of the message alone."""
+        if start is _NO_HEAD or isinstance(start, Mapping):
+            return list(texts)
+        layout, match = start
+        bodies = [texts[0] if layout.whole else texts[0][match.end() :], *texts[1:]]
+        if -1 in tails:
+            second = self._reader.layouts.compiled(layout.second).match(texts[1])
+            bodies = [texts[1][second.end() :] if second else texts[1], *texts[2:]]
+        for i in tails:
+            if i >= 0:
+                j = i - (1 if -1 in tails else 0)
+                tail = self._reader.layouts.find_tail(layout, bodies[j])
+                bodies[j] = bodies[j][: tail.start()] if tail else bodies[j]
+        return bodies
+
+    def _message(self, lines: list[str], known: Recognised | None) -> list[str]:
+        message = "\n".join(lines)
+        rest = self._prefixes.split(message)[0]
+        prefix = self._prefix(message[: len(message) - len(rest)])
+        if known is None:
+            first, *others = rest.split("\n")
+            return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
+        told = subject(known.pattern, rest)
+        match = compiled(known.pattern.pattern).fullmatch(told.rstrip() if not known.pattern.multiline else told, timeout=2)
+        if match is None:
+            first, *others = rest.split("\n")
+            return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
+        if known.pattern.multiline:
+            return (prefix + self._spans(match)).split("\n")
+        first, *others = rest.split("\n")
+        return [prefix + self._spans(match) + first[len(match[0]) :], *self._rewriter.frames(others)]
+
+    def _spans(self, match: Any) -> str:  # noqa: ANN401  (of `regex`)
+        """A recognised message: each capture by what it names, the rest as running text."""
+        # What is free text is no different from what stands around it, and may hold other captures.
+        told = [
+            n
+            for n in match.re.groupindex
+            if n not in self._fields or self._fields[n].type in ("int", "config") or self._fields[n].names not in ("", "words")
+        ]
+        spans = sorted((span, name) for name in told for span in match.spans(name) if span[0] >= 0)
+        text, result, at = match.string, [], 0
+        for (begin, end), name in spans:
+            if begin < at:
+                continue
+            result.append(self._rewriter.running(text[at:begin]))
+            result.append(self._capture(name, text[begin:end]))
+            at = end
+        result.append(self._rewriter.running(text[at : match.end()]))
+        return "".join(result)
+
+    def _capture(self, name: str, text: str) -> str:
+        known = self._fields.get(name)
+        if known is None or known.type in ("int", "double"):
+            return text
+        if to_string(text) is None:  # as Java prints what is missing
+            return text
+        if known.type == "assignment_bytes":
+            return rewritten_decimals(text, self._rewriter.of_kind)
+        kind = known.names or "words"
+        if kind == "configuration":
+            return "\n".join(self._setting(line) for line in text.split("\n"))
+        if known.type == "map":
+            return self._map(text)
+        if known.type == "partitions":
+            return self._rewriter.partitions(text)
+        if known.type == "list":
+            return self._rewriter.items(kind, text)
+        return self._rewriter.running(text) if known.type == "offsets" else self._rewriter.of_kind(kind, text)
+
+    def _map(self, text: str) -> str:
+        """A leader's assignment: members and topics wherever they stand, resources in brackets."""
+        if "assignment=[" in text and "memberId='" in text:
+            text = re.sub(r"(?<=memberId=')[^']*", lambda m: self._rewriter.of_kind("member", m[0]), text)
+            return re.sub(r"(?<=assignment=\[)[-\d, ]*", lambda m: rewritten_decimals(m[0], self._rewriter.of_kind), text)
+        parts, at = [], 0
+        for found in _BRACKETS.finditer(text):
+            parts.append(self._rewriter.running(text[at : found.start()]))
+            parts.append(", ".join(self._rewriter.resource(item) if item else item for item in found[0].split(", ")))
+            at = found.end()
+        return "".join([*parts, self._rewriter.running(text[at:])])
+
+    def _setting(self, line: str) -> str:
+        found = _SETTING.fullmatch(line)
+        if found is None:
+            return self._rewriter.running(line)
+        return f"{found['before']}{found['key']}{found['equals']}{self._rewriter.setting(found['key'], found['value'])}"
+
+    def _prefix(self, prefix: str) -> str:
+        """Context prefixes, `[b|task-1] [Consumer clientId=..., groupId=...] `."""
+        return re.sub(r"\[([^\]]*)\]|[^\[]+", lambda m: f"[{self._in_prefix(m[1])}]" if m[1] is not None else self._rewriter.running(m[0]), prefix)
+
+    def _in_prefix(self, text: str) -> str:
+        if _PAIR.search(text):
+            return _PAIR.sub(lambda m: f"{m['key']}={self._value_of_pair(m['key'], m['value'])}", text)
+        if "|" in text:
+            return self._rewriter.context(text)
+        for word in ("GroupId ", "Group ", "GroupId="):
+            if text.startswith(word) and not text.startswith("Group Metadata"):
+                return word + self._rewriter.of_kind("group", text.removeprefix(word))
+        return self._rewriter.running(text)
+
+    def _value_of_pair(self, key: str, value: str) -> str:
+        return value if value in ("", "null") else self._rewriter.of_kind(_KIND_OF_PAIR[key], value)
+
+    # --- objects
+
+    def _json(self, found: Mapping[str, Any], message: list[str]) -> str:
+        """A record that is an object: its time and level stay, its message is the rewritten one, all other texts are rewritten."""
+        keys = self._reader.layouts.keys
+        kept = [keys.get(what, found) for what in _JSON_HEADS]
+        old = keys.get("message", found)
+        trace = keys.get("trace", found)
+        first = message if not isinstance(trace, str) else message[: max(1, len(message) - len(trace.split("\n")))]
+        special = {
+            "thread": keys.get("thread", found),
+            "context": keys.get("context", found),
+            "logger": keys.get("logger", found),
+            "source": keys.get("source", found),
+        }
+
+        def rewritten(value: Any, key: str = "") -> Any:  # noqa: ANN401  (JSON)
+            if isinstance(value, Mapping):
+                return {k: rewritten(v, k) for k, v in value.items()}
+            if isinstance(value, list):
+                return [rewritten(v, key) for v in value]
+            if not isinstance(value, str) or any(value is k for k in kept):
+                return value
+            if value is old:
+                return "\n".join(first)
+            if value is trace:
+                return "\n".join(message[len(first) :]) or WITHHELD
+            for name, mine in special.items():
+                if value is mine:
+                    return self._part(name, value)
+            return self._rewriter.running(hide(key, value))
+
+        return json.dumps(rewritten(found), ensure_ascii=False)
+
+    # --- wrappers
+
+    def _wrapped(self, piece: Piece, texts: list[str]) -> str:
+        """A line with its wrappers, without names."""
+        text = "\n".join(texts)
+        line = piece.line
+        if line is None:
+            return WITHHELD
+        old = "\n".join(piece.texts)
+        if piece.raw.endswith(old):
+            before = piece.raw[: len(piece.raw) - len(old)]
+            return self._before(before, line) + text
+        return self._in_object(piece, text)
+
+    def _before(self, before: str, line: Line) -> str:
+        if not before:
+            return before
+        for wrapper in self._reader.layouts.wrappers:
+            if wrapper.name in self._reader.profile.wrappers and (match := self._reader.layouts.compiled(wrapper.head).match(before)) and match.end():
+                return self._head(match) + self._before(before[match.end() :], line)
+        return before if not before.strip("\"' \t>|") else self._rewriter.running(before)
+
+    def _in_object(self, piece: Piece, text: str) -> str:
+        at = piece.raw.find("{")
+        found = json.loads(piece.raw[at:].removesuffix(",")) if at >= 0 else None
+        if not isinstance(found, dict):
+            return WITHHELD if "\n" in text else text
+        keys = self._reader.layouts.keys
+        message = keys.get("message", found)
+        ends = "\n" * (isinstance(message, str) and message.endswith("\n"))
+        return self._before(piece.raw[:at], piece.line or Line("")) + self._json(found, [text + ends])

@@ -1,0 +1,327 @@
+"""Text without names: a text of which it is known what it names, and running text, in which known names and all words that not everybody has are replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from forensics.redact.assignment_bytes import hides_text, rewritten_decimals
+from forensics.redact.pseudonyms import IPV4, IPV6, UUID, Pseudonyms
+from forensics.redaction import hide
+
+#: Classes of Kafka, of Java and of what both are used with: everybody has them.
+_KNOWN_CLASS = (
+    r"(?<![\w.])(?:org\.apache|java|javax|jdk|sun|com\.sun|scala|kafka|org\.eclipse\.jetty|org\.glassfish|io\.confluent|io\.debezium|io\.strimzi|io\.netty|"
+    r"org\.slf4j|org\.springframework|io\.aiven|com\.fasterxml|com\.google\.common|io\.lenses|com\.mongodb\.kafka|com\.datastax|io\.micrometer|reactor)"
+    r"(?:\.[a-z_][\w$]{0,60}){0,12}(?:\.[A-Z][\w$]{0,120})++(?:@[0-9a-f]{1,8})?+(?!\w|\.\w)"
+)
+_TASK_CLIENT = re.compile(r"(connector-(?:consumer|producer|dlq-producer|adminclient)-)(.+)(-\d+)", re.DOTALL)
+_OWN_CLIENT = re.compile(r"((?:consumer|producer|adminclient)-)(.+)(-\d+)", re.DOTALL)
+_STORE_CLIENT = re.compile(r"(.+)(-(?:offsets|configs|statuses|status|shared-admin))", re.DOTALL)
+_MEMBER = re.compile(rf"(.+)-({UUID.pattern})", re.DOTALL)
+_NUMBERED = re.compile(r"(.+)-(\d+)", re.DOTALL)
+_TASK_THREAD = re.compile(r"(task-thread-)(.+)(-\d+)", re.DOTALL)
+_HEARTBEAT = re.compile(r"(kafka-coordinator-heartbeat-thread \| )(.+)", re.DOTALL)
+_SINK_GROUP = "connect-"
+_ADDRESS = re.compile(r"(?P<before>[\s/]*(?:\d+@)?)(?:(?P<scheme>[\w.+-]+)://)?(?P<host>\[[^\]]*\]|[^\s/:]*)(?P<rest>.*)", re.DOTALL)
+_FRAME = re.compile(r"\s*(?:at [\w.$/@<>]+\(.*|\.\.\. \d+ (?:more|common frames omitted).*)")
+_OWN_FRAME = re.compile(
+    r"\s*at (?:(?:app|java\.base|platform)//?(?:[\w.@]*/)?)?(?:org\.apache|java|javax|jdk|sun|scala|kafka|org\.eclipse\.jetty|org\.glassfish)\."
+)
+_SIZE = re.compile(r"\d+(?:ns|us|ms|s|m|h|d|b|kb|mb|gb|k|g|kib|mib|gib|x|st|nd|rd|th|z|t\d\d)", re.IGNORECASE)
+_HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NUMBERS = re.compile(r"(?<![\w.-])-?\d{1,3}(?:, -?\d{1,3}){5,}(?![\w.])")
+_ITEMS = re.compile(r"[^\s,;\[\](){}\"'=]+")
+_PARTITION_ITEMS = re.compile(r"[^\s,;:\[\](){}\"'=]+")
+_AROUND_PARTITIONS = {"map", "set", "Set", "List", "partition", "begin_offset", "undefined", "earliest", "latest", "null"}
+_PYTHON_TOPIC = re.compile(r"(?<=topic=')[^']*|(?<=topic=u')[^']*")
+_MOST_REMEMBERED = 200_000
+
+#: What the value of a setting names, by its key.
+_KEYS = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("group", r"(?:^|\.)group\.id$|^group$|consumer\.group$|(?:^|\.)application\.id$"),
+        ("client", r"(?:^|\.)client\.?id$|client\.id\.prefix$"),
+        ("instance", r"(?:^|\.)group\.instance\.id$"),
+        ("transaction", r"transactional\.id(?:\.prefix)?$"),
+        ("topic", r"(?:^|\.)topics?$|topic\.(?:name|prefix)$|^topics?\.(?!regex)|deadletterqueue\.topic\.name$|_topic$"),
+        ("connector", r"^name$|^connector$"),
+        ("address", r"bootstrap\.servers$|listeners?$|advertised|(?:^|\.)hosts?(?:\.?names?)?$|ur[li]s?$|address(?:es)?$|voters$|servers$|zookeeper\.connect$|endpoints?$"),
+        ("rack", r"(?:^|\.)rack(?:\.id)?$"),
+        ("user", r"user(?:name)?$|principal$|super\.users$|owner$|(?:^|\.)database(?:\.\w+)?$|schema$|table(?:s|\.\w+)?$"),
+    )
+)  # fmt: skip
+
+
+class Names:
+    """Names that the evidence told, by what they name."""
+
+    def __init__(self) -> None:
+        self.by_kind: dict[str, set[str]] = {}
+        #: Keys of printed settings: no names, though names may read so.
+        self.keys: set[str] = set()
+        #: Numbers of partitions that __consumer_offsets was told to have.
+        self.offsets_partitions: set[int] = set()
+
+    def add(self, kind: str, name: str) -> None:
+        """Takes note of a name."""
+        if name:
+            self.by_kind.setdefault(kind, set()).add(name)
+
+    def of(self, *kinds: str) -> set[str]:
+        """All names of some kinds."""
+        return set().union(*(self.by_kind.get(kind, set()) for kind in kinds))
+
+
+class Rewriter:
+    """Replaces names.
+
+    Args:
+        pseudonyms: of words and addresses.
+        names: all that the evidence told.
+        literals: text of the catalogue's patterns: what stands there may be no name.
+    """
+
+    def __init__(self, pseudonyms: Pseudonyms, names: Names, literals: str = "") -> None:
+        self.pseudonyms, self._names, self._literals = pseudonyms, names, literals
+        self._vocabulary = pseudonyms.vocabulary
+        self._plain = {kind: {name for name in names.of(kind) if self._is_plain(name)} for kind in ("group", "connector")}
+        self._words: dict[str, str] = {}
+        self._by_kind: dict[str, Callable[[str], str]] = {
+            "group": self._group, "client": self._client, "member": self._member, "address": self._address, "task": self._numbered, "partition": self._partition,
+            "topic": self._topic, "id": self._id, "path": self.running, "thread": self.thread, "class": self.running, "words": self.running,
+            "public": str, "connector": self._whole,
+        }  # fmt: skip
+        self._known: dict[str, str] = {}
+        self._tokens = re.compile("|".join(self._alternatives()))
+
+    def learn(self) -> None:
+        """Makes ready for running text; to be called when all words of names are chosen."""
+        self._words.clear()
+        for kind in sorted(self._names.by_kind, key=_rank):
+            for name in sorted(self._names.by_kind[kind]):
+                if name not in self._known and self._may_run(name) and (mapped := self.of_kind(kind, name)) != name:
+                    self._known[name] = mapped
+        self._tokens = re.compile("|".join(self._alternatives()))
+
+    def _alternatives(self) -> list[str]:
+        parts = [
+            rf"(?P<uuid>(?<![0-9A-Za-z]){UUID.pattern}(?![0-9A-Za-z]))",
+            f"(?P<cls>{_KNOWN_CLASS})",
+            f"(?P<four>{IPV4.pattern})",
+            f"(?P<six>{IPV6.pattern})",
+            r"(?P<word>[^\W_]+)",
+        ]
+        if self._known:
+            parts.insert(0, rf"(?P<known>(?<![^\W_])(?:{one_of(self._known)})(?![^\W_]))")
+        return parts
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a name is made of nothing but words that stay inside names."""
+        words = re.findall(r"[^\W_]+", name)
+        return not IPV4.search(name) and all(w.isdigit() or w in self._vocabulary.inside for w in words)
+
+    def _may_run(self, name: str) -> bool:
+        """Whether a name may be replaced wherever it stands: it is no word of Kafka."""
+        if name.isalnum():
+            return len(name) > 2 and name.lower() not in self._vocabulary.running  # noqa: PLR2004
+        words = re.findall(r"[^\W_]+", name)
+        if not any(not w.isdigit() for w in words) or len(name) < 3:  # noqa: PLR2004
+            return False
+        return not (all(w.lower() in self._vocabulary.running for w in words) and (name in self._literals or name in self._names.keys))
+
+    # --- text of a kind
+
+    def of_kind(self, kind: str, text: str) -> str:
+        """A name of a kind to its pseudonym."""
+        found = self._by_kind.get(kind)
+        return found(text) if found else self._whole(text)
+
+    def _whole(self, name: str) -> str:
+        """A name that is nobody's default: at least one word of it is replaced."""
+        mapped = self.pseudonyms.name(name)
+        return mapped if mapped != name else self.pseudonyms.name(name, ("localhost",))
+
+    def _group(self, name: str) -> str:
+        connector = name.removeprefix(_SINK_GROUP)
+        if connector != name and connector in self._plain["connector"]:
+            return _SINK_GROUP + self._whole(connector)
+        return self._whole(name)
+
+    def _client(self, name: str) -> str:
+        if m := _TASK_CLIENT.fullmatch(name):
+            return m[1] + self._whole(m[2]) + m[3]
+        if (m := _OWN_CLIENT.fullmatch(name)) and m[2] in self._plain["group"]:
+            return m[1] + self._group(m[2]) + m[3]
+        if (m := _STORE_CLIENT.fullmatch(name)) and m[1] in self._plain["group"]:
+            return self._group(m[1]) + m[2]
+        return self.pseudonyms.name(name)
+
+    def _member(self, name: str) -> str:
+        if m := _MEMBER.fullmatch(name):
+            owner = self._whole(m[1]) if m[1] in self._names.by_kind.get("instance", ()) else self._client(m[1])
+            return f"{owner}-{self.pseudonyms.uuid(m[2])}"
+        return self.pseudonyms.name(name)
+
+    def _address(self, text: str) -> str:
+        found = _ADDRESS.fullmatch(text)
+        if found is None:
+            return self.running(text)
+        scheme, host = found["scheme"], found["host"]
+        user, at, bare = host.rpartition("@")
+        before = self.running(user) + at if at else ""
+        return f"{found['before']}{self.running(scheme) + '://' if scheme else ''}{before}{self._whole(bare)}{self.running(found['rest'])}"
+
+    def _numbered(self, text: str) -> str:
+        m = _NUMBERED.fullmatch(text)
+        return f"{self._whole(m[1])}-{m[2]}" if m else self._whole(text)
+
+    def _partition(self, text: str) -> str:
+        m = _NUMBERED.fullmatch(text)
+        return f"{self._topic(m[1])}-{m[2]}" if m else self._topic(text)
+
+    def _topic(self, name: str) -> str:
+        return name if name in self._vocabulary.topics else self._whole(name)
+
+    def _id(self, text: str) -> str:
+        return self.pseudonyms.name(text, ())
+
+    def resource(self, text: str) -> str:
+        """A task, a connector or a partition: which of them is not known."""
+        m = _NUMBERED.fullmatch(text)
+        return self._partition(text) if m else self._whole(text)
+
+    def thread(self, text: str) -> str:
+        """A thread's name."""
+        for pattern, rewrite in ((_TASK_THREAD, self._whole), (_HEARTBEAT, self._group)):
+            if m := pattern.fullmatch(text):
+                return m[1] + rewrite(m[2]) + (m[3] if pattern is _TASK_THREAD else "")
+        return self.running(text)
+
+    def context(self, text: str) -> str:
+        """Connect's logging context, `b|task-1`."""
+        name, bar, rest = text.partition("|")
+        return self._whole(name) + bar + self.running(rest) if bar else self.running(text)
+
+    def exact(self) -> dict[str, str]:
+        """Every name with its pseudonym, also those that are words of Kafka: for places where a whole text is a name."""
+        found: dict[str, str] = {}
+        for kind in sorted(self._names.by_kind, key=_rank):
+            for name in self._names.by_kind[kind]:
+                found.setdefault(name, self.of_kind(kind, name))
+        return found
+
+    def frames(self, lines: Iterable[str]) -> list[str]:
+        """Lines of a stack trace: frames of Kafka and Java stay."""
+        return [line if _FRAME.fullmatch(line) and (_OWN_FRAME.match(line) or "(" not in line) else self.running(line) for line in lines]
+
+    def items(self, kind: str, text: str) -> str:
+        """A printed list of names."""
+        return _ITEMS.sub(lambda m: self.of_kind(kind, m[0]), text)
+
+    def partitions(self, text: str) -> str:
+        """Partitions as a client prints them: `[t-0]`, `map[t:[0 1]]`, `{TopicPartition(topic='t', partition=0)}`, lines of them."""
+        if "TopicPartition(" in text:
+            return _PYTHON_TOPIC.sub(lambda m: self.of_kind("topic", m[0]), text)
+        return _PARTITION_ITEMS.sub(lambda m: m[0] if m[0] in _AROUND_PARTITIONS else self.of_kind("partition", m[0]), text)
+
+    def setting(self, key: str, value: str) -> str:
+        """The value of a setting, without secrets and names."""
+        value = hide(key, value)
+        kind = kind_of_setting(key)
+        if kind is None or not names_something(value):
+            return self.running(value)
+        return ",".join(self._setting_item(kind, item) for item in value.split(","))
+
+    def _setting_item(self, kind: str, item: str) -> str:
+        bare = item.strip()
+        return item.replace(bare, self.of_kind(kind, bare)) if bare else item
+
+    def value(self, kind: str, value: Any) -> Any:  # noqa: ANN401  (a capture's value)
+        """The value of a capture, whatever its type, as it must be read from rewritten text."""
+        if isinstance(value, str):
+            return self.of_kind(kind, value)
+        if isinstance(value, list):
+            return [self.value(kind, item) for item in value]
+        if isinstance(value, Mapping):
+            if kind == "configuration":
+                return {k: self.setting(k, v) if isinstance(v, str) else v for k, v in value.items()}
+            if kind == "assignment":
+                return {self.of_kind("member", k): [self.resource(item) for item in v] for k, v in value.items()}
+            return {self.of_kind(kind, k): v for k, v in value.items()}
+        return value
+
+    # --- running text
+
+    def running(self, text: str) -> str:
+        """Text of which nobody knows what it names: known names are replaced, and every word that not everybody has."""
+        if ", " in text and (found := _NUMBERS.search(text)):
+            text = text[: found.start()] + _NUMBERS.sub(self._numbers, text[found.start() :])
+        return self._tokens.sub(self._token, text)
+
+    def _numbers(self, found: re.Match[str]) -> str:
+        """A list of numbers that may be a text, byte by byte."""
+        return rewritten_decimals(found[0], self.of_kind) or "0" if hides_text(found[0]) else found[0]
+
+    def _token(self, found: re.Match[str]) -> str:
+        kind, text = found.lastgroup, found[0]
+        if kind == "word":
+            known = self._words.get(text)
+            if known is None:
+                if len(self._words) >= _MOST_REMEMBERED:
+                    self._words.clear()
+                known = self._words[text] = self._word(text)
+            return known
+        if kind == "known":
+            return self._known[text]
+        if kind == "uuid":
+            return self.pseudonyms.uuid(text)
+        return text if kind == "cls" else self.pseudonyms.address(text)
+
+    def _word(self, word: str) -> str:
+        if word.isdigit() or word.lower() in self._vocabulary.running or word in self._vocabulary.inside or _SIZE.fullmatch(word):
+            return word
+        humps = _HUMP.findall(word)
+        if len(humps) > 1 and "".join(humps) == word and all(h.lower() in self._vocabulary.running for h in humps):
+            return word
+        numbered = re.fullmatch(r"([^\W\d_]+)(\d{1,4})", word)
+        return self.pseudonyms.passing(numbered[1]) + numbered[2] if numbered else self.pseudonyms.passing(word)
+
+
+def _rank(kind: str) -> tuple[bool, str]:
+    """Kinds in order: where one name is of two, that of a client, which may be a default, yields."""
+    return kind in ("client", "member"), kind
+
+
+def kind_of_setting(key: str) -> str | None:
+    """What the value of a setting names; None when that is not known."""
+    return next((kind for kind, pattern in _KEYS if pattern.search(key)), None)
+
+
+def names_something(value: str) -> bool:
+    """Whether the value of a setting may be a name."""
+    return not value.startswith("[") and value.lower() not in ("", "null", "none", "true", "false") and not value.isdigit()
+
+
+def one_of(words: Iterable[str]) -> str:
+    """A regular expression for any of some texts, the longest first: a tree, so that its cost does not grow with their number."""
+    tree: dict[str, Any] = {}
+    for word in words:
+        node = tree
+        for char in word:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return _pattern(tree)
+
+
+def _pattern(tree: Mapping[str, Any]) -> str:
+    chain = ""
+    while len(tree) == 1 and "" not in tree:  # a run without branches, so that long names cost no depth
+        char, tree = next(iter(tree.items()))
+        chain += re.escape(char)
+    branches = [re.escape(char) + _pattern(rest) for char, rest in sorted(tree.items()) if char]
+    if not branches:
+        return chain
+    return f"{chain}(?:{'|'.join(branches)}){'?' if '' in tree else ''}"
