@@ -113,9 +113,9 @@ class Report:
     @property
     def brief(self) -> str:
         """The answer in at most six lines: what happened, who was hit, what to do first, how sure it is, what was not seen."""
-        from forensics.report import brief, content, names, retold
+        from forensics.report import brief, content, names
 
-        told = retold.in_zone(self.case, self.model, self.model.zone)
+        told = self._told
         return "\n".join(
             f"{said.label}: {said.text}" if said.label else said.text for said in brief.write(told, names.Names(told), content.clock(told))
         )
@@ -141,7 +141,8 @@ class Report:
         """The report as a page: one file that needs no network."""
         from forensics.report.page import render, sight
 
-        return render.render(self.model, sight.read(self.case, self.model))
+        told = self._told
+        return render.render(told, sight.read(self.case, told))
 
     def json(self) -> str:
         """The report as JSON, as `report-schema.json` describes it. Times are ISO 8601 in UTC."""
@@ -168,9 +169,16 @@ class Report:
 
     def document(self, *, all_lines: bool = False) -> Document:
         """The blocks that the text is made of, their times told in the reader's zone. `all_lines` as for `text`."""
-        from forensics.report import content, retold
+        from forensics.report import content
 
-        return content.compose(retold.in_zone(self.case, self.model, self.model.zone), all_lines=all_lines)
+        return content.compose(self._told, all_lines=all_lines)
+
+    @property
+    def _told(self) -> Model:
+        """The rows, their sentences told in the reader's zone."""
+        from forensics.report import retold
+
+        return retold.in_zone(self.case, self.model, self.model.zone)
 
 
 class Case:

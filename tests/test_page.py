@@ -7,8 +7,10 @@ import gzip
 import hashlib
 import json
 import re
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from html.parser import HTMLParser
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from storm import storm
 from test_report import CONTROL, hostile
 
 from forensics.report.names import Names
-from forensics.report.page import build, cards, journal, pack, render, sight, spacetime
+from forensics.report.page import build, cards, journal, pack, payload, render, sight, spacetime
 from forensics.report.page.look import COLOURS, Looks
 from forensics.report.page.reference import Reference, ms
 from forensics.report.page.scene import Scene
@@ -296,6 +298,82 @@ def test_a_proof_is_drawn_in_space_and_time() -> None:
     places = [float(x) for x in re.findall(r'class="point" cx="([\d.]+)"', drawing)]
     assert places == sorted(places)
     assert 'class="message"' not in picture([])
+
+
+class Nested(HTMLParser):
+    """The address of each card with those of the sections, lists of effects and folds that it stands in."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.inside: list[tuple[str, str]] = []
+        self.cards: dict[str, list[str]] = {}
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        told = {name: value or "" for name, value in attrs}
+        if tag == "article":
+            self.cards[told["id"]] = [name for _, name in self.inside if name]
+        if tag in ("section", "div", "details"):
+            kind = next((k for k in ("incident", "effects", "more") if k in told.get("class", "").split()), "")
+            self.inside.append((tag, kind and (told.get("id") or kind)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("section", "div", "details"):
+            self.inside.pop()
+
+
+def test_cards_stand_below_their_root_cause_with_what_followed() -> None:
+    page = render.render(made())
+    assert Nested(page).cards == {
+        "f-f-session-timeout": ["i-i-process_paused"],
+        "f-f-split-brain-task": ["i-i-process_paused", "effects"],
+        "f-f-risky-config": [],
+    }
+    assert list(Nested(page).cards)[0] == "f-f-session-timeout", "the cause stands above its effect, which is graver"
+    assert "Caused by" not in page
+    alone = render.render(made(rules=["split-brain-task", "session-timeout"]))
+    assert set(map(tuple, Nested(alone).cards.values())) == {()}
+    assert 'Caused by:</b> <a href="#f-f-session-timeout">' in alone
+
+
+def test_many_cards_of_one_rule_are_folded_below_their_cause() -> None:
+    views = rows()
+    views["finding"] += [
+        finding("stale-commit", "warning", finding_id=f"c{n}", incident_id="i-process_paused", caused_by="f-session-timeout") for n in range(9)
+    ]
+    of = Nested(render.render(made(views))).cards
+    assert of["f-c1"] == ["i-i-process_paused", "effects"]
+    assert of["f-c8"] == ["i-i-process_paused", "effects", "more"]
+    assert len(of) == 12
+
+
+def test_the_same_advice_is_told_where_it_stands_first() -> None:
+    views = rows()
+    for f in views["finding"]:
+        f["advice"] = "Look at the garbage collection log."
+    page = render.render(made(views))
+    assert page.count("Look at the garbage collection log.") == 1
+    first = page.index("Look at the garbage collection log.")
+    assert page.index('id="f-f-session-timeout"') < first < page.index('id="f-f-split-brain-task"')
+    assert '<a href="#f-f-session-timeout">as told above</a>' in page
+
+
+@pytest.mark.parametrize(("zone", "said"), [(UTC, "10:01:00.000"), (timezone(timedelta(hours=5, minutes=30)), "15:31:00.000")])
+def test_times_are_told_in_the_reader_s_zone(zone: tzinfo, said: str) -> None:
+    page = render.render(replace(made(), zone=zone))
+    assert said in page
+    assert f"Times are in {'UTC' if zone is UTC else 'UTC+05:30'}" in page
+    assert ("10:01:00.000" in page) == (zone is UTC)
+
+
+def test_a_zone_may_change_its_clocks_in_between() -> None:
+    berlin, hour = ZoneInfo("Europe/Berlin"), 3_600_000
+    first, change, last = (datetime(2026, 3, 29, h, tzinfo=UTC).timestamp() * 1000 for h in (0, 1, 23))
+    assert payload.zone_offsets(berlin, first, last) == [[first, hour], [change, 2 * hour]]
+    assert payload.zone_offsets(berlin, change, last) == [[change, 2 * hour]]
+    year = payload.zone_offsets(berlin, first, first + 365 * 24 * hour)
+    assert [offset // hour for _, offset in year] == [1, 2, 1, 2]
+    assert payload.zone_offsets(UTC, first, last) == [[first, 0]]
 
 
 def test_a_case_that_is_empty_has_a_page() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +55,8 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     complaints: list[str] = []
     contexts = []
 
-    def open_page(given: dict | None = None, fragment: str = "", **options: Any) -> Page:
-        report = made(views() if given is None else given)
+    def open_page(given: dict | None = None, fragment: str = "", zone: tzinfo = UTC, **options: Any) -> Page:
+        report = replace(made(views() if given is None else given), zone=zone)
         near = [
             LINES["e1"] | {"event_id": f"n{n}", "line": 100 + n, "ts": at(55 + n), "text": f"a line near the proof, number {n}"} for n in range(12)
         ]
@@ -199,6 +201,32 @@ def test_filters_leave_what_was_asked_for_and_the_address_keeps_them(opened: Cal
     seen = page.evaluate("() => window.page.timeline.inOrder().filter((h) => h.what === 'bar').map((h) => window.page.scene.bar_process[h.index])")
     assert len(set(seen)) == 1
     assert page.locator("#f-f-split-brain-task").is_visible()
+
+
+def test_a_root_cause_is_hidden_with_the_last_of_its_findings(opened: Callable[..., Page]) -> None:
+    page = opened()
+    assert page.locator("#i-i-process_paused").is_visible()
+    page.locator("#filter-group").select_option(label="connect-lab")
+    settle(page)
+    assert not page.locator("#i-i-process_paused").is_visible()
+    page.locator("#filter-none").click()
+    settle(page)
+    assert page.locator("#i-i-process_paused").is_visible()
+
+
+def test_the_timeline_tells_times_in_the_reader_s_zone(opened: Callable[..., Page]) -> None:
+    page = opened(zone=timezone(timedelta(hours=5, minutes=30)))
+    assert "15:29:59.999 to 15:32:00.001" in page.locator("#in-sight").inner_text()
+    ticks = page.evaluate(
+        """() => {
+            const axis = window.page.timeline.plots.tracks.below[0];
+            return axis.formatter.doFormat([Date.UTC(2026, 2, 1, 10, 1, 0), Date.UTC(2026, 2, 1, 10, 1, 30)], { loc: 0 });
+        }"""
+    )
+    assert [tick.split("\n")[0] for tick in ticks] == ["15:31:00", "15:31:30"]
+    page.locator("#f-f-split-brain-task [data-lines]").first.click()
+    settle(page)
+    assert page.locator("#lines-list .time").first.inner_text().startswith("15:3")
 
 
 def test_an_address_brings_back_filters_zoom_and_lines(opened: Callable[..., Page]) -> None:

@@ -14,6 +14,11 @@ def finding(finding_id: str) -> str:
     return f"f-{quote(finding_id, safe='')}"
 
 
+def incident(incident_id: str) -> str:
+    """A root cause, above the findings that followed from it."""
+    return f"i-{quote(incident_id, safe='')}"
+
+
 def overlap(row: Row) -> str:
     """A pair of owners of `split_brain`."""
     return f"s-{row['ownership_a']}-{row['ownership_b']}"

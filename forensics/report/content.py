@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from forensics.report import brief, findings, groups, unseen, verdict
@@ -74,9 +74,14 @@ def case_line(report: Report) -> str:
     if first and last:
         begin, end = first.astimezone(report.zone), last.astimezone(report.zone)
         until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
-        zones = dict.fromkeys((zone_name(report.zone, first), zone_name(report.zone, last)))
-        text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {' and '.join(zones)}"
+        text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {zones(report)}"
     return text + "."
+
+
+def zones(report: Report) -> str:
+    """The reader's zone as it is called in the time of the logs: two names where the clocks are changed in between."""
+    ends = [p[end] for p in report.case["processes"] for end in ("first_ts", "last_ts") if p[end]] or [datetime.now(UTC)]
+    return " and ".join(dict.fromkeys((zone_name(report.zone, min(ends)), zone_name(report.zone, max(ends)))))
 
 
 def window_line(report: Report) -> str:

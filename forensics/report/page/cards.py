@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,11 @@ from markupsafe import Markup
 
 from forensics.report import anchors
 from forensics.report.findings import repeats, when
-from forensics.report.incidents import causes
+from forensics.report.incidents import Effect, by_incident, causes, effects
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
 from forensics.report.page.reference import ms
-from forensics.wording.formats import shorten
+from forensics.wording.formats import SEVERITIES, shorten
 
 if TYPE_CHECKING:
     from forensics.report.document import Block
@@ -62,7 +62,7 @@ class Card:
         processes: numbers of the processes that its lines are of.
         drawn: whether the timeline has a place to show it.
         cause: what caused it, in words, and the address of its card; None: nothing that is known.
-        advised: the card before that gives the same advice; empty when there is none.
+        advised: the card or incident before that gives the same advice; empty when there is none.
     """
 
     anchor: str
@@ -105,11 +105,7 @@ def make(
     of = {o.anchor: o for o in reversed(list(overlaps)) if o.verdict == "proved"}
     made = [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, groups) for f in report.findings]
     caused = causes(report)
-    made = [replace(c, cause=_cause(caused.get(c.row["finding_id"]))) for c in made]
-    advised: dict[str, str] = {}
-    for card in made:
-        advised.setdefault(card.row["advice"] or "", card.anchor)
-    return [replace(c, advised=first) if (first := advised[c.row["advice"] or ""]) != c.anchor else c for c in made]
+    return [replace(c, cause=_cause(caused.get(c.row["finding_id"]))) for c in made]
 
 
 def _card(
@@ -138,7 +134,7 @@ def _card(
         proof=proof,
         telling=_telling(proof, overlap, bars),
         left_out=number_of_lines - len(proof),
-        picture=spacetime.draw(points, mine, looks, overlap, bars),
+        picture=spacetime.draw(points, mine, looks, overlap, bars, clock.zone),
         repeats=tuple(repeats(f, clock, everything=False)),
         groups=(groups.index(group),) if f["group_id"] and group in groups else (),
         processes=tuple(sorted(processes)),
@@ -185,12 +181,103 @@ def _telling(proof: tuple[Proof, ...], overlap: Overlap | None, bars: Mapping[st
     return tuple(p for p in proof if p.number in chosen)
 
 
-def folded(cards: Sequence[Card]) -> list[tuple[list[Card], list[Card]]]:
-    """The cards of one severity and rule together: some to show, the others to fold away. Rules stand in the order of their first finding."""
-    of: dict[tuple[str, str], list[Card]] = {}
-    for card in cards:
-        of.setdefault((card.row["severity"], card.row["rule"]), []).append(card)
-    return [(same, []) if len(same) <= _IN_FULL + 1 else (same[:_IN_FULL], same[_IN_FULL:]) for same in of.values()]
+@dataclass(frozen=True)
+class Node:
+    """A card, and the cards of what followed from it, folded as `Fold` tells."""
+
+    card: Card
+    effects: tuple[Fold, ...] = ()
+
+    @property
+    def all(self) -> Iterator[Card]:
+        """Its card and all below it, in the order in which they stand on the page."""
+        yield self.card
+        for fold in self.effects:
+            yield from fold.all
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Cards of one severity and rule: some to show, the others to fold away."""
+
+    shown: tuple[Node, ...]
+    folded: tuple[Node, ...]
+
+    @property
+    def all(self) -> Iterator[Card]:
+        """Its cards and all below them."""
+        for node in (*self.shown, *self.folded):
+            yield from node.all
+
+
+@dataclass(frozen=True)
+class Section:
+    """A root cause with the cards of what followed from it, or cards that belong to none (then without an incident).
+
+    Attributes:
+        cards: what stands in it, causes above their effects.
+        anchor: its address.
+        row: the incident.
+        when: when it began, in words.
+        advised: the card or incident before that gives the same advice; empty when there is none.
+    """
+
+    cards: tuple[Fold, ...]
+    anchor: str = ""
+    row: Row | None = None
+    when: str = ""
+    advised: str = ""
+
+
+def sections(report: Report, cards: Sequence[Card], clock: Clock) -> list[Section]:
+    """The cards as the page shows them: below their root causes, the gravest first; with rules that were asked for, by rule alone."""
+    incidents = [] if report.filters.get("rules") else [i for i in report.incidents if i["code"] != "unexplained"]
+    of = {card.row["finding_id"]: card for card in cards}
+    mine = by_incident(report.findings)
+    found: list[Section] = []
+    known: set[str] = set()
+    for incident in incidents:
+        tree = effects(mine.get(incident["incident_id"], ()))
+        if not tree:
+            continue
+        known.add(incident["incident_id"])
+        began = clock.between(incident["from_lo"], incident["from_hi"]) if incident["from_lo"] else ""
+        folds = _folds([_node(effect, of) for effect in tree])
+        found.append(Section(folds, anchors.incident(incident["incident_id"]), incident, began))
+    alone = _folds([Node(card) for card in cards if card.row.get("incident_id") not in known])
+    parts = [*found, *(Section((fold,)) for fold in alone)]
+    parts.sort(key=lambda part: SEVERITIES.index((part.row or part.cards[0].shown[0].card.row)["severity"]))
+    return _told_once(parts)
+
+
+def _node(effect: Effect, of: Mapping[str, Card]) -> Node:
+    # Where a card stands says what caused it.
+    return Node(replace(of[effect.finding["finding_id"]], cause=None), _folds([_node(e, of) for e in effect.effects]))
+
+
+def _folds(nodes: Sequence[Node]) -> tuple[Fold, ...]:
+    """Nodes of one severity and rule together; rules stand in the order of their first finding."""
+    of: dict[tuple[str, str], list[Node]] = {}
+    for node in nodes:
+        of.setdefault((node.card.row["severity"], node.card.row["rule"]), []).append(node)
+    return tuple(Fold(tuple(same), ()) if len(same) <= _IN_FULL + 1 else Fold(tuple(same[:_IN_FULL]), tuple(same[_IN_FULL:])) for same in of.values())
+
+
+def _told_once(parts: Sequence[Section]) -> list[Section]:
+    """The sections, with a pointer to where the same advice stands above."""
+    first: dict[str, str] = {}
+
+    def above(advice: str | None, anchor: str) -> str:
+        there = first.setdefault(advice or "", anchor)
+        return there if there != anchor else ""
+
+    def node(n: Node) -> Node:
+        return Node(replace(n.card, advised=above(n.card.row["advice"], n.card.anchor)), tuple(map(fold, n.effects)))
+
+    def fold(f: Fold) -> Fold:
+        return Fold(tuple(map(node, f.shown)), tuple(map(node, f.folded)))
+
+    return [replace(p, advised=above(p.row["advice"], p.anchor) if p.row else "", cards=tuple(map(fold, p.cards))) for p in parts]
 
 
 def for_script(cards: Iterable[Card], journal: Journal) -> dict[str, dict[str, Any]]:

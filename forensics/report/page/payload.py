@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +20,13 @@ Array = np.ndarray[Any, Any]
 #: Middles of two bounds in whole milliseconds are halves.
 _PER_MS = 2
 _LONGEST_NAME = 200
+#: No zone changes its clocks twice within so many seconds.
+_DAY = 86_400
 
 
-def payload(scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[str, Any]]) -> tuple[dict[str, Array], dict[str, Any]]:
+def payload(
+    scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[str, Any]], zone: tzinfo = UTC
+) -> tuple[dict[str, Array], dict[str, Any]]:
     """Arrays and plain values for `pack.pack`.
 
     Args:
@@ -28,6 +34,7 @@ def payload(scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[
         journal: the lines that the page carries.
         looks: how processes look.
         cards: what the script needs of each finding, by its anchor.
+        zone: the reader's, in which the script tells times.
     """
     whys, notes, places = _Words(), _Words(), _Words()
     arrays: dict[str, Array] = {}
@@ -36,6 +43,7 @@ def payload(scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[
         "first": scene.first,
         "last": scene.last,
         "per_ms": _PER_MS,
+        "zone_offsets": zone_offsets(zone, scene.first, scene.last),
         "groups": [printable(shorten(g, _LONGEST_NAME)) for g in scene.groups],
         "processes": [{"name": x.name, "id": printable(x.process_id), "role": x.role, "colour": x.colour, "pattern": x.pattern} for x in looks.all],
         "rows": [[r.group, r.kind, printable(shorten(r.resource, _LONGEST_NAME)), r.lanes, int(r.overlaps)] for r in scene.rows],
@@ -71,6 +79,26 @@ def payload(scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[
         "cards": cards,
     }
     return arrays, plain
+
+
+def zone_offsets(zone: tzinfo, first: float, last: float) -> list[list[int]]:
+    """From when on, and by how much a zone is ahead of UTC, in milliseconds: at the first moment, and at each change up to the last."""
+
+    def offset(at: int) -> int:
+        ahead = datetime.fromtimestamp(at, UTC).astimezone(zone).utcoffset()
+        return round(ahead.total_seconds() * 1000) if ahead else 0
+
+    begin, end = math.floor(first / 1000), math.ceil(last / 1000)
+    found = [[begin * 1000, offset(begin)]]
+    for day in range(begin, end, _DAY):
+        before, after = day, min(day + _DAY, end)
+        if offset(before) == offset(after):
+            continue
+        while after - before > 1:
+            middle = (before + after) // 2
+            before, after = (middle, after) if offset(middle) == found[-1][1] else (before, middle)
+        found.append([after * 1000, offset(after)])
+    return found
 
 
 class _Words:

@@ -46,9 +46,9 @@ def render(report: Report, sight: Sight | None = None) -> str:
     numbers = build.groups(report)
     bars = {b.ownership_id: b for b in scene.bars}
     found = cards.make(report, clock, lines, looks, sight.edges, scene.overlaps, bars, numbers)
-    picture, not_drawn = still.draw(scene, looks)
+    picture, not_drawn = still.draw(scene, looks, report.zone)
     in_full, others = groups.choose(report)
-    data = pack.pack(*payload.payload(scene, lines, looks, cards.for_script(found, lines)))
+    data = pack.pack(*payload.payload(scene, lines, looks, cards.for_script(found, lines), report.zone))
     scripts, style = (figures.library(), script()), _asset("page.css")
     return (
         _environment()
@@ -74,7 +74,8 @@ def render(report: Report, sight: Sight | None = None) -> str:
             carried=(len(lines.lines), sight.total),
             islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
             split_brain=verdict.section(report, names, clock, None),
-            cards=cards.folded(found),
+            sections=cards.sections(report, found, clock),
+            zone=content.zones(report),
             most_cards=_MOST_CARDS,
             groups=[
                 {

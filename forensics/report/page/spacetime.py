@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from math import log10
 from typing import TYPE_CHECKING
@@ -35,7 +36,9 @@ class Point:
     line: Line
 
 
-def draw(points: Sequence[Point], edges: Iterable[Row], looks: Looks, overlap: Overlap | None, bars: Mapping[str, Bar]) -> Markup | None:
+def draw(
+    points: Sequence[Point], edges: Iterable[Row], looks: Looks, overlap: Overlap | None, bars: Mapping[str, Bar], zone: tzinfo = UTC
+) -> Markup | None:
     """The picture; None where there is nothing to see: fewer than three points with a time, or all in one process and no overlap.
 
     Args:
@@ -44,6 +47,7 @@ def draw(points: Sequence[Point], edges: Iterable[Row], looks: Looks, overlap: O
         looks: how processes look.
         overlap: what is proved of two owners, if that is what is proved.
         bars: ownerships by id.
+        zone: in which times are told.
     """
     timed = [p for p in points if p.line.at is not None]
     processes = _order(timed, overlap, looks)
@@ -63,7 +67,7 @@ def draw(points: Sequence[Point], edges: Iterable[Row], looks: Looks, overlap: O
         for letter, owner, side in zip("AB", overlap.owners, (-1, 1), strict=True):
             if owner in bars:
                 _span(drawing, letter, bars[owner], scale, rows, looks, side if len(set(overlap.processes)) == 1 else 0)
-    _times(drawing, timed, scale, height)
+    _times(drawing, timed, scale, height, zone)
     place = {p.line.event_id: (scale.x(p.line.at or 0), rows[p.line.process]) for p in timed}
     for edge in edges:
         begin, end = place.get(edge["from_event_id"]), place.get(edge["to_event_id"])
@@ -134,7 +138,7 @@ def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[
     drawing.text(max(scale.x(bar.start_lo) - 6, _GUTTER + 2), y - 4, letter, "letter", "middle")
 
 
-def _times(drawing: Drawing, points: Sequence[Point], scale: _Scale, height: float) -> None:
+def _times(drawing: Drawing, points: Sequence[Point], scale: _Scale, height: float, zone: tzinfo) -> None:
     """The time of as many points as there is room for."""
     free = 0.0
     for p in points:
@@ -143,10 +147,10 @@ def _times(drawing: Drawing, points: Sequence[Point], scale: _Scale, height: flo
         x = scale.x(p.line.at)
         drawing.line(x, _HEAD - 4, x, height - _FOOT, "moment")
         if x - _LABEL / 2 >= free:
-            drawing.text(x, height - _FOOT + 16, _clock(p.line.at), "tick", "middle")
+            drawing.text(x, height - _FOOT + 16, _clock(p.line.at, zone), "tick", "middle")
             free = x + _LABEL / 2
 
 
-def _clock(at: float) -> str:
-    seconds, ms = divmod(round(at), 1000)
-    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{ms:03d}"
+def _clock(at: float, zone: tzinfo) -> str:
+    ts = datetime.fromtimestamp(round(at) / 1000, zone)
+    return f"{ts:%H:%M:%S}.{round(at) % 1000:03d}"

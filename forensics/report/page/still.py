@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from forensics.report.page.drawing import Drawing, paint, words_width
@@ -24,21 +24,21 @@ _NAME = 22
 _PLACES = {"rebalance": (0.2, 0.8), "life": (0.62, 0.85), "gap": (0.55, 0.92), "paused": (0.12, 0.34), "lost": (0.36, 0.58)}
 
 
-def draw(scene: Scene, looks: Looks) -> tuple[Markup, str]:
-    """The drawing, and what it leaves out in words: empty when nothing is."""
+def draw(scene: Scene, looks: Looks, zone: tzinfo = UTC) -> tuple[Markup, str]:
+    """The drawing, and what it leaves out in words: empty when nothing is. Times are told in `zone`."""
     rows = list(range(len(scene.rows)))
     doubled = {o.row for o in scene.overlaps}
     if len(rows) > _MOST_ROWS:
         rows = sorted(sorted(rows, key=lambda r: r not in doubled)[: max(_MOST_ROWS, 0)])
     left_out = [f"{count(len(scene.rows) - len(rows), 'more resource')}"] if len(rows) < len(scene.rows) else []
-    return _Still(scene, looks, rows, left_out).markup()
+    return _Still(scene, looks, rows, left_out, zone).markup()
 
 
 class _Still:
     """A drawing in the making."""
 
-    def __init__(self, scene: Scene, looks: Looks, rows: Sequence[int], left_out: list[str]) -> None:
-        self.scene, self.looks, self.rows, self.left_out = scene, looks, rows, left_out
+    def __init__(self, scene: Scene, looks: Looks, rows: Sequence[int], left_out: list[str], zone: tzinfo) -> None:
+        self.scene, self.looks, self.rows, self.left_out, self.zone = scene, looks, rows, left_out, zone
         self.tracks = list(range(len(scene.tracks)))[:_MOST_TRACKS]
         if len(self.tracks) < len(scene.tracks):
             left_out.append(f"{count(len(scene.tracks) - len(self.tracks), 'more track')}")
@@ -82,7 +82,7 @@ class _Still:
         for n in range(steps):
             at = first + (last - first) * n / (steps - 1)
             x = self._x(at)
-            moment = datetime.fromtimestamp(at / 1000, UTC)
+            moment = datetime.fromtimestamp(at / 1000, self.zone)
             anchor = "start" if n == 0 else "end" if n == steps - 1 else "middle"
             self.drawing.text(x, 12, moment.strftime("%m-%d %H:%M" if long else "%H:%M:%S"), "tick", anchor)
             self.drawing.line(x, 16, x, self.drawing.height, "moment")

@@ -9,7 +9,9 @@ class Scene {
       if (/^(bar_(start|stop|work)|round_(start|settled|end)|state_(begin|end)$|line_(at|own)$)/.test(name)) this[name] = data[name].map((t) => this.absolute(t));
     }
     for (const o of this.overlaps) for (const layer of ["possible", "there", "work"]) if (o[layer]) o[layer] = o[layer].map((t) => this.absolute(t));
-    this.oneDay = new Date(this.first).toISOString().slice(0, 10) === new Date(this.last).toISOString().slice(0, 10);
+    zoneOffsets = this.zone_offsets;
+    const day = (ms) => new Date(zoned(ms)).toISOString().slice(0, 10);
+    this.oneDay = day(this.first) === day(this.last);
     this.barsOfRow = ranges(this.bar_row, this.rows.length);
     this.overlapsOfRow = this.rows.map(() => []);
     this.overlaps.forEach((o, i) => this.overlapsOfRow[o.row].push(i));

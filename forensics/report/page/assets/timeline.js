@@ -12,6 +12,11 @@ class Timeline {
     this.doc = doc;
     this.plots = Object.fromEntries(["lanes", "tracks", "overview"].map((name) => [name, doc.get_model_by_name(name)]));
     this.range = doc.get_model_by_name("time");
+    // Bokeh tells times in UTC: its axes are told the moments whose UTC reads as the reader's time.
+    for (const { formatter } of Object.values(this.plots).flatMap((plot) => plot.below)) {
+      const told = formatter.doFormat.bind(formatter);
+      formatter.doFormat = (ticks, options) => told(ticks.map(zoned), options);
+    }
     this.page = 0;
     this.hits = { lanes: [], tracks: [], overview: [] };
     this.hatches = Object.fromEntries(

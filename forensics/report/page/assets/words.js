@@ -1,10 +1,15 @@
-// Times and spans as the rest of the report writes them. All times are UTC.
+// Times and spans as the rest of the report writes them, in the reader's zone. What is drawn, and the address, stay in UTC.
+
+// The zone's offsets: from when on, and by how much it is ahead of UTC, both in ms.
+let zoneOffsets = [[-Infinity, 0]];
+
+const zoned = (ms) => ms + zoneOffsets.findLast(([from], n) => !n || from <= ms)[1];
 
 const two = (n) => String(n).padStart(2, "0");
 const three = (n) => String(n).padStart(3, "0");
 
 function clockTime(ms, oneDay) {
-  const d = new Date(Math.round(ms));
+  const d = new Date(Math.round(zoned(ms)));
   const time = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())}.${three(d.getUTCMilliseconds())}`;
   return oneDay ? time : `${d.toISOString().slice(0, 10)} ${time}`;
 }
