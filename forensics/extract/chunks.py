@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from forensics.records.line_reader import Record
+from forensics.records.vectorized.buffers import Buffer, Ints
 from forensics.snapshots.observation import Observation
 
 
@@ -32,6 +33,32 @@ class Found:
     collector: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Records of one buffer that may be worth a row, as columns: what several of them say is held once.
+
+    Attributes:
+        said: what the records say, None for what no record here says. A time in it is of one of those who say it.
+        which: index into `said` of each record.
+        buffer: holds their bytes.
+        base: place of the buffer's first byte in the text.
+        begins, stops: first byte of each in the buffer, and the byte after its last.
+        lines: number of the first line of each.
+        times: microseconds UTC, `NO_TIME` without one.
+        resolutions: of the times, in milliseconds.
+    """
+
+    said: Sequence[Record | None]
+    which: Ints
+    buffer: Buffer
+    base: int
+    begins: Ints
+    stops: Ints
+    lines: Ints
+    times: Ints
+    resolutions: Ints
+
+
 @dataclass(slots=True)
 class Chunk:
     """Some lines of a text.
@@ -41,7 +68,8 @@ class Chunk:
         layouts: records by layout, also those that are not `found`; observations by kind of snapshot.
         times: of all records that have one, in order of lines, microseconds UTC.
         in_order: whether a step between two times is a silence of who wrote them.
-        found: records that may be worth a row, or observations. To be taken before the next chunk is asked for: it uses the same memory.
+        found: records that may be worth a row, or observations.
+        together: such records as columns. To be taken before the next chunk is asked for: it uses the same memory.
         unfit: how many lines belong to no record.
         first_unfit: number and bytes of the first of them.
         cut: numbers of lines of which the end is not read.
@@ -57,6 +85,7 @@ class Chunk:
     times: Iterable[int] = ()
     in_order: bool = True
     found: Iterable[Found | Observation] = ()
+    together: Together | None = None
     unfit: int = 0
     first_unfit: tuple[int, bytes] | None = None
     cut: list[int] = field(default_factory=list)

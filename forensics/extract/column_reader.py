@@ -7,7 +7,7 @@ the catalogue; only relevant records are touched one by one. Memory is bounded b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
-from forensics.extract.chunks import Chunk, Found
+from forensics.extract.chunks import Chunk, Together
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
@@ -111,7 +111,7 @@ class ColumnReader:
                 complete -= 1  # its end may be in the next window
             upto = int(begun[complete]) if complete < len(begun) else len(starts)
             chunk.lines = min(upto, page.limit)
-            chunk.found = self._records(chunk, page, complete, upto)
+            chunk.together = self._records(chunk, page, complete, upto)
             yield chunk
             if not more or owned < len(begun):
                 return
@@ -135,10 +135,10 @@ class ColumnReader:
         limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
         return _Page(buffer, at, line, starts, ends, limit, self._finder.find(buffer, starts, ends))
 
-    def _records(self, chunk: Chunk, page: _Page, count: int, upto: int) -> Iterable[Found]:
+    def _records(self, chunk: Chunk, page: _Page, count: int, upto: int) -> Together | None:
         """The first `count` records, which end before line `upto`: counts them in `chunk`, and gives those that may be worth a row."""
         if not count:
-            return ()
+            return None
         buffer, starts, begun = page.buffer, page.starts, page.begun
         firsts = begun.lines[:count]
         lasts = np.append(begun.lines[1:count], upto)
@@ -170,7 +170,7 @@ class ColumnReader:
         unnamed[fixed] = False
         others = np.flatnonzero(unnamed)
         relevant[others] = self._search(buffer, begins, others, self._named[begun.layouts[others]])
-        return self._found(page, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends), tails)
+        return self._together(page, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends), tails)
 
     def _without_times(self, page: _Page, which: Ints) -> list[int]:
         """Numbers of the lines of those of some records without a time whose layout prints one."""
@@ -183,27 +183,52 @@ class ColumnReader:
                 found.append(page.line + line)
         return found
 
-    def _found(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> Iterator[Found]:
-        """Reads some records one by one."""
+    def _together(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> Together | None:
+        """Reads some records: those of the fixed layout that differ in nothing but their times are read once, others one by one."""
+        if not len(which):
+            return None
         buffer, begun = page.buffer, page.begun
-        columns = (*places, tails, begun.times, begun.headers, begun.endings)
-        for first, last, begin, stop, end, tail_index, time, header_index, ending_index in zip(*(c[which].tolist() for c in columns), strict=True):
-            raw = buffer.slice(begin, min(stop, begin + MOST_RECORD_BYTES))
-            tail = self._tails.found[tail_index] if tail_index >= 0 else NO_TAIL
-            if tail.size and last - first == 1:
-                header = self._finder.headers[header_index]
-                ending = header.endings[ending_index]
-                text = decode(buffer.slice(begin + ending.end, end - tail.size)).rstrip()
-                record = Record("", None, ending.level, tail.thread, tail.logger, tail.source_line, None, text)
-                resolution = header.resolution_ms
-            else:
-                lines = _decode_lines(raw)
-                start = self._reader.start(Line(lines[0]))
-                if start is None:
-                    continue
-                record = self._reader.finish(start, lines)
-                resolution = record.moment.resolution_ms if record.moment else 1
-            yield Found(record, raw, page.at + begin, page.line + first, None if time == NO_TIME else time, resolution)
+        stops = np.minimum(places.stops[which], places.begins[which] + MOST_RECORD_BYTES)
+        headers = begun.headers[which]
+        resolutions = np.ones(len(which), np.int64)
+        index = np.empty(len(which), np.int64)
+        said: list[Record | None] = []
+        fixed = headers >= 0
+        if fixed.any():
+            of_headers = ((h.end, h.resolution_ms) for h in self._finder.headers)
+            ends, resolution = np.array(list(of_headers), np.int64).T
+            mine, kinds = which[fixed], headers[fixed]
+            resolutions[fixed] = resolution[kinds]
+            index[fixed], firsts = _different(buffer, places.begins[mine] + ends[kinds], stops[fixed], kinds)
+            columns = (*places, tails, begun.headers, begun.endings)
+            said = [self._fixed(buffer, *row) for row in zip(*(c[mine[firsts]].tolist() for c in columns), strict=True)]
+        for i in np.flatnonzero(~fixed).tolist():
+            record = self._one(buffer.slice(int(places.begins[which[i]]), int(stops[i])))
+            index[i] = len(said)
+            said.append(record)
+            if record is not None and record.moment is not None:
+                resolutions[i] = record.moment.resolution_ms
+        known = np.fromiter((record is not None for record in said), bool, len(said))[index]
+        which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
+        firsts, begins = page.line + places.firsts[which], places.begins[which]
+        return Together(said, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
+
+    def _fixed(
+        self, buffer: Buffer, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
+    ) -> Record | None:
+        """A record of the fixed layout; its time is not read."""
+        tail = self._tails.found[tail_index] if tail_index >= 0 else NO_TAIL
+        if not tail.size or last - first > 1:
+            return self._one(buffer.slice(begin, min(stop, begin + MOST_RECORD_BYTES)))
+        found = self._finder.headers[header].endings[ending]
+        text = decode(buffer.slice(begin + found.end, end - tail.size)).rstrip()
+        return Record("", None, found.level, tail.thread, tail.logger, tail.source_line, None, text)
+
+    def _one(self, raw: bytes) -> Record | None:
+        """A record as the slow reader reads it; None when it begins none."""
+        lines = _decode_lines(raw)
+        start = self._reader.start(Line(lines[0]))
+        return None if start is None else self._reader.finish(start, lines)
 
     def _search(self, buffer: Buffer, begins: Ints, which: Ints, named: Flags) -> Flags:
         """Whether some records hold a name or literal of the catalogue."""
@@ -228,7 +253,7 @@ class ColumnReader:
         """The tail of a line of the fixed layout."""
         layout = self._finder.fixed
         match = self._reader.layouts.find_tail(layout, line) if layout else None
-        if match is None:
+        if match is None or "\ufffd" in match[0]:  # whose size in bytes the text does not tell
             return NO_TAIL
         found = match.groupdict()
         number, logger, recogniser = found.get("line"), found.get("logger"), self._recogniser
@@ -249,6 +274,19 @@ def _sieve_of_names(names: frozenset[str]) -> str:
 def _sieve(texts: tuple[str, ...]) -> str:
     """An expression for the beginnings of some texts."""
     return "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in texts}))
+
+
+def _different(buffer: Buffer, begins: Ints, stops: Ints, kinds: Ints) -> tuple[Ints, Ints]:
+    """Number of each of some texts among those that differ, in bytes or in kind, and the first place of each number."""
+    array = buffer.parts(begins, stops).dictionary_encode()
+    numbers: Ints = array.indices.to_numpy().astype(np.int64)
+    most = len(array.dictionary)
+    if (kinds != kinds[0]).any():
+        different, numbers = np.unique(numbers * (int(kinds.max()) + 1) + kinds, return_inverse=True)
+        most = len(different)
+    firsts = np.empty(most, np.int64)
+    firsts[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return numbers, firsts
 
 
 def _see_unfit(chunk: Chunk, page: _Page, begin: int, stop: int, before: int | None) -> None:

@@ -122,6 +122,8 @@ class _Task:
                 self._rows.add(item)
                 if self._rows.full:
                     yield from self._rows.take()
+            if chunk.together is not None:
+                yield from self._rows.together(chunk.together)
             if chunk.unread:
                 self._rows.note_fault(*chunk.unread)
             error = chunk.error or error

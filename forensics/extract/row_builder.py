@@ -12,14 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.catalogue.pattern_files import EventPattern
-from forensics.catalogue.recogniser import Recogniser
+from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.catalogue.releases import releases_of
 from forensics.errors import reason_of
-from forensics.extract.chunks import Found
+from forensics.extract.chunks import Found, Together
 from forensics.extract.splits import FileSplit
 from forensics.records.line_reader import Record
+from forensics.records.vectorized.buffers import Ints
+from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.redaction import scrubbed
-from forensics.schema import Field, table_schema
+from forensics.schema import TIMESTAMP, Field, table_schema
 from forensics.snapshots.observation import Observation
 
 EVENTS, UNRECOGNISED = "event_row", "unrecognised_row"
@@ -55,6 +57,30 @@ class Rows:
 
     table: str
     batch: pa.RecordBatch
+
+
+#: Tables of records, by number: `_Told.table`.
+_EVENT, _OTHER, _NONE = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a record is.
+
+    Attributes:
+        table: `_EVENT`, `_OTHER`, or `_NONE` for a record that is worth no row.
+        found: the event.
+        releases: that can have printed it.
+        fault: why it could not be read, empty when it could.
+    """
+
+    table: int
+    found: Recognised | None = None
+    releases: str | None = None
+    fault: str = ""
+
+
+_NOTHING = _Told(_NONE)
 
 
 class RowBuilder:
@@ -97,32 +123,132 @@ class RowBuilder:
         else:
             self._add_record(item)
 
-    def _add_record(self, item: Found) -> None:
-        record, raw, offset = item.record, item.raw, item.offset
-        logger = record.logger
+    def together(self, items: Together) -> Iterator[Rows]:
+        """The rows of records that were read together: those that `add` and `take` would give for them one by one."""
+        told = [_NOTHING if record is None else self._understand(record) for record in items.said]
+        faulty = np.fromiter((bool(t.fault) for t in told), bool, len(told))
+        if faulty.any():
+            for i in np.flatnonzero(faulty[items.which]).tolist():
+                self.note_fault(int(items.lines[i]), told[items.which[i]].fault)
+        kinds = np.fromiter((t.table for t in told), np.int8, len(told))[items.which]
+        for kind, table in enumerate((EVENTS, UNRECOGNISED)):
+            which = np.flatnonzero(kinds == kind)
+            if len(which):
+                yield self._joined(table, items, told, which)
+        self.events += int(np.count_nonzero(kinds == _EVENT))
+        self.unrecognised += int(np.count_nonzero(kinds == _OTHER))
+
+    def _joined(self, table: str, items: Together, told: Sequence[_Told], which: Ints) -> Rows:
+        """A table's rows of some records: what several say is made ready once."""
+        different, index = np.unique(items.which[which], return_inverse=True)
+        schema, count = self._schemas.by_table[table], len(which)
+        said = {name: _array(values, schema.field(name).type) for name, values in self._said(table, items, [told[i] for i in different], different)}
+        said.update((name, _sparse(column, len(different), schema.field(name).type)) for name, column in self._captures.items())
+        self._captures = {}
+        said = _cleaned(said)
+        if count > len(different) or (index[1:] < index[:-1]).any():
+            places = pa.array(index)
+            said = {name: column.take(places) for name, column in said.items()}
+        return Rows(table, _batch(schema, count, {**self._placed(table, items, which), **said}))
+
+    def _said(self, table: str, items: Together, told: Sequence[_Told], which: Ints) -> Iterator[tuple[str, list[Any]]]:
+        """Columns of what records say; captures go where those of single records do."""
+        records = [record for i in which if (record := items.said[i]) is not None]
+        yield "level", [record.level for record in records]
+        yield "logger", [record.logger for record in records]
+        if any(record.source for record in records):
+            yield "process_id", [self._process(record) for record in records]
+        if table == UNRECOGNISED:
+            yield "text", [record.message[: MOST_TEXT + _OVERLAP] for record in records]
+            return
+        yield "thread", [record.thread for record in records]
+        yield "source_line", [record.source_line for record in records]
+        yield "releases", [t.releases for t in told]
+        found = [t.found for t in told if t.found is not None]
+        yield "message", [f.message[: MOST_TEXT + _OVERLAP] for f in found]
+        yield "context", [f.context for f in found]
+        yield "event", [f.event for f in found]
+        yield "category", [f.category for f in found]
+        for row, f in enumerate(found):
+            self._capture(row, f.captures)
+
+    def _placed(self, table: str, items: Together, which: Ints) -> dict[str, pa.Array]:
+        """Columns of where records stand, and when."""
+        split, count = self._split, len(which)
+        offsets = items.base + items.begins[which]
+        times = items.times[which]
+        untimed = times == NO_TIME
+        columns = {
+            "process_id": pa.repeat(pa.scalar(split.process_id, pa.string()), count),
+            "path": pa.repeat(pa.scalar(split.path, pa.string()), count),
+            "line": pa.array(items.lines[which]),
+            "byte_offset": pa.array(offsets),
+            "stream_pos": pa.array(split.base + (offsets if self._backwards is None else self._backwards - offsets)),
+            "ts": pa.array(times, mask=untimed).cast(TIMESTAMP),
+        }
+        if table == EVENTS:
+            columns["event_id"] = pa.array(self._event_ids(items, which), pa.string())
+            columns["file_id"] = pa.repeat(pa.scalar(split.file_id, pa.string()), count)
+            columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
+        return columns
+
+    def _event_ids(self, items: Together, which: Ints) -> list[str]:
+        """What `_event_id` gives for each of some records."""
+        buffer, begins = items.buffer, items.begins[which]
+        stops = buffer.without_breaks(begins, items.stops[which])
+        data, salt, blake2b = buffer.view, self._split.head_id, hashlib.blake2b
+        offsets = (items.base + begins).tolist()
+        return [
+            blake2b(data[begin:stop], digest_size=12, salt=salt, person=offset.to_bytes(16, "little")).hexdigest()
+            for begin, stop, offset in zip(begins.tolist(), stops.tolist(), offsets, strict=True)
+        ]
+
+    def _understand(self, record: Record) -> _Told:
+        """What a record is, and which table it is a row of."""
         found, fault = None, record.fault
         try:
             if not fault:
-                found = self._recogniser.recognise(logger, record.message, record.thread, record.context, record.pairs)
-            event_id = self._event_id(raw.rstrip(b"\r\n"), offset)
-            known_releases = self._releases(found.pattern, record) if found else None
+                found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
+            if found is not None:
+                return _Told(_EVENT, found, self._releases(found.pattern, record))
         except Exception as e:
-            found, fault = None, reason_of(e)
+            fault = reason_of(e)
         if fault:
-            self.note_fault(item.line, fault)
-        elif found is None and not self._recogniser.is_worth_a_row(logger, record.level, record.message):
+            return _Told(_OTHER, fault=fault)
+        return _Told(_OTHER) if self._recogniser.is_worth_a_row(record.logger, record.level, record.message) else _NOTHING
+
+    def _process(self, record: Record) -> str | None:
+        return f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id
+
+    def _capture(self, row: int, captures: Mapping[str, Any]) -> None:
+        """Takes the captures of a row."""
+        columns = self._captures
+        for name, value in captures.items():
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = ([], [])
+            column[0].append(row)
+            column[1].append(value)
+
+    def _add_record(self, item: Found) -> None:
+        record, raw, offset = item.record, item.raw, item.offset
+        told = self._understand(record)
+        if told.fault:
+            self.note_fault(item.line, told.fault)
+        if told is _NOTHING:
             return
+        found = told.found
         self._count += 1
         self._bytes += len(raw)
         process, lines, offsets, places, times, levels, loggers, messages = self._others if found is None else self._every
         row = len(lines)
-        process.append(f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id)
+        process.append(self._process(record))
         lines.append(item.line)
         offsets.append(offset)
         places.append(self._split.base + (offset if self._backwards is None else self._backwards - offset))
         times.append(item.ts)
         levels.append(record.level)
-        loggers.append(logger)
+        loggers.append(record.logger)
         if found is None:
             self.unrecognised += 1
             messages.append(record.message[: MOST_TEXT + _OVERLAP])
@@ -130,23 +256,17 @@ class RowBuilder:
         self.events += 1
         messages.append(found.message[: MOST_TEXT + _OVERLAP])
         ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
-        ids.append(event_id)
+        ids.append(self._event_id(raw.rstrip(b"\r\n"), offset))
         files.append(self._split.file_id)
         resolutions.append(None if item.ts is None else item.resolution_ms)
         collectors.append(item.collector)
         threads.append(record.thread)
         source_lines.append(record.source_line)
-        releases.append(known_releases)
+        releases.append(told.releases)
         contexts.append(found.context)
         events.append(found.event)
         categories.append(found.category)
-        captures = self._captures
-        for name, value in found.captures.items():
-            column = captures.get(name)
-            if column is None:
-                column = captures[name] = ([], [])
-            column[0].append(row)
-            column[1].append(value)
+        self._capture(row, found.captures)
 
     def note_fault(self, line: int, reason: str) -> None:
         """Takes note of a record that could not be read."""
@@ -176,10 +296,7 @@ class RowBuilder:
         mine = (event_id, self._split.file_id, None if seen.ts is None else 1, None, None, None, None, None, seen.event, SNAPSHOT)
         for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
             column.append(value)
-        for name, value in seen.captures.items():
-            rows, values = self._captures.setdefault(name, ([], []))
-            rows.append(row)
-            values.append(value)
+        self._capture(row, seen.captures)
 
     def _event_id(self, raw: bytes, offset: int) -> str:
         """An id that a file keeps when it grows or moves: of its beginning, of what stands there, and of the place."""
@@ -205,26 +322,29 @@ class RowBuilder:
 
     def _rows(self, table: str, columns: Mapping[str, list[Any]], count: int) -> Rows:
         schema = self._schemas.by_table[table]
-        arrays = {}
-        for field in schema:
-            if field.name in columns:
-                arrays[field.name] = _array(columns[field.name], field.type)
-            elif field.name == "path":
-                arrays[field.name] = pa.array([self._split.path] * count, field.type)
-            else:
-                arrays[field.name] = _sparse(self._captures.get(field.name), count, field.type)
-        # Here, and nowhere else, text becomes part of a table: whatever it is, it goes without its secrets.
-        chosen = [name for name in arrays if name not in _OURS]
-        arrays.update(zip(chosen, scrubbed([arrays[name] for name in chosen]), strict=True))
-        for name in arrays.keys() & {"message", "text"}:
-            arrays[name] = pc.utf8_slice_codeunits(arrays[name], 0, MOST_TEXT)
-        return Rows(table, pa.record_batch([arrays[name] for name in schema.names], schema=schema))
+        arrays = {name: _array(values, schema.field(name).type) for name, values in columns.items()}
+        arrays["path"] = pa.array([self._split.path] * count, pa.string())
+        if table == EVENTS:
+            arrays.update((name, _sparse(column, count, schema.field(name).type)) for name, column in self._captures.items())
+        return Rows(table, _batch(schema, count, _cleaned(arrays)))
 
 
-def _sparse(column: tuple[Sequence[int], Sequence[Any]] | None, count: int, kind: pa.DataType) -> pa.Array:
+def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Columns as they may become part of a table. Text does so here, and nowhere else: whatever it is, it goes without its secrets."""
+    chosen = [name for name in columns if name not in _OURS]
+    cleaned = {**columns, **dict(zip(chosen, scrubbed([columns[name] for name in chosen]), strict=True))}
+    for name in cleaned.keys() & {"message", "text"}:
+        cleaned[name] = pc.utf8_slice_codeunits(cleaned[name], 0, MOST_TEXT)
+    return cleaned
+
+
+def _batch(schema: pa.Schema, count: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """Rows of columns; a column that is not there is empty."""
+    return pa.record_batch([columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in schema], schema=schema)
+
+
+def _sparse(column: tuple[Sequence[int], Sequence[Any]], count: int, kind: pa.DataType) -> pa.Array:
     """A column that has values in some rows only."""
-    if column is None:
-        return pa.nulls(count, kind)
     rows, values = column
     if pa.types.is_map(kind):
         values = [list(v.items()) if isinstance(v, dict) else v for v in values]

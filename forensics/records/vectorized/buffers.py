@@ -18,6 +18,8 @@ Octets = npt.NDArray[np.uint8]
 
 #: Bytes that may be read behind the data, and before it.
 PAD = 128
+#: A byte order mark, as the first three of eight bytes.
+_THREE, _MARK = np.uint64(0xFFFFFF), np.uint64(0xBFBBEF)
 #: ASCII characters that no line of blanks has, by byte.
 _SOLID = np.array([b < 128 and b not in b"\0\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f " for b in range(256)])
 #: A line of blanks as Python's `strip` knows them, byte order marks in front of it, in UTF-8.
@@ -54,10 +56,31 @@ class Buffer:
         """Bytes from start to end."""
         return bytes(self._room[start + PAD : end + PAD])
 
+    @property
+    def view(self) -> memoryview:
+        """The data, without a copy."""
+        return self._room[PAD : PAD + self.size]
+
     def segments(self, starts: Ints) -> pa.LargeBinaryArray:
         """An Arrow array without a copy: each segment goes to the beginning of the next, the last to the end."""
         offsets = np.append(starts, self.size) + PAD
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(self._room)])
+
+    def parts(self, begins: Ints, stops: Ints) -> pa.LargeBinaryArray:
+        """An Arrow array of some parts, each of which ends before the next begins."""
+        borders = np.stack([begins, stops], axis=1).ravel() + PAD
+        count = len(borders) - 1
+        both = pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(borders), pa.py_buffer(self._room)])
+        return both.take(pa.array(np.arange(0, count, 2)))
+
+    def without_breaks(self, starts: Ints, ends: Ints) -> Ints:
+        """Ends of parts without the line breaks and carriage returns at them."""
+        while True:
+            last = self.at(np.maximum(ends - 1, 0))
+            breaks = (ends > starts) & ((last == 10) | (last == 13))
+            if not breaks.any():
+                return ends
+            ends = ends - breaks
 
     def lines(self) -> tuple[Ints, Ints]:
         """First byte of each line, and the place of its line break (of a last line without one, the end)."""
@@ -69,6 +92,14 @@ class Buffer:
             starts[0] = 0
             np.add(breaks[:-1], 1, out=starts[1:])
         return starts, breaks
+
+    def undecoded(self, starts: Ints, ends: Ints) -> Flags:
+        """Which lines hold bytes that are no part of their text: byte order marks at their beginning, zero bytes anywhere."""
+        odd: Flags = self.words(starts) & _THREE == _MARK
+        if self.size and not self._bytes[PAD : PAD + self.size].all():
+            zeros = np.flatnonzero(self._bytes[PAD : PAD + self.size] == 0)
+            odd |= np.searchsorted(zeros, ends) > np.searchsorted(zeros, starts)
+        return odd
 
     def blank(self, starts: Ints, ends: Ints) -> Flags:
         """Which lines hold nothing but blanks, in any alphabet, zero bytes and byte order marks."""

@@ -102,6 +102,9 @@ class RecordStartFinder:
             rest = rest[~objects]
         for index in range(len(self.headers)):
             rest = self._take(index, rest, found)
+        odd = buffer.undecoded(starts[rest], ends[rest])
+        self._one_by_one(rest[odd], found)
+        rest = rest[~odd]
         rest = rest[self._may_begin[buffer.at(starts[rest])]]
         if len(rest) <= _FEW:
             self._one_by_one(rest, found)
