@@ -531,6 +531,34 @@ def redact(
     say_redacted(summary, target, mapping)
 
 
+@app.command(short_help="Say which rows only one of two cases has.")
+def compare(
+    case_a: Annotated[Path, typer.Argument(metavar="CASE_A", help="A case folder.")],
+    case_b: Annotated[Path, typer.Argument(metavar="CASE_B", help="Another one.")],
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view", metavar="NAME", autocompletion=_complete_query, help="Only this view. Repeatable; by default all that the cases keep."
+        ),
+    ] = None,
+    facts: Annotated[bool, typer.Option("--facts", help="Compare facts alone: leave out the columns that hold sentences.")] = False,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=0, help="Print up to so many of the rows that only one case has.")] = 3,
+    no_pager: NoPagerOption = False,
+) -> None:
+    """Compare the rows of two cases' views: what another version, other thresholds or more evidence changed. It needs no engine.
+
+    Exits with 1 when a view differs. `event` and `snapshot` are made when they are read: a case keeps no rows of them to compare.
+    """
+    from forensics.case.folder import open_case
+    from forensics.report import comparison, text
+
+    a, b = open_case(case_a), open_case(case_b)
+    found = list(comparison.compare(a, b, view or (), facts=facts, samples=rows))
+    text.render(comparison.compose(a, b, found), pager=not no_pager)
+    if not all(difference.same for difference in found):
+        raise typer.Exit(1)
+
+
 @app.command("offsets-topic", short_help="Say what dies with each broker of an internal topic; make the reassignment.")
 def offsets_topic(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What kafka-topics --describe printed.")],

@@ -25,6 +25,7 @@ The modules, in reading order:
     show        the raw lines behind an id
     verify      whether a case and its evidence are what they were
     stored      rows that need no engine
+    comparison  which rows only one of two cases has
     completion  names and ids for the shell to complete
     query       rows of a query to a table, CSV or JSON
 """
