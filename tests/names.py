@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 #: Names so short that they are words wherever they do not stand alone.
-_SHORT = 2
+_SHORT = 3
 _MADE_ID = re.compile(r"\b[0-9a-f]{12,24}\b")
+#: Ends of keys of offsets, which move when names change their length.
+_PLACES = ("_pos", "pos", "byte_offset")
 _CLIENT_LAST = ("client", "member")
 
 
@@ -28,6 +30,8 @@ class Mapped:
         for kind in sorted(mapping["names"], key=lambda k: (k in _CLIENT_LAST, k)):
             for name, pseudonym in mapping["names"][kind].items():
                 self.names.setdefault(name, pseudonym)
+        for name, pseudonym in mapping["names"].get("connector", {}).items():
+            self.names.setdefault(f"connect-{name}", f"connect-{pseudonym}")
         for old, new in mapping["files"].items():
             for _ in range(old.count("/") + 1):
                 self.names.setdefault(old, new)
@@ -55,13 +59,13 @@ def read_mapping(file: Path) -> Mapped:
 
 
 def without_ids(value: Any) -> Any:  # noqa: ANN401  (a cell)
-    """A cell without ids that are made of places and names, and lists in an order that hangs on none."""
+    """A cell without ids that are made of places and names, and lists (also told ones, `a, b`) in an order that hangs on none."""
     if isinstance(value, str):
-        return _MADE_ID.sub("#", value)
+        return ", ".join(sorted(_MADE_ID.sub("#", value).split(", ")))
     if isinstance(value, list | tuple):
         return sorted((without_ids(v) for v in value), key=str)
     if isinstance(value, Mapping):
-        return {k: without_ids(v) for k, v in value.items()}
+        return {k: without_ids(v) for k, v in value.items() if not str(k).endswith(_PLACES)}
     return value
 
 
@@ -69,4 +73,4 @@ def counted(rows: Iterable[Mapping[str, Any]], left_out: Iterable[str], mapped: 
     """Rows as texts, by how often they are there."""
     gone = set(left_out)
     kept = ({k: v for k, v in row.items() if k not in gone} for row in rows)
-    return Counter(json.dumps(without_ids(mapped.of(dict(r)) if mapped else r), default=str, sort_keys=True) for r in kept)
+    return Counter(json.dumps(without_ids({k: mapped.of(v) for k, v in r.items()} if mapped else r), default=str, sort_keys=True) for r in kept)

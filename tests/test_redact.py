@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
+import stat
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from names import counted, read_mapping
+from pyarrow import dataset
 from reading import read
 
+from forensics.case import views
+from forensics.case.ingestion import ingest
 from forensics.catalogue.patterns import load
+from forensics.errors import UsageError
 from forensics.offsets_topic.replica_placement import group_partition
 from forensics.redact.copying import redact
 
@@ -125,3 +133,195 @@ def test_every_example_of_the_catalogue_is_the_same_event_without_its_names(tmp_
     summary = redact(tmp_path / "in", tmp_path / "out")
     assert summary.counts.damaged <= len(lines) // 50
     assert summary.counts.rewritten > len(lines) * 0.9
+
+
+#: What a report says of places, in sentences, or of paths and other values that name nothing of Kafka's.
+TOLD_OTHERWISE = {
+    "headline", "explanation", "advice", "missing", "file_id", "sha256", "byte_offset", "stream_pos", "bytes", "message", "text", "thread", "location",
+    "event_id", "witness", "witness_role", "proof", "starts",
+}  # fmt: skip
+#: Of equally good chains of messages between clocks, any is told; settings hold paths, and files that are left out are not there.
+OTHER_VIEWS = {"source_file", "config_value", "setting", "clock_closure", "clock_path", "clock_bound"}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_all_views_of_a_copy_tell_the_same(name: str, copies, tmp_path: Path, any_engine) -> None:
+    copy, file = copies(name)
+    mapped = read_mapping(file)
+    before, after = rows_of_views(folder(name), tmp_path / "before", any_engine), rows_of_views(copy, tmp_path / "after", any_engine)
+    assert before.keys() == after.keys()
+    differing = {}
+    for view in before.keys() - OTHER_VIEWS:
+        old, new = counted(before[view], TOLD_OTHERWISE, mapped), counted(after[view], TOLD_OTHERWISE, None)
+        if old != new:
+            differing[view] = (list((old - new).elements())[:1], list((new - old).elements())[:1])
+    assert differing == {}
+
+
+def rows_of_views(logs: Path, case: Path, runs: Any) -> dict[str, list[dict[str, Any]]]:
+    made = views.build(ingest([logs], case).case, runs)
+    found = {}
+    for view, path in made.views().items():
+        found[view] = [decoded(row) for row in dataset.dataset(path, format="parquet").to_table().to_pylist()]
+    return found
+
+
+def decoded(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with the texts that are JSON as objects, for their keys are no names."""
+    return {k: json.loads(v) if isinstance(v, str) and v.startswith("{") and v.endswith("}") and '":' in v else v for k, v in row.items()}
+
+
+HEARD = "kafka.coordinator.group.GroupCoordinator"
+JOINED = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+
+
+def written(folder: Path, **files: list[str]) -> Path:
+    """A folder of logs, each a list of `logger: message`."""
+    for name, lines in files.items():
+        file = folder / name.replace("__", "/").replace("_log", ".log")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        told = (line.partition(": ") for line in lines)
+        file.write_text("".join(f"[2026-11-21 07:51:{n:02},000] INFO {text} ({logger})\n" for n, (logger, _, text) in enumerate(told)))
+    return folder
+
+
+def whole(copy: Path) -> str:
+    return "\n".join([*(str(f.relative_to(copy)) for f in copy.rglob("*")), *(f.read_text(errors="replace") for f in copy.rglob("*") if f.is_file())])
+
+
+def joined(client: str, group: str, topic: str) -> list[str]:
+    return [
+        f"{JOINED}: [Consumer clientId={client}, groupId={group}] Adding newly assigned partitions: {topic}-0, {topic}-1",
+        f"{HEARD}: [GroupCoordinator 1]: Preparing to rebalance group {group} in state Stable with old generation 3 (__consumer_offsets-7) "
+        f"(reason: Removing member {client}-c5fe7902-ee91-4097-8590-b02864cd2c0e on LeaveGroup; client reason: the consumer is being closed)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "group", ["consumer", "connect", "worker", "INFO", "a", "group", "reason", "member", "x.*[a]+", "a|b", "$(x)", "grüße", "orders app", "0", "__x"]
+)
+def test_a_hostile_group_is_replaced_where_it_is_a_group(group: str, tmp_path: Path) -> None:
+    """It may be a word of Kafka: then the words stay words. It may break a line: then the line is withheld."""
+    logs = written(tmp_path / "in", w1__app_log=[*joined("c-1", group, "t"), *joined("c-2", "other", "t")])
+    summary = redact(logs, tmp_path / "out", mapping=tmp_path / "names")
+    before, after = read([logs]).events, read([tmp_path / "out"]).events
+    assert len(after) == len(before) - summary.counts.damaged
+    pseudonym = json.loads((tmp_path / "names").read_text())["names"]["group"].get(group)
+    named = [r["group_id"] for r in after if r.get("group_id")]
+    assert group.isdigit() or group not in named
+    assert summary.counts.damaged or pseudonym is None or named.count(pseudonym) == [r["group_id"] for r in before].count(group)
+    assert [r["event"] for r in after if r.get("group_id") not in (pseudonym, group)] == [r["event"] for r in before if r["group_id"] == "other"]
+
+
+def test_words_of_kafka_stay_in_running_text(tmp_path: Path) -> None:
+    logs = written(tmp_path / "in", app_log=joined("consumer-consumer-1", "consumer", "partitions"))
+    redact(logs, tmp_path / "out")
+    text = whole(tmp_path / "out")
+    assert "[Consumer clientId=consumer-" in text
+    assert "client reason: the consumer is being closed" in text
+    assert "Adding newly assigned partitions: " in text
+    assert "groupId=consumer]" not in text
+    assert "partitions-0" not in text
+
+
+def test_what_no_pattern_knows_is_withheld_unless_it_is_wanted(tmp_path: Path) -> None:
+    said = "com.acme.Billing: Customer Jane Roe (jane@acme.example) at db7.acme.example, 10.9.8.7, paid from DE02120300000000202051"
+    logs = written(tmp_path / "in", app_log=[*joined("c-1", "orders-eu", "payments"), said])
+    summary = redact(logs, tmp_path / "out")
+    text = whole(tmp_path / "out")
+    assert summary.counts.unrecognised == 1
+    assert "[withheld]" in text
+    for name in ("Jane", "Roe", "acme", "db7", "10.9.8.7", "DE0212", "orders", "payments"):
+        assert name not in text
+    redact(logs, tmp_path / "kept", keep_unrecognised=True)
+    text = whole(tmp_path / "kept")
+    assert "[withheld]" not in text
+    for name in ("Jane", "Roe", "jane", "acme", "db7", "10.9.8.7", "DE0212"):
+        assert name not in text
+
+
+def test_secrets_and_stack_traces(tmp_path: Path) -> None:
+    logs = written(tmp_path / "in", app_log=joined("c-1", "orders", "payments"))
+    with (logs / "app.log").open("a") as file:
+        file.write(
+            "[2026-11-21 07:52:00,000] ERROR [sink|task-0] WorkerSinkTask{id=sink-0} Task threw an uncaught and unrecoverable exception. Task is being killed and "
+            "will not recover until manually restarted (org.apache.kafka.connect.runtime.WorkerTask)\n"
+            "com.acme.ledger.LedgerException: jdbc:postgresql://ledger-db:5432/gold?user=jane&password=Gold4711 refused\n"
+            "\tat com.acme.ledger.LedgerSink.put(LedgerSink.java:12)\n\tat org.apache.kafka.connect.runtime.WorkerSinkTask.deliver(WorkerSinkTask.java:1)\n"
+            "Caused by: java.net.ConnectException: ledger-db/10.1.2.3:5432\n\t... 12 more\n"
+        )
+    redact(logs, tmp_path / "out")
+    text = whole(tmp_path / "out")
+    for name in ("acme", "ledger", "Ledger", "gold", "jane", "Gold4711", "10.1.2.3", "sink-0"):
+        assert name not in text
+    assert "\tat org.apache.kafka.connect.runtime.WorkerSinkTask.deliver(WorkerSinkTask.java:1)" in text
+    assert "java.net.ConnectException" in text
+    assert [r["event"] for r in read([logs]).events] == [r["event"] for r in read([tmp_path / "out"]).events]
+
+
+def test_names_in_bytes_are_names(tmp_path: Path) -> None:
+    metadata = ", ".join(str(b) for b in b"\x00\x01\x00\x1bhttp://connect-db7.acme:8083/" + b"\xff" * 4)
+    line = (
+        "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator: [Worker clientId=connect-1, groupId=etl] Sending JoinGroup (JoinGroupRequestData(groupId='etl', "
+        "sessionTimeoutMs=6000, rebalanceTimeoutMs=20000, memberId='', groupInstanceId=null, protocolType='connect', "
+        f"protocols=[JoinGroupRequestProtocol(name='compatible', metadata=[{metadata}])])) to coordinator db7.acme:9092 (id: 2147483646 rack: null)"
+    )
+    redact(written(tmp_path / "in", app_log=[line]), tmp_path / "out")
+    assert metadata[20:] not in whole(tmp_path / "out")
+    assert "100, 98, 55" not in whole(tmp_path / "out")
+
+
+def test_the_same_mapping_gives_the_same_names_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    one = written(tmp_path / "one", app_log=joined("c-1", "orders", "payments"))
+    two = written(tmp_path / "two", app_log=[*joined("c-1", "orders", "payments"), *joined("c-9", "ledger", "payments")])
+    redact(one, tmp_path / "a", mapping=tmp_path / "names")
+    assert stat.S_IMODE((tmp_path / "names").stat().st_mode) == 0o600
+    first = json.loads((tmp_path / "names").read_text())["names"]
+    redact(two, tmp_path / "b", mapping=tmp_path / "names")
+    second = json.loads((tmp_path / "names").read_text())["names"]
+    for kind, names in first.items():
+        assert names.items() <= second[kind].items()
+    assert "ledger" in second["group"]
+    redact(one, tmp_path / "c")
+    assert whole(tmp_path / "a") != whole(tmp_path / "c")
+    assert not [f for f in (tmp_path / "a").rglob("*") if "names" in f.name]
+
+
+def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = written(tmp_path / "in", app_log=joined("c-1", "orders", "payments"))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").touch()
+    for target, mapping in (
+        (tmp_path / "full", None),
+        (logs / "copy", None),
+        (logs, None),
+        (tmp_path / "out", tmp_path / "out" / "names"),
+        (tmp_path / "no" / "out", None),
+    ):
+        with pytest.raises(UsageError):
+            redact(logs, target, mapping=mapping)
+    monkeypatch.setattr("forensics.redact.copying._Redaction.compare", lambda self, stage, options: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        redact(logs, tmp_path / "out", mapping=tmp_path / "names")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["full", "in"]
+
+
+def test_archives_and_rotated_files_stay_apart(tmp_path: Path) -> None:
+    logs = tmp_path / "in"
+    logs.mkdir()
+    plain = written(
+        tmp_path / "plain", ledger1__connect_log=joined("c-1", "orders", "payments"), ledger2__connect_log=joined("c-2", "orders", "payments")
+    )
+    (logs / "ledger1").mkdir()
+    (logs / "ledger1" / "connect.log.1.gz").write_bytes(gzip.compress((plain / "ledger1/connect.log").read_bytes()))
+    (logs / "ledger1" / "connect.log").write_text("".join((plain / "ledger1/connect.log").read_text().replace("07:51", "07:59")))
+    with zipfile.ZipFile(logs / "bundle.zip", "w") as file:
+        file.write(plain / "ledger2/connect.log", "ledger2/connect.log")
+    redact(logs, tmp_path / "out")
+    before, after = read([logs]), read([tmp_path / "out"])
+    assert len(after.events) == len(before.events) == 6
+    assert len({r["process_id"] for r in after.events}) == len({r["process_id"] for r in before.events}) == 2
+    assert "ledger" not in whole(tmp_path / "out")
+    packed = next((tmp_path / "out").rglob("connect.log.1.gz"))
+    assert gzip.decompress(packed.read_bytes()).count(b"\n") == 2

@@ -142,7 +142,7 @@ def _read_mapping(mapping: Path | None) -> dict[str, Any] | None:
     try:
         found = json.loads(mapping.read_text(encoding="utf-8"))
         bytes.fromhex(found["key"])
-        assert all(isinstance(found[key], dict) for key in ("words", "addresses", "names"))  # noqa: S101
+        assert all(isinstance(found[key], dict) for key in ("words", "addresses", "uuids", "names"))  # noqa: S101
     except (OSError, ValueError, KeyError, TypeError, AssertionError) as e:
         raise UsageError(
             f"{mapping} is no mapping.", why=reason_of(e), where=str(mapping), fix="Name a file that does not exist, or one that redact wrote."
@@ -232,6 +232,7 @@ class _Redaction:
                     collector.take_captures(seen.captures)
             done += evidence.text.size or 0
             self._progress("reading names", done, self._total)
+        self._pseudonyms.keep_order(name for names in self._names.by_kind.values() for name in names)
         self._rewriter = Rewriter(self._pseudonyms, self._names, self._literals)
         counts = self._names.offsets_partitions or {_PARTITIONS}
         groups = self._names.of("group")
@@ -335,7 +336,7 @@ class _Redaction:
         groups = {g: {"pseudonym": self._rewriter.of_kind("group", g), "partition": {str(n): partition_of(g, n) for n in sorted(self._names.offsets_partitions or {_PARTITIONS})}}
                   for g in sorted(self._names.of("group"))}  # fmt: skip
         return {
-            "about": _ABOUT, "key": self._pseudonyms.key.hex(), "words": self._pseudonyms.words, "addresses": self._pseudonyms.addresses, "names": names,
+            "about": _ABOUT, "key": self._pseudonyms.key.hex(), "words": self._pseudonyms.words, "addresses": self._pseudonyms.addresses, "uuids": self._pseudonyms.uuids, "names": names,
             "groups": groups, "files": {e.path: path for path, e in self._written.items()},
         }  # fmt: skip
 

@@ -51,6 +51,7 @@ class Pseudonyms:
         vocabulary: words that stay.
         words: pseudonym by word, made when it is first asked for.
         addresses: pseudonym by address.
+        uuids: uuid by uuid, of those that were told in names.
         kinds: names that were asked for and became another, by kind; for the mapping.
     """
 
@@ -58,6 +59,7 @@ class Pseudonyms:
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     words: dict[str, str] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
+    uuids: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, dict[str, str]] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
@@ -72,6 +74,7 @@ class Pseudonyms:
             bytes.fromhex(mapping["key"]),
             dict(mapping["words"]),
             dict(mapping["addresses"]),
+            dict(mapping["uuids"]),
             {k: dict(v) for k, v in mapping["names"].items()},
         )
 
@@ -117,32 +120,44 @@ class Pseudonyms:
     def address(self, text: str) -> str:
         """The pseudonym of an address; what is no address, or one that everybody has, stays."""
         known = self.addresses.get(text)
-        if known is not None:
-            return known
+        if known is None:
+            known = self._new_address(text)
+            if known != text:
+                self.addresses[text] = known
+                self._taken.add(known)
+        return known
+
+    def _new_address(self, text: str) -> str:
         try:
             parsed = ipaddress.ip_address(text)
         except ValueError:
             return text
         if parsed.is_loopback or parsed.is_unspecified:
             return text
-        attempt = 0
-        while True:
+        made, attempt = "", 0
+        while not made or made in self._taken:
             number = self._hash("address", parsed, attempt)
             if parsed.version == 4:  # noqa: PLR2004
                 made = str(ipaddress.IPv4Address(_FOUR + number % (1 << _FOUR_BITS)))
             else:
                 made = str(ipaddress.IPv6Address(_SIX + number % (1 << 96)))
-            if made not in self._taken:
-                break
             attempt += 1
-        self.addresses[text] = made
-        self._taken.add(made)
         return made
 
     def uuid(self, text: str) -> str:
         """Another uuid."""
-        made = f"{self._hash('uuid', text.lower()):032x}"
-        return f"{made[:8]}-{made[8:12]}-{made[12:16]}-{made[16:20]}-{made[20:]}"
+        known = self.uuids.get(text)
+        if known is None:
+            made = f"{self._hash('uuid', text.lower()):032x}"
+            known = f"{made[:8]}-{made[8:12]}-{made[12:16]}-{made[16:20]}-{made[20:]}"
+        return known
+
+    def keep_order(self, texts: Iterable[str]) -> None:
+        """Chooses addresses and uuids in names so that they are sorted as those that they stand for: where two members are equal, the first by its id is told."""
+        whole = "\n".join(texts)
+        for pattern, known, make in ((UUID, self.uuids, self.uuid), (IPV4, self.addresses, self.address)):
+            new = sorted({found for found in pattern.findall(whole) if found not in known and make(found) != found})
+            known.update(zip(new, sorted(make(text) for text in new), strict=True))
 
     def name(self, text: str, kept: Collection[str] | None = None) -> str:
         """The pseudonym of a name, word by word.

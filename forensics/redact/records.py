@@ -197,7 +197,7 @@ def collect_value(names: Names, kind: str, value: Any) -> None:  # noqa: ANN401 
             for member, items in value.items():
                 _collect_name(names, "member", member)
                 for item in items:
-                    _collect_name(names, "task", item)
+                    _collect_name(names, "resource", item)
         else:
             for key in value:
                 _collect_name(names, kind, key)
@@ -205,6 +205,8 @@ def collect_value(names: Names, kind: str, value: Any) -> None:  # noqa: ANN401 
 
 def _collect_name(names: Names, kind: str, text: str) -> None:
     if kind == "address":
+        if text.startswith("/"):  # a path of Connect's interface
+            return
         found = re.search(r"(?:^|[/@])(\[[^\]]*\]|[^\s/:@]+)(?=$|[:/])", text.partition("://")[2] or text.lstrip("/"))
         names.add("host", found[1] if found else "")
         return

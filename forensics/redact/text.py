@@ -92,7 +92,7 @@ class Rewriter:
         self._by_kind: dict[str, Callable[[str], str]] = {
             "group": self._group, "client": self._client, "member": self._member, "address": self._address, "task": self._numbered, "partition": self._partition,
             "topic": self._topic, "id": self._id, "path": self.running, "thread": self.thread, "class": self.running, "words": self.running,
-            "public": str, "connector": self._whole,
+            "public": str, "resource": self.resource, "connector": self._whole,
         }  # fmt: skip
         self._known: dict[str, str] = {}
         self._tokens = re.compile("|".join(self._alternatives()))
@@ -167,7 +167,7 @@ class Rewriter:
 
     def _address(self, text: str) -> str:
         found = _ADDRESS.fullmatch(text)
-        if found is None:
+        if found is None or (text.startswith("/") and not found["scheme"]):
             return self.running(text)
         scheme, host = found["scheme"], found["host"]
         user, at, bare = host.rpartition("@")
@@ -259,6 +259,8 @@ class Rewriter:
         """Text of which nobody knows what it names: known names are replaced, and every word that not everybody has."""
         if ", " in text and (found := _NUMBERS.search(text)):
             text = text[: found.start()] + _NUMBERS.sub(self._numbers, text[found.start() :])
+        if "\n" in text:
+            return "\n".join(self.frames(text.split("\n")))
         return self._tokens.sub(self._token, text)
 
     def _numbers(self, found: re.Match[str]) -> str:
