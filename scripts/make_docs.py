@@ -28,8 +28,6 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 _COLUMN = re.compile(r"^\s+`?(\w+)`?\s+COMMENT\s+'((?:[^']|'')*)'", re.MULTILINE)
 _KNOB = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
-_TOLD = re.compile(r"^-- (Answers|Needs|Silent when|Shown by): ((?:[^\n]*)(?:\n-- (?!\w[\w ]*:)[^\n]*)*)", re.MULTILINE)
-_ASKED = {"Answers": "answers", "Needs": "needs", "Silent when": "is silent when"}
 _MADE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 
@@ -89,20 +87,13 @@ def rules() -> str:
     parts = [
         _MADE,
         "# Rules\n",
-        "Each is one file under `sql/rules/` and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` tells them in full. "
+        "Each is two files under `sql/rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` tells them in full. "
         "Names like `3.9.1-worker_frozen` are recordings of real clusters, by release and by what was done to them.\n",
     ]
     words = rule_words()
     for view in found:
         rule = view_files.rule_id(view.name)
-        if rule in words:
-            parts += _worded(words[rule], view, samples.get(rule, ()))
-            continue
-        told = dict(_TOLD.findall(view.sql))
-        shown = [f"the sample [{name}](../sample_logs/{name}/README.md)" for name in samples.get(rule, ())]
-        rows = [(what, " ".join(told[key].replace("\n--", " ").split())) for key, what in _ASKED.items()]
-        rows.append(("shown by", "; ".join([*shown, " ".join(told["Shown by"].replace("\n--", " ").split())])))
-        parts += [f"## {rule}\n", f"{view.about}\n", _table(("", ""), iter(rows))]
+        parts += _worded(words[rule], view, samples.get(rule, ()))
     return "\n".join(parts)
 
 

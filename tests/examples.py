@@ -53,7 +53,7 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example) -> An
     """
     give(runs, case, view.reads, example["given"])
     rows = runs.sql(view.query)
-    if view.facts:
+    if view.folder == "rules":
         return rows.select(*view_files.RULE_COLUMNS)
     return rows.toDF(*view.columns) if view.columns else rows
 

@@ -14,8 +14,8 @@ from forensics.case.materialise import with_words
 from forensics.wording import tell
 
 VIEWS = view_files.views()
-RULES = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].facts]
-OTHERS = [(view, number) for view, its in examples().items() for number in range(len(its)) if not VIEWS[view].facts]
+RULES = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].folder == "rules"]
+OTHERS = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].folder != "rules"]
 #: Any case that has all views.
 CASE = "split-brain-frozen-worker-3.9.1"
 #: Views that have rows even where nothing is given, and why.

@@ -209,23 +209,6 @@ class Recording:
         return sorted(spans, key=lambda s: (s.start_ms, s.owner, s.resource))
 
     @cached_property
-    def work_spans(self) -> list[Span]:
-        """Partitions truly worked on: from the first to the last batch of records consumed within one holding."""
-        batches: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for name, lines in self.callbacks.items():
-            for line in lines:
-                if line["name"] == "records_consumed":
-                    for p in line["partitions"]:
-                        batches[name, f"{p['topic']}-{p['partition']}"].append(line["timestamp"])
-        spans = []
-        for hold in self.holding_spans:
-            # The callback that revokes may come after the poll that returned the last batch, never before it was handed over.
-            inside = [t for t in batches[hold.owner, hold.resource] if hold.start_ms <= t <= hold.end_ms + SAMPLE_MS]
-            if inside:
-                spans.append(Span(hold.owner, hold.resource, min(inside), max(inside)))
-        return spans
-
-    @cached_property
     def consumed_offsets(self) -> dict[str, dict[str, list[tuple[int, int, int]]]]:
         """Partition to consumer to (time, first offset, last offset) of each batch it consumed."""
         found: dict[str, dict[str, list[tuple[int, int, int]]]] = defaultdict(lambda: defaultdict(list))

@@ -21,7 +21,6 @@ class Verdicts:
     false_proved: list[str] = field(default_factory=list)
     false_refuted: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
-    unjudged: int = 0
     true_overlaps: int = 0
 
 
@@ -101,7 +100,6 @@ def score_split_brain(recording: Recording, rows: list[Row], ownerships: list[Ro
         result.counts[f"{kind} {verdict}"] += 1
         a, b = owner_of(row["process_a"], names), owner_of(row["process_b"], names)
         if resource_kind not in known or (resource_kind, kind) not in truth.bears_out or not a or not b or a == b:
-            result.unjudged += 1
             continue
         window = _window(row, clock)
         a, b = sorted((a, b))
@@ -122,8 +120,6 @@ def score_split_brain(recording: Recording, rows: list[Row], ownerships: list[Ro
                     together = [o for o in there if any(t.from_ms <= o.from_ms and o.to_ms <= t.to_ms for t in together)]
                 if longest(together) >= SEEN_MS:
                     result.false_refuted.append(f"{what}: truly together for {longest(together)} ms")
-            else:
-                result.unjudged += 1
     for resource_kind in known:
         for kind, overlap in truth.must_show(resource_kind):
             _check_shown(recording, resource_kind, kind, overlap, shown, result)

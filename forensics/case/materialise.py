@@ -184,7 +184,7 @@ def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, pyarrow.DataTy
     """
     found = {}
     for view in views().values():
-        path = folder(view.name) if view.facts else None
+        path = folder(view.name) if view.folder == "rules" else None
         if path is not None and path.is_dir():
             found[rule_id(view.name)] = pyarrow.dataset.dataset(str(path), format="parquet").schema.field("facts").type
     return found

@@ -30,7 +30,6 @@ class View:
         reads: tables and views that it reads.
         grain: columns that tell its rows apart.
         kept: False for a view that is cheap and wide, so that it is computed when read (`-- Kept: no`).
-        facts: whether it is a rule that yields facts, which the words beside it tell.
         words: whose words add sentences to its rows when they are kept: `by view` (its own word file), `by rule` (that of each row's rule); empty: none.
     """
 
@@ -40,7 +39,6 @@ class View:
     reads: tuple[str, ...]
     grain: tuple[str, ...]
     kept: bool
-    facts: bool = False
     words: str = ""
 
     @property
@@ -118,7 +116,7 @@ RULE_FINDING = "rule_finding"
 
 def gather(rules: Sequence[View]) -> View:
     """The rows of some rules, each with its rule's id, so that a new rule is one new file and nothing else."""
-    parts = [(_GATHER_FACTS if rule.facts else _GATHER_SENTENCES).format(id=rule_id(rule.name), view=rule.name) for rule in rules]
+    parts = [_GATHER.format(id=rule_id(rule.name), view=rule.name) for rule in rules]
     body = "\nUNION ALL\n".join(parts)
     sql = f"-- One row per finding of any rule.\nCREATE OR REPLACE TEMPORARY VIEW rule_finding\nAS\n{body}"
     return View(RULE_FINDING, "findings", sql, tuple(rule.name for rule in rules), (), kept=False)
@@ -137,13 +135,9 @@ RULE_COLUMNS = {
     "facts": "Named facts: spans end in _ms, moments in _at_ms (milliseconds since 1970)",
     "proof": "Events that prove it, each with its role",
 }
-_GATHER_FACTS = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
+_GATHER = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
   CAST(NULL AS STRING) AS headline, CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS advice, code, to_json(facts) AS facts,
   transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.role) AS witness_role
-FROM {view}"""
-_GATHER_SENTENCES = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts,
-  headline, explanation, advice, CAST(NULL AS STRING) AS code, CAST(NULL AS STRING) AS facts,
-  witness, transform(witness, p -> CAST(NULL AS STRING)) AS witness_role
 FROM {view}"""
 
 
@@ -169,8 +163,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
         header[key] = f"{header[key]}, {value}" if key in header else value
     # A rule's id has dashes, which no SQL name may have.
     view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
-    facts = folder == "rules" and _CREATE.search(sql) is None
-    if facts:
+    if folder == "rules":
         sql = _created(view_name, sql)
     created = _CREATE.search(sql)
     if created is None or created.group(1) != view_name:
@@ -180,9 +173,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
             where=f"sql/{folder}/{name}.sql" if folder else f"sql/{name}.sql",
         )
     names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
-    return View(
-        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", facts, header.get("Words", "")
-    )
+    return View(view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", header.get("Words", ""))
 
 
 def _created(view_name: str, query: str) -> str:
@@ -195,8 +186,8 @@ def _created(view_name: str, query: str) -> str:
 
 
 def rule_queries() -> dict[str, str]:
-    """The queries of the rules that yield facts, without CREATE, by the rule's id."""
-    return {rule_id(v.name): v.query for v in views().values() if v.facts}
+    """The queries of the rules, without CREATE, by the rule's id."""
+    return {rule_id(v.name): v.query for v in views().values() if v.folder == "rules"}
 
 
 def worded_queries() -> dict[str, tuple[str, list[str]]]:

@@ -60,7 +60,6 @@ class Answer:
     path: str
     placements: list[Placement]
     brokers: dict[int, str | None]
-    brokers_told: bool
     absent: list[int]
     losses: list[Loss]
     groups: dict[str, int]
@@ -128,7 +127,7 @@ def answer(path: Path, asked: Asked) -> Answer:
         reassignment = {"version": 1, "partitions": rows}
     groups = {g: group_partition(g, len(placements)) for g in dict.fromkeys(asked.groups)}
     return Answer(
-        asked, str(path), placements, brokers, bool(asked.brokers), absent, losses(placements, sorted(brokers), min_isr or 1), groups, min_isr, reassignment,
+        asked, str(path), placements, brokers, absent, losses(placements, sorted(brokers), min_isr or 1), groups, min_isr, reassignment,
         _commands(asked, min_isr) if reassignment else [], notes,
     )  # fmt: skip
 
