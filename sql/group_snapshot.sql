@@ -3,8 +3,8 @@
 -- Reads: snapshot
 -- Grain: event_id
 -- A dump's rows are its records in their order: a group's row is a generation that was stored, its members' rows have its line. Of commits
--- there is
--- the last of each partition. A generation here that no log shows is no row of `generation`: the dump does not tell how it came about.
+-- there is the last of each partition. A generation here that no log shows is no row of `generation`: the dump does not tell how it came
+-- about.
 CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
   what               COMMENT 'group, member, or offset (of a partition)',
   source             COMMENT 'groups_described (the tool''s output) or offsets_dump',

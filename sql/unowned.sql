@@ -2,8 +2,7 @@
 -- Reads: ownership, member, join_round, clock_offset
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
--- may
--- have had it while the other had not.
+-- may have had it while the other had not.
 CREATE OR REPLACE TEMPORARY VIEW unowned (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',

@@ -2,8 +2,7 @@
 -- Reads: unrecognised_row
 -- Grain: process_id, stream_pos
 -- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines tell of groups and tasks: what a fetcher or a
--- network
--- client says at DEBUG is counted in source_file.other.
+-- network client says at DEBUG is counted in source_file.other.
 CREATE OR REPLACE TEMPORARY VIEW unrecognised (
   process_id  COMMENT 'Process',
   path        COMMENT 'File',

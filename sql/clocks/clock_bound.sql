@@ -2,10 +2,8 @@
 -- Reads: clock_edge, clock_setback, event_row
 -- Grain: from_process_id, to_process_id
 -- Where no steady offset fits all lines, a clock stepped or drifted. Then the lines are taken in order, in stretches that one offset fits,
--- and
--- the bound is wide enough for all of them; a stretch that nothing bounds leaves no bound. Contradictions within `clock_jitter_ms` are
--- clocks
--- that wander, not steps: they only widen.
+-- and the bound is wide enough for all of them; a stretch that nothing bounds leaves no bound. Contradictions within `clock_jitter_ms` are
+-- clocks that wander, not steps: they only widen.
 CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',

@@ -2,8 +2,7 @@
 -- Reads: clock_bound
 -- Grain: from_process_id, to_process_id
 -- Grown by one link a round. A chain is grown in the round after it was found and in no other, so the work is the pairs of processes times
--- the
--- links of one of them, not a third power. A process's chain to itself is empty, unless a circle of bounds contradicts itself.
+-- the links of one of them, not a third power. A process's chain to itself is empty, unless a circle of bounds contradicts itself.
 CREATE OR REPLACE TEMPORARY VIEW clock_path (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',

@@ -2,8 +2,7 @@
 -- Reads: event_row
 -- Grain: process_id, stream_pos
 -- Threads print a little out of order, so only a return by more than `clock_jitter_ms` beyond two seconds counts, and none of a single
--- line: a
--- clock that was set back stays back, and what stands alone was printed late.
+-- line: a clock that was set back stays back, and what stands alone was printed late.
 CREATE OR REPLACE TEMPORARY VIEW clock_setback (
   process_id COMMENT 'Process',
   stream_pos COMMENT 'Position of the first event after it',

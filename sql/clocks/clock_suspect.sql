@@ -2,8 +2,7 @@
 -- Reads: clock_bound, clock_setback
 -- Grain: process_id
 -- Of two processes that contradict each other, the one that agrees with fewer others is doubted; both, when neither is better. The lines
--- that
--- are cited contradict a steady clock by themselves: two of its own, or those of one bound and of the bound in the other direction.
+-- that are cited contradict a steady clock by themselves: two of its own, or those of one bound and of the bound in the other direction.
 CREATE OR REPLACE TEMPORARY VIEW clock_suspect (
   process_id COMMENT 'Process whose clock is not believed',
   how        COMMENT 'set_back: its own times go back; contradicted: no steady offset to another process fits',

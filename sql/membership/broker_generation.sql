@@ -52,8 +52,8 @@ WITH line AS (
       + CASE WHEN event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
   FROM line
 ), aligned AS (
-  -- Each rebalance adds one to the generation. One that was prepared with another old generation led to a generation
-  -- whose Stabilized is not there.
+  -- Each rebalance adds one to the generation. One that was prepared with another old generation led to a generation whose Stabilized is
+  -- not there.
   SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming, true) AS is_of_it,
     max(CASE WHEN event = 'rebalance_preparing' AND old_generation + 1 <> coming THEN stream_pos END)
       OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS other_pos

@@ -21,8 +21,7 @@ WITH epoch AS (
   WHERE m.process_id IS NOT NULL
 ), turn AS (
   -- A member id lasts from the first join to the end of its client: its n-th loss in the one log is not its n-th in the other. Only ids
-  -- that
-  -- were fenced or left once in both are matched.
+  -- that were fenced or left once in both are matched.
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL AS is_broker, e.process_id,
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END AS what,
     min(struct(e.ts, e.event_id)) AS line, count(*) AS times

@@ -2,8 +2,7 @@
 -- Reads: join_round, event
 -- Grain: process_id, group_id, client, round
 -- A process sees a new life begin when a client of it asks to join after another had a generation, and is given a lower one, or, unless it
--- is
--- a static member, the same.
+-- is a static member, the same.
 CREATE OR REPLACE TEMPORARY VIEW round_life (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',

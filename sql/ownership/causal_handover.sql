@@ -1,10 +1,9 @@
 -- One row per ownership pair of which messages prove, without any clock, that one had ended before the other began.
 -- Reads: ownership_pair, holding, member_round, event_row
 -- Grain: a_id, b_id
--- Only for groups whose metadata had one life: which life a generation belongs to is told by clocks where only members tell.
--- The first ended, then its process asked to join generation N: it did not ask before. The second began after its process was in generation
--- M,
--- not before N. The coordinator ends the join phase of N between the two. Only the order of lines inside each log is used.
+-- Only for groups whose metadata had one life: which life a generation belongs to is told by clocks where only members tell. The first
+-- ended, then its process asked to join generation N: it did not ask before. The second began after its process was in generation M, not
+-- before N. The coordinator ends the join phase of N between the two. Only the order of lines inside each log is used.
 CREATE OR REPLACE TEMPORARY VIEW causal_handover (
   a_id        COMMENT 'Ownership',
   b_id        COMMENT 'The other',

@@ -2,15 +2,11 @@
 -- Reads: ownership_pair, holding, process_resolution, owner_line
 -- Grain: a_id, b_id
 -- In milliseconds on a's clock, b's times shifted by the offset. For a fixed offset the overlap is the earlier end less the later start;
--- over
--- the offsets it has no inner minimum, so the least is at one of the ends, and the most at an end or where two starts or two ends meet.
--- What is not known to have begun is not surely there at all, and what begun is surely there only to the last line that shows it: no proof
--- rests on
--- a line that is not in the log. Printed times are cut to the layout's resolution: what surely was there at a
--- printed time may have come nearly that much later; not so between two threads of one worker, whose lines stand in order, and which starts
--- a task
--- again only when it is done with the thread before. A span that seems to end before it began, because its clock was set back, bounds
--- nothing.
+-- over the offsets it has no inner minimum, so the least is at one of the ends, and the most at an end or where two starts or two ends
+-- meet. What is not known to have begun is not surely there at all, and what begun is surely there only to the last line that shows it: no
+-- proof rests on a line that is not in the log. Printed times are cut to the layout's resolution: what surely was there at a printed time
+-- may have come nearly that much later; not so between two threads of one worker, whose lines stand in order, and which starts a task again
+-- only when it is done with the thread before. A span that seems to end before it began, because its clock was set back, bounds nothing.
 CREATE OR REPLACE TEMPORARY VIEW overlap (
   a_id        COMMENT 'Ownership',
   b_id        COMMENT 'The other',

@@ -2,10 +2,9 @@
 -- Reads: event
 -- Grain: process_id, stream_pos
 -- A partition that was given before and is not in such a list is owned no more, whether or not the line that took it is there. A consumer
--- lists all that
--- it owns before it reconciles its assignment (cooperative, KIP-848), and when it loses all. An eager one also gives up all that it has
--- each time. Any
--- consumer does so when it leaves; but lines between the one and the other may be missing, so such a list only raises a doubt.
+-- lists all that it owns before it reconciles its assignment (cooperative, KIP-848), and when it loses all. An eager one also gives up all
+-- that it has each time. Any consumer does so when it leaves; but lines between the one and the other may be missing, so such a list only
+-- raises a doubt.
 CREATE OR REPLACE TEMPORARY VIEW owned_list (
   process_id COMMENT 'Process',
   instance   COMMENT 'Which life of the process',

@@ -2,8 +2,7 @@
 -- Reads: ownership_pair, holding, event_row, member_heard
 -- Grain: ownership_id
 -- What is called certain has to follow from lines that can be shown: it ends with this one. A member that its coordinator removed was heard
--- one session
--- timeout before.
+-- one session timeout before.
 CREATE OR REPLACE TEMPORARY VIEW owner_line (
   ownership_id COMMENT 'Ownership',
   until_ts     COMMENT 'Time of the last line at which it was surely there, by its process''s own clock',

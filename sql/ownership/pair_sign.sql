@@ -23,7 +23,7 @@ WITH side AS (
 ), sign AS (
   SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, ts AS since_ts, ts, event_id
   FROM task_line
-  WHERE kind IN ('sign', 'closing')
+  WHERE is_work
   UNION ALL
   SELECT process_id, 'partition', resource, client, since_ts, ts, event_id
   FROM partition_work

@@ -3,8 +3,7 @@
 -- Grain: process_id, client, resource, from_pos
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
 -- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it.
--- So did one
--- that was closed. What it held is sure until the line before.
+-- So did one that was closed. What it held is sure until the line before.
 -- A partition that a later list of all that it owns does not name was taken before, by a line that is not there.
 -- A member that is heard in the generation that gave it a partition still holds it, whether it prints a line or not.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (

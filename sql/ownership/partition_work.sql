@@ -2,8 +2,7 @@
 -- Reads: event
 -- Grain: event_id
 -- The first position after an assignment proves that reading may begin, a commit that is ahead of it that it did. Both lines are the
--- consumer's
--- own; commits that went well are printed at DEBUG only.
+-- consumer's own; commits that went well are printed at DEBUG only.
 CREATE OR REPLACE TEMPORARY VIEW partition_work (
   process_id COMMENT 'Process',
   instance   COMMENT 'Which life of the process',

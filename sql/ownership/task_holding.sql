@@ -2,14 +2,11 @@
 -- Reads: task_line, process_life, log_hole, member_heard, setting
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
--- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked
--- to stop nor failed is there as long as its process prints: no task thread ends without a line. A worker that goes on within the time that
--- it gives a task
--- to stop has seen it end; one that goes on later may have given up on it, in a line that is not there. Behind a hole in the log nothing is
--- sure, for the
--- line may be in it, unless the same thread, or the same member id of its consumer, is seen behind it too. A sink's thread that ends closes
--- its
--- consumer: while the coordinator hears that consumer, its thread is there.
+-- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked to
+-- stop nor failed is there as long as its process prints: no task thread ends without a line. A worker that goes on within the time that it
+-- gives a task to stop has seen it end; one that goes on later may have given up on it, in a line that is not there. Behind a hole in the
+-- log nothing is sure, for the line may be in it, unless the same thread, or the same member id of its consumer, is seen behind it too. A
+-- sink's thread that ends closes its consumer: while the coordinator hears that consumer, its thread is there.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
   kafka_cluster  COMMENT 'Kafka cluster',
   group_id       COMMENT 'Group of the Connect worker',
@@ -76,8 +73,7 @@ WITH identity AS (
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), counted AS (
   -- A thread that was given up on closes its consumer when it likes, maybe in a later life of its task, and all print the same name. So
-  -- consumers
-  -- are counted from the first such thread on: it, and one more with each start, less one with each that was closed.
+  -- consumers are counted from the first such thread on: it, and one more with each start, less one with each that was closed.
   SELECT *, CASE WHEN stream_pos > account_pos THEN
       1 - max(CASE WHEN kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos < account_pos AND failed_stop_pos = account_pos
         THEN 1 ELSE 0 END) OVER whole
@@ -195,8 +191,7 @@ WITH identity AS (
     p.next_start_ts AS process_next_ts,
     p.stopping_ts,
     -- The earliest of the lines that say that the thread is gone. A hole may hide that its worker gave up on it: then a second start, or
-    -- the end of
-    -- the herder, does not say so.
+    -- the end of the herder, does not say so.
     coalesce(array_min(filter(array(
       CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id',
         f.stopped.event_id) END,

@@ -3,8 +3,7 @@
 -- Grain: process_id, instance, from_pos
 -- A broker whose data were lost, and a worker whose brokers were, belong to another cluster afterwards: groups of the same name in two
 -- clusters have nothing to do with each other. In a life the first id holds from its beginning, another id of the same client from there
--- on. A
--- life that prints none has that of the lives around it, where they agree; a process that never prints one, the only one of the case.
+-- on. A life that prints none has that of the lives around it, where they agree; a process that never prints one, the only one of the case.
 CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Which life of the process',

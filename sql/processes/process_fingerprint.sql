@@ -2,9 +2,8 @@
 -- Reads: event
 -- Grain: process_id
 -- Each different hint (event.releases) votes for the releases that it allows. Those with the most votes remain, if they have nearly all: a
--- build with
--- patches, or a layout whose line numbers are wrong (clients of 1.0), agrees with no release, and is not guessed. Only the last life
--- counts.
+-- build with patches, or a layout whose line numbers are wrong (clients of 1.0), agrees with no release, and is not guessed. Only the last
+-- life counts.
 CREATE OR REPLACE TEMPORARY VIEW process_fingerprint (
   process_id    COMMENT 'Process',
   releases      COMMENT 'Releases that remain, oldest first',

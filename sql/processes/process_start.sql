@@ -2,8 +2,7 @@
 -- Reads: event_row
 -- Grain: process_id
 -- A start is the first line after some work that only a starting JVM prints (category `start`; there are dozens, so that it does not matter
--- which
--- of them are missing), or, where a log begins later or a release prints none, a herder that starts again.
+-- which of them are missing), or, where a log begins later or a release prints none, a herder that starts again.
 -- A log that begins in the middle of a life has instance 0 before its first start.
 CREATE OR REPLACE TEMPORARY VIEW process_start (
   process_id COMMENT 'Process (one log stream)',
