@@ -1,7 +1,8 @@
 -- One row per recognised record: who printed it, when, what it is called, and what it tells.
 -- Reads: event_row, process_start
 -- Grain: event_id
--- Kept: no What second witnesses say beside the logs (tools' outputs, REST answers, properties) is in the view `snapshot`.
+-- Kept: no
+-- What second witnesses say beside the logs (tools' outputs, REST answers, properties) is in the view `snapshot`.
 -- The captures' comments come with the table, from the dictionary of captures.
 CREATE OR REPLACE TEMPORARY VIEW event
 COMMENT 'One row per recognised record: who printed it, when, what it is called, and what it tells.'

@@ -2,7 +2,8 @@
 -- properties file.
 -- Reads: event_row, evidence_file
 -- Grain: event_id
--- Kept: no It is what somebody saved, mostly at a time that the file does not tell (ts is NULL then), so it orders nothing and proves no
+-- Kept: no
+-- It is what somebody saved, mostly at a time that the file does not tell (ts is NULL then), so it orders nothing and proves no
 -- overlap by itself.
 -- The captures' comments come with the table, from the dictionary of captures.
 CREATE OR REPLACE TEMPORARY VIEW snapshot
