@@ -1,5 +1,5 @@
 -- One row per process and the reference of its island, and per pair of processes with direct evidence: how far apart their clocks are.
--- Reads: clock_closure, clock_bound, clock_suspect, process_life
+-- Reads: clock_closure, clock_bound, steady_bound, clock_suspect, process_life
 -- Grain: process_id, reference_process_id
 -- The reference is a broker where the island has one. Nothing is compared across islands.
 CREATE OR REPLACE TEMPORARY VIEW clock_offset (
@@ -41,8 +41,8 @@ WITH broker AS (
   SELECT
     e.process_id,
     e.reference_process_id,
-    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -coalesce(back.hi_ms, db.hi_ms) END AS lo_ms,
-    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE coalesce(forth.hi_ms, df.hi_ms) END AS hi_ms,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -coalesce(back.hi_ms, sb.hi_ms) END AS lo_ms,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE coalesce(forth.hi_ms, sf.hi_ms) END AS hi_ms,
     coalesce(df.constraints, 0) + coalesce(db.constraints, 0) AS constraints,
     coalesce(df.impossible, false) OR s.process_id IS NOT NULL AS stepped,
     e.is_island_reference
@@ -51,6 +51,8 @@ WITH broker AS (
   LEFT JOIN clock_closure back ON back.from_process_id = e.process_id AND back.to_process_id = e.reference_process_id
   LEFT JOIN clock_bound df ON df.from_process_id = e.reference_process_id AND df.to_process_id = e.process_id
   LEFT JOIN clock_bound db ON db.from_process_id = e.process_id AND db.to_process_id = e.reference_process_id
+  LEFT JOIN steady_bound sf ON sf.from_process_id = e.reference_process_id AND sf.to_process_id = e.process_id
+  LEFT JOIN steady_bound sb ON sb.from_process_id = e.process_id AND sb.to_process_id = e.reference_process_id
   LEFT JOIN clock_suspect s ON s.process_id = e.process_id
 )
 SELECT

@@ -15,11 +15,12 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   prepared_ts      COMMENT 'Broker: the rebalance began',
   stabilized_ts    COMMENT 'Broker: all members joined',
   assigned_ts      COMMENT 'Broker: the leader''s assignment arrived',
+  first_asked_ts   COMMENT 'Members: the first of them asked to join, on the reference clock (middle of its bounds)',
   first_joined_ts  COMMENT 'Members: the first of them joined, on the reference clock (middle of its bounds)',
   last_synced_ts   COMMENT 'Members: the last of them had its assignment, on the reference clock (middle of its bounds)',
   join_ms          COMMENT 'Broker: from preparing to stabilized, milliseconds',
   sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
-  duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync, milliseconds',
+  duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync of members whose clocks compare, milliseconds',
   leader_member_id COMMENT 'Leader',
   member_count     COMMENT 'Members, as the broker says, else as the leader says, else as many as were seen',
   trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
@@ -36,7 +37,8 @@ COMMENT 'One row per generation of a group, from the coordinator''s side, the me
 AS
 WITH timed AS (
   SELECT
-    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader, r.joining_last.ts AS joining_ts,
+    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader,
+    coalesce(o.reference_process_id, r.process_id) AS island,
     timestamp_millis(unix_millis(r.joining_first.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS asked_ref,
     timestamp_millis(unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joining_ref,
     timestamp_millis(unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ref,
@@ -50,20 +52,33 @@ WITH timed AS (
     AND l.client = r.client
     AND l.round = r.round AND l.told IS NOT NULL
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
+), island AS (
+  -- Clocks compare inside an island only: the one with the most members of the generation tells its times.
+  SELECT kafka_cluster, group_id, incarnation, generation, max_by(island, struct(members, island)) AS island, count(*) AS islands
+  FROM (
+    SELECT kafka_cluster, group_id, incarnation, generation, island, count(DISTINCT process_id) AS members
+    FROM timed
+    GROUP BY kafka_cluster, group_id, incarnation, generation, island
+  )
+  GROUP BY kafka_cluster, group_id, incarnation, generation
+), placed AS (
+  SELECT t.*, i.islands, t.island = i.island AS is_timed
+  FROM timed t JOIN island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id AND i.incarnation = t.incarnation
+    AND i.generation = t.generation
 ), by_members AS (
   SELECT
     kafka_cluster, group_id, incarnation, generation,
-    min(asked_ref) AS asked_ts, min(joined_ref) AS joined_ts, max(synced_ref) AS synced_ts,
+    min(asked_ref) FILTER (WHERE is_timed) AS asked_ts, min(joined_ref) FILTER (WHERE is_timed) AS joined_ts,
+    max(synced_ref) FILTER (WHERE is_timed) AS synced_ts,
     -- A static member that comes back has another member id.
     count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
     -- The leader of a consumer group names all.
     max(told) AS told, max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: who asked last made the others wait.
-    max_by(member_id, struct(joining_ref, member_id)) FILTER (WHERE joining_ref IS NOT NULL) AS last_joiner,
-    max(joining_ref) AS last_joining_ts,
+    max_by(member_id, struct(joining_ref, member_id)) FILTER (WHERE joining_ref IS NOT NULL AND islands = 1) AS last_joiner,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
-  FROM timed
+  FROM placed
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), paired AS (
   SELECT
@@ -72,8 +87,8 @@ WITH timed AS (
     b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason, b.stabilized_ts,
       b.stabilized_id,
     b.assigned_ts, b.assigned_id, b.member_count, b.leader_member_id AS broker_leader, b.expired_member, b.expired_ts,
-    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.told, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.last_joining_ts,
-      m.witness
+    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.told, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner,
+    m.witness
   FROM broker_generation b
   FULL OUTER JOIN by_members m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
@@ -102,6 +117,7 @@ SELECT
   o.prepared_ts,
   o.stabilized_ts,
   o.assigned_ts,
+  o.asked_ts AS first_asked_ts,
   o.joined_ts AS first_joined_ts,
   o.synced_ts AS last_synced_ts,
   unix_millis(o.stabilized_ts) - unix_millis(o.prepared_ts) AS join_ms,
@@ -148,8 +164,8 @@ SELECT
     coalesce(g.incarnation, m.incarnation) AS incarnation,
   coalesce(g.incarnation_why, 'unknown') AS incarnation_why, coalesce(g.generation, m.generation) AS generation,
     'consumer' AS protocol_type, 'consumer' AS group_protocol, 'server' AS rebalance_mode, g.assignor, g.process_id AS coordinator,
-  g.bumped_ts AS prepared_ts, NULL AS stabilized_ts, g.computed_ts AS assigned_ts, m.reached_ts AS first_joined_ts,
-    m.settled_ts AS last_synced_ts, NULL AS join_ms, NULL AS sync_ms,
+  g.bumped_ts AS prepared_ts, NULL AS stabilized_ts, g.computed_ts AS assigned_ts,
+    NULL AS first_asked_ts, m.reached_ts AS first_joined_ts, m.settled_ts AS last_synced_ts, NULL AS join_ms, NULL AS sync_ms,
   unix_millis(g.computed_ts) - unix_millis(g.bumped_ts) AS duration_ms,
   NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
   coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS reason,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors
 from forensics.report.document import Block, Column, Para, Table
-from forensics.report.model import GENERATION_BEGAN
+from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.wording.formats import Clock, count, fold, span
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def overview(groups: list[Row], clock: Clock) -> list[Block]:
         generations = group["generations"]
         triggers = Counter(_words(g["trigger"]) for g in generations).most_common(2)
         busy = span(sum(g["duration_ms"] or 0 for g in generations)) if generations else ""
-        ends = (clock.at(_start(generations[0])), clock.at(_start(generations[-1]))) if generations else ("", "")
+        ends = (_start(generations[0], clock), _start(generations[-1], clock)) if generations else ("", "")
         why = ", ".join(f"{n:,} {t}" for t, n in triggers)
         rows.append((group["group_id"] or "?", f"{len(group['members']):,}", f"{len(generations):,}", busy, *ends, why))
     names = ("group", "members", "generations", "rebalancing", "first", "last", "why")
@@ -210,12 +210,17 @@ def _number(run: _Run) -> str:
 
 
 def _began(run: _Run, clock: Clock) -> str:
-    text = clock.at(_start(run.first))
-    return text if len(run.rows) == 1 else f"{text}\nto {clock.at(_start(run.last))}"
+    text = _start(run.first, clock)
+    return text if len(run.rows) == 1 else f"{text}\nto {_start(run.last, clock)}"
 
 
-def _start(g: Row) -> datetime | None:
-    return next((g[c] for c in GENERATION_BEGAN if g.get(c)), None)
+def _start(g: Row, clock: Clock) -> str:
+    """When its rebalance began; `by` a time when the lines show only a later step of it."""
+    began = next((g[c] for c in GENERATION_BEGAN if g.get(c)), None)
+    if began:
+        return clock.at(began)
+    by = next((g[c] for c in GENERATION_BEGUN_BY if g.get(c)), None)
+    return f"by {clock.at(by)}" if by else "?"
 
 
 def _took(run: _Run) -> str:

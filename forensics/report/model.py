@@ -18,15 +18,20 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: Columns that may tell when a generation began: the broker's word first, then the members'.
-GENERATION_BEGAN = ("prepared_ts", "first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
+#: Columns that tell when a generation's rebalance began: the broker's word first, then the members'.
+GENERATION_BEGAN = ("prepared_ts", "first_asked_ts")
+#: Columns that tell by when it surely had begun, when neither of those is in the lines; the earliest step first.
+GENERATION_BEGUN_BY = ("first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
 #: The views that a report reads, and the columns in which a row's time begins and ends (none: the row has no time of its own). Of what is known
 #: by bounds only the outer ones count: where the earliest begin is not known, it may have been before any window.
 VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "source_file": ((), ()),
     "process": ((), ()),
     "member": (("first_ts",), ("last_ts",)),
-    "generation": (GENERATION_BEGAN, ("assigned_ts", "last_synced_ts", *reversed(GENERATION_BEGAN))),
+    "generation": (
+        (*GENERATION_BEGAN, *GENERATION_BEGUN_BY),
+        ("assigned_ts", "last_synced_ts", "stabilized_ts", "first_joined_ts", "first_asked_ts", "prepared_ts"),
+    ),
     "member_generation": ((), ()),
     "rebalance_blame": (("from_ts", "to_ts"), ("to_ts",)),
     "duplicate_ledger": (("restarted_lo",), ("restarted_hi",)),

@@ -78,7 +78,7 @@ def _slices(report: Report, tracks: _Tracks) -> Iterator[Slice]:
     for group in report.groups:
         for g in sorted(group["generations"], key=lambda g: (g["incarnation"], g["generation"])):
             name = f"generation {g['generation']} ({(g['trigger'] or 'unknown').replace('_', ' ')})"
-            begin = g["prepared_ts"] or g["first_joined_ts"] or g["stabilized_ts"]
+            begin = g["prepared_ts"] or g["first_asked_ts"] or g["first_joined_ts"] or g["stabilized_ts"]
             yield from drawn.slice(
                 _group(g), "rebalances", begin, g["assigned_ts"] or g["stabilized_ts"] or g["last_synced_ts"], name, "rebalance", g
             )

@@ -1,5 +1,5 @@
 -- One row per ordered pair of processes that a chain of at most eight links joins: its shortest chain, possible or not.
--- Reads: clock_bound
+-- Reads: steady_bound
 -- Grain: from_process_id, to_process_id
 -- Grown by one link a round. A chain is grown in the round after it was found and in no other, so the work is the pairs of processes times
 -- the links of one of them, not a third power. A process's chain to itself is empty, unless a circle of bounds contradicts itself.
@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW clock_path (
 COMMENT 'One row per ordered pair of processes that a chain of at most eight links joins: its shortest chain, possible or not.'
 AS
 WITH bound AS (
-  SELECT from_process_id, to_process_id, hi_ms, witness FROM clock_bound WHERE hi_ms IS NOT NULL
+  SELECT from_process_id, to_process_id, hi_ms, witness FROM steady_bound WHERE hi_ms IS NOT NULL
 ), link AS (
   SELECT from_process_id AS f, to_process_id AS t, struct(hi_ms AS d, 1 AS n, witness AS w) AS best FROM bound
   UNION ALL

@@ -17,7 +17,7 @@ COMMENT 'One row per generation that a root cause brought about.'
 AS
 WITH timed AS (
   SELECT kafka_cluster, group_id, incarnation, generation, trigger, trigger_member_id,
-    unix_millis(coalesce(prepared_ts, first_joined_ts, stabilized_ts, last_synced_ts)) AS at_ms
+    unix_millis(coalesce(prepared_ts, first_asked_ts, first_joined_ts, stabilized_ts, last_synced_ts)) AS at_ms
   FROM generation
 ), left_over AS (
   SELECT kafka_cluster, group_id, incarnation, generation, coalesce(max(delay_ms), 0) > 0 OR coalesce(sum(size(revoked)),

@@ -7,7 +7,7 @@ WITH life_end AS (
 ), life_start AS (
   SELECT kafka_cluster, group_id, incarnation, min(generation) AS generation, min_by(coordinator, generation) AS coordinator,
     min_by(protocol_type, generation) AS protocol_type,
-    min_by(unix_millis(coalesce(prepared_ts, stabilized_ts, first_joined_ts, last_synced_ts)), generation) AS from_ms,
+    min_by(unix_millis(coalesce(prepared_ts, first_asked_ts, stabilized_ts, first_joined_ts, last_synced_ts)), generation) AS from_ms,
     min_by(witness, generation) AS event_ids
   FROM generation
   WHERE incarnation_why = 'metadata_lost'

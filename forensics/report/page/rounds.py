@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from forensics.report import anchors
-from forensics.report.model import GENERATION_BEGAN
+from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.page.reference import Moment, Reference
 from forensics.report.page.scene import Round
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
 
 _SETTLED = ("assigned_ts", "last_synced_ts", "stabilized_ts")
-#: What the coordinator prints; the rest of a generation's moments are its members'.
+#: What the coordinator prints, by its own clock; the rest of a generation's moments are its members'.
 _BY_COORDINATOR = ("prepared_ts", "stabilized_ts", "assigned_ts")
 
 
@@ -34,14 +34,13 @@ def find(report: Report, names: Names, reference: Reference, groups: Sequence[tu
     drawn: list[Round] = []
     for group in report.groups:
         number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
-        members = {m["member_id"]: m["process_id"] for m in group["members"]}
         found: list[tuple[Moment, Row]] = []
         for g in group["generations"]:
-            if began := _moment(g, GENERATION_BEGAN, reference, members):
+            if began := _moment(g, (*GENERATION_BEGAN, *GENERATION_BEGUN_BY), reference):
                 found.append((began, g))
         found.sort(key=lambda f: (f[0].middle, f[1]["incarnation"] or 0, f[1]["generation"] or 0))
         for (began, g), (after, _) in pairwise([*found, (Moment(last, last), {})]):
-            settled = _moment(g, _SETTLED, reference, members)
+            settled = _moment(g, _SETTLED, reference)
             drawn.append(
                 Round(
                     group=number,
@@ -50,7 +49,7 @@ def find(report: Report, names: Names, reference: Reference, groups: Sequence[tu
                     settled=max(began.middle, settled.middle) if settled else None,
                     end=max(began.hi, after.middle),
                     number=g["generation"],
-                    why=why(g, names),
+                    why=why(g, names) + ("" if any(g[c] for c in GENERATION_BEGAN) else "; the lines show only a later step of it"),
                     anchor=anchors.generation(g),
                     witness=tuple(g.get("witness") or ()),
                 )
@@ -64,9 +63,9 @@ def why(g: Row, names: Names) -> str:
     return text + (f" ({names.member(g['trigger_member_id'])})" if g["trigger_member_id"] else "")
 
 
-def _moment(g: Row, columns: Sequence[str], reference: Reference, members: dict[str, str | None]) -> Moment | None:
+def _moment(g: Row, columns: Sequence[str], reference: Reference) -> Moment | None:
     column = next((c for c in columns if g.get(c)), None)
     if column is None:
         return None
-    writer = g["coordinator"] if column in _BY_COORDINATOR else members.get(g["leader_member_id"])
-    return reference.moment(writer, g[column])
+    # What members say stands on the reference clock already.
+    return reference.moment(g["coordinator"] if column in _BY_COORDINATOR else None, g[column])
