@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from forensics.engines.paths import as_url, unquoted
+from forensics.engines.running_values import kept
 
 _TOKEN = re.compile(
     r"""
@@ -47,7 +48,7 @@ class Variables:
 
 
 def to_sail(statement: str, variables: Mapping[str, str]) -> str:
-    """A statement with its variables' values, its paths as URLs, and quotes within texts as Sail takes them.
+    """A statement with its variables' values, its paths as URLs, quotes within texts as Sail takes them, and last values so far that it keeps.
 
     Args:
         statement: as written for Spark.
@@ -65,4 +66,4 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
             return " "
         return variables.get((found["word"] or "").lower(), found[0])
 
-    return _TOKEN.sub(word, statement)
+    return kept(_TOKEN.sub(word, statement))
