@@ -36,7 +36,8 @@ WITH contradiction AS (
   JOIN step p ON p.process_id = g.process_id
   GROUP BY g.from_process_id, g.to_process_id, g.process_id, p.step
 ), narrowed AS (
-  SELECT from_process_id, to_process_id, bool_or(before_hi IS NULL OR after_hi IS NULL) AS is_open, max(greatest(before_hi, after_hi)) AS hi_ms
+  SELECT from_process_id, to_process_id, bool_or(before_hi IS NULL OR after_hi IS NULL) AS is_open,
+    max(greatest(before_hi, after_hi)) AS hi_ms
   FROM side
   GROUP BY from_process_id, to_process_id
 )
