@@ -58,15 +58,33 @@ WITH round AS (
 ), listed AS (
   -- What an eager consumer has by the lines before: what it was given last, or nothing once it gave up all.
   SELECT process_id, instance, stream_pos, event_id, partitions, is_list,
-    last_value(struct(stream_pos, CASE WHEN is_list THEN array() ELSE partitions END AS partitions), true)
-      OVER (PARTITION BY process_id, instance, client
-      ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    last_value(CASE WHEN is_list IS NOT NULL
+      THEN struct(stream_pos, is_list, CASE WHEN is_list THEN array() ELSE partitions END AS partitions) END, true) OVER so_far AS before,
+    last_value(CASE WHEN is_list IS NULL THEN struct(stream_pos, next_pos) END, true) OVER so_far AS synced
   FROM (
-    SELECT process_id, instance, client, stream_pos, event_id, partitions, true AS is_list FROM owned_list WHERE is_eager AND is_last
+    SELECT process_id, instance, client, stream_pos, event_id, partitions, true AS is_list, CAST(NULL AS BIGINT) AS next_pos
+    FROM owned_list
+    WHERE is_eager AND is_last
     UNION ALL
-    SELECT process_id, instance, client, stream_pos, event_id, partitions, false FROM client_event WHERE event = 'partitions_assigned'
-      AND partitions IS NOT NULL
+    SELECT process_id, instance, client, stream_pos, event_id, partitions, false, CAST(NULL AS BIGINT)
+    FROM client_event
+    WHERE event = 'partitions_assigned' AND partitions IS NOT NULL
+    UNION ALL
+    SELECT process_id, instance, client, stream_pos, event_id, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS BOOLEAN), next_pos
+    FROM (
+      SELECT *, lead(stream_pos) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos) AS next_pos
+      FROM client_event
+      WHERE NOT is_worker
+    )
+    WHERE event = 'synced'
   )
+  WINDOW so_far AS (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), differing AS (
+  -- An eager consumer tells what it was given right after it is told its generation: where that is missing, it stood there.
+  SELECT process_id, instance, event_id, before.stream_pos AS before_pos, before.is_list AS gave_up, stream_pos,
+    CASE WHEN synced.stream_pos > before.stream_pos THEN synced.stream_pos END AS synced_pos, synced.next_pos AS next_pos
+  FROM listed
+  WHERE is_list AND (size(array_except(partitions, before.partitions)) > 0 OR size(array_except(before.partitions, partitions)) > 0)
 ), after_round AS (
   -- What a member's client prints behind a generation, up to the next.
   SELECT r.process_id, r.instance, r.group_id, r.member_id, r.client, r.generation, r.from_pos,
@@ -184,11 +202,10 @@ WITH round AS (
   FROM returned
   WHERE event = 'task_committing' AND by_schedule AND failed_stop_pos IS NOT NULL
   UNION ALL
-  SELECT process_id, instance, before.stream_pos, stream_pos, 'lists_differ', event_id, true
-  FROM (
-    SELECT process_id, instance, stream_pos, event_id, partitions, before FROM listed WHERE is_list
-  )
-  WHERE size(array_except(partitions, before.partitions)) > 0 OR size(array_except(before.partitions, partitions)) > 0
+  SELECT process_id, instance, CASE WHEN gave_up THEN coalesce(synced_pos, before_pos) ELSE before_pos END,
+    CASE WHEN synced_pos IS NOT NULL THEN least(next_pos, stream_pos) ELSE stream_pos END, 'lists_differ', event_id,
+    NOT gave_up OR synced_pos IS NULL
+  FROM differing
   UNION ALL
   -- Who lost its membership gives up what it had as lost, not as revoked, unless it joined again.
   SELECT process_id, instance, reset_pos, stream_pos, 'lists_differ', event_id, true
