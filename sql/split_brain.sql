@@ -15,10 +15,10 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   process_a      COMMENT 'Process of the ownership that began first',
   process_b      COMMENT 'Process of the other',
   kind           COMMENT 'work: both were at it; thread: both threads were there; held: both held the assignment',
-  from_lo        COMMENT 'The overlap began at the earliest then (reference clock of the island)',
+  from_lo        COMMENT 'The overlap began at the earliest then (reference clock of the island; where no clocks compare, the earlier start as printed). Refuted: the later start, which stands behind the earlier end',
   from_hi        COMMENT 'The overlap began at the latest then',
   to_lo          COMMENT 'The overlap ended at the earliest then',
-  to_hi          COMMENT 'The overlap ended at the latest then; NULL: nothing says',
+  to_hi          COMMENT 'The overlap ended at the latest then (where no clocks compare, the later end as printed); NULL: nothing says',
   certain_ms     COMMENT 'Of `kind` at least this long, milliseconds: both at work, or both there (held)',
   possible_ms    COMMENT 'Of `kind` at most this long, milliseconds; NULL: no bound',
   verdict        COMMENT 'proved, refuted or undecided',
@@ -144,7 +144,8 @@ WITH judged AS (
       CASE WHEN coalesce(p.a_start_lo_ts, p.a_start_hi_ts, p.a_stop_lo_ts, p.a_stop_hi_ts) IS NULL THEN 'line_times_of_a' END,
       CASE WHEN coalesce(p.b_start_lo_ts, p.b_start_hi_ts, p.b_stop_lo_ts, p.b_stop_hi_ts) IS NULL AND p.a_process <> p.b_process
         THEN 'line_times_of_b' END,
-      CASE WHEN p.clock_how IN ('none', 'stepped') OR p.hi_ms - p.lo_ms > clocks_close_ms THEN 'coordinator_log' END,
+      CASE WHEN p.clock_how = 'stepped' THEN 'clock_set'
+        WHEN p.clock_how = 'none' OR p.hi_ms - p.lo_ms > clocks_close_ms THEN 'coordinator_log' END,
       CASE WHEN p.a_stop_hi_ts IS NULL AND p.a_stop_lo_ts IS NOT NULL THEN 'end_of_a' END,
       CASE WHEN p.a_start_lo_ts IS NULL AND p.a_start_hi_ts IS NOT NULL THEN 'start_of_a' END,
       CASE WHEN p.b_start_lo_ts IS NULL AND p.b_start_hi_ts IS NOT NULL THEN 'start_of_b' END,
@@ -184,7 +185,9 @@ WITH judged AS (
     -- Of several instances of one process that were still there when the next began, the one that stayed longest says enough.
     AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)
 ), proof AS (
-  SELECT *, filter(array_distinct(lines), e -> e IS NOT NULL) AS line_ids FROM told
+  SELECT *, filter(array_distinct(lines), e -> e IS NOT NULL) AS line_ids,
+    verdict = 'undecided' AND clock_how IN ('none', 'stepped') AS is_unclocked
+  FROM told
 )
 SELECT
   p.kafka_cluster AS kafka_cluster,
@@ -194,18 +197,24 @@ SELECT
   p.a_process AS process_a,
   p.b_process AS process_b,
   p.kind AS kind,
-  greatest(p.a_lo, p.b_lo) AS from_lo,
+  CASE WHEN p.is_unclocked THEN CASE WHEN p.a_lo IS NOT NULL AND p.b_lo IS NOT NULL THEN least(p.a_lo, p.b_lo) END
+    ELSE greatest(p.a_lo, p.b_lo) END AS from_lo,
   CASE WHEN p.kind = 'work'
     THEN greatest(timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo))
-    WHEN p.a_hi IS NOT NULL AND p.b_hi IS NOT NULL THEN greatest(p.a_hi, p.b_hi) END AS from_hi,
+    WHEN p.a_hi IS NOT NULL AND p.b_hi IS NOT NULL AND NOT p.is_unclocked THEN CASE WHEN p.verdict = 'undecided'
+      -- If they were together at all, that began before it ended.
+      THEN least(greatest(p.a_hi, p.b_hi), p.a_end_hi, p.b_end_hi) ELSE greatest(p.a_hi, p.b_hi) END END AS from_hi,
   CASE WHEN p.kind = 'work'
     THEN greatest(
       timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo),
       least(timestamp_millis(unix_millis(p.a_last_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_last_ts) - p.b_off_hi)))
     WHEN p.verdict = 'proved'
       THEN least(timestamp_millis(unix_millis(p.a_seen_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_seen_ts) - p.b_off_hi))
-    WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL THEN least(p.a_end_lo, p.b_end_lo) END AS to_lo,
-  CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi) ELSE least(p.a_end_hi, p.b_end_hi) END AS to_hi,
+    WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL AND NOT p.is_unclocked THEN CASE WHEN p.verdict = 'undecided'
+      THEN greatest(least(p.a_end_lo, p.b_end_lo), p.a_lo, p.b_lo) ELSE least(p.a_end_lo, p.b_end_lo) END END AS to_lo,
+  CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi)
+    WHEN p.is_unclocked THEN CASE WHEN p.a_end_hi IS NOT NULL AND p.b_end_hi IS NOT NULL THEN greatest(p.a_end_hi, p.b_end_hi) END
+    ELSE least(p.a_end_hi, p.b_end_hi) END AS to_hi,
   CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END AS certain_ms,
   CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END AS possible_ms,
   p.verdict AS verdict,

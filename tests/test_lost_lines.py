@@ -53,6 +53,15 @@ CONSUMERS = (
         (20, cooperative(2, "named1-id", listed("t-0", "t-2"), "Adding newly assigned partitions: t-2")),
         (40, ["Revoke previously assigned partitions t-0, t-2", LEAVING.format("named")]),
     )
+    # What it was given in generation 2 is not there: that line stood between the generation and the next request.
+    | consumer_of(
+        "relisted",
+        (2, joined(1, "relisted1-id", "t-0", "t-1")),
+        (10, ["Revoke previously assigned partitions t-0, t-1", "(Re-)joining group"]),
+        (12, joined(2, "relisted1-id")[:2]),
+        (20, ["Request joining group due to: group is already rebalancing"]),
+        (40, ["Revoke previously assigned partitions t-2", LEAVING.format("relisted")]),
+    )
     # Its coordinator knows it in generation 3 when it leaves; its own log ends with generation 1.
     | consumer_of(
         "ahead", (2, joined(1, "ahead1-id", "t-0", "t-1")), (40, ["Revoke previously assigned partitions t-0, t-1", LEAVING.format("ahead")])
@@ -190,6 +199,13 @@ def test_partitions_other_than_those_that_were_given_show_a_hole(case):
         surely, gone = holding(case, "lists", partition)
         assert surely < 3
         assert gone == 40.0
+
+
+def test_a_list_that_is_missing_is_missed_where_it_stands(case):
+    (hole,) = [r for r in rows(case, "log_hole") if r["process_id"] == "relisted/app.log"]
+    at = {r["stream_pos"]: seconds(r["ts"]) for r in rows(case, "client_event") if r["process_id"] == "relisted/app.log"}
+    assert (at[hole["from_pos"]], at[hole["to_pos"]]) == (12.001, 20.0)
+    assert holding(case, "relisted", "t-1") == (10.0, 10.0)
 
 
 def test_a_partition_that_a_later_list_does_not_name_was_taken_before(case):

@@ -24,6 +24,7 @@ _ROWS_SHOWN = 40
 _IN_FULL = 8
 _ROWS_EACH = 12
 _WHAT = {"work": "worked on", "thread": "had a running thread for", "held": "held"}
+_PERHAPS = {"work": "may both have worked on", "thread": "may both have had a running thread for", "held": "may both have held"}
 _HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
 _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
@@ -186,13 +187,13 @@ def _incident(
 ) -> Iterator[Block]:
     strongest = max(rows, key=_length)
     a, b = names.process(strongest["process_a"]), names.process(strongest["process_b"])
-    both = f"{a} twice" if a == b else f"{a} and {b} both"
+    sure = strongest["verdict"] == "proved"
+    both = f"{a} twice" if a == b and sure else f"two threads of {a}" if a == b else f"{a} and {b} both" if sure else f"{a} and {b}"
+    had = _WHAT.get(strongest["kind"], "owned") if sure else _PERHAPS.get(strongest["kind"], "may both have owned")
     what = f"{_NOUN.get(strongest['resource_kind'], '')} {fold(sorted({r['resource'] for r in rows}))}".strip()
-    yield Heading(
-        3, f"{strongest['verdict']}: {both} {_WHAT.get(strongest['kind'], 'owned')} {what} of group {strongest['group_id']}", _tone(strongest)
-    )
+    yield Heading(3, f"{strongest['verdict']}: {both} {had} {what} of group {strongest['group_id']}", _tone(strongest))
     # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
-    at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both")
+    at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "both, if at all,"
     columns: tuple[Column, ...] = (
         Column(strongest["resource_kind"], fixed=True),
         Column("first"),
@@ -200,8 +201,8 @@ def _incident(
         Column(f"{how} from"),
         Column("to"),
         *((Column("both there at least", right=True),) if at_work else ()),
-        Column(f"{how} at least", right=True),
-        Column("at most", right=True, fixed=True),
+        *((Column(f"{how} at least", right=True),) if sure else ()),
+        Column("at most" if sure else "for at most", right=True, fixed=True),
         Column("read twice", right=True),
     )
     shown = rows[:_ROWS_SHOWN]
@@ -213,7 +214,7 @@ def _incident(
             clock.between(r["from_lo"], r["from_hi"]),
             clock.between(r["to_lo"], r["to_hi"]),
             *((span(r.get("there_certain_ms")),) if at_work else ()),
-            span(r["certain_ms"]),
+            *((span(r["certain_ms"]),) if sure else ()),
             span(r["possible_ms"], "no bound"),
             f"{r['records_at_risk']:,}" if r["records_at_risk"] is not None else "not in the logs",
         )

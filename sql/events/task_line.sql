@@ -18,7 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   app_kind       COMMENT 'Kind of client that was closed',
   timeout_ms     COMMENT 'Time that a closing producer has left',
   own_member_id  COMMENT 'Member id of the task''s own consumer, when the line tells',
-  is_work        COMMENT 'True for a sign that only a task prints that does its work: it starts, commits, or its consumer joins or finds positions',
+  is_work        COMMENT 'True for a sign that only a task prints that does its work, or has just ended it: it starts, commits, its client finds the cluster, its consumer joins or finds positions, it begins to close its producer',
   by_schedule    COMMENT 'True for what the thread says that commits the offsets of all source tasks (2.3.0 and later)',
   life           COMMENT 'n-th start of this resource in this life of the process; 0 before the first',
   member_id      COMMENT 'Worker''s member id at that time',
@@ -36,7 +36,7 @@ WITH told AS (
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
     -- Not what a client says of its network, of losing its group or of leaving it: one that is being closed says that too.
     event IN ('task_started', 'task_executing', 'connector_started') OR event = 'task_committing' AND (record_count > 0 OR is_sink)
-      OR client_kind = 'Consumer' AND event IN ('subscribed', 'joining', 'join_sent', 'join_answered', 'member_id_given', 'join_prepared',
+      OR client_kind IN ('Consumer', 'Producer') AND event IN ('kafka_cluster_id', 'subscribed', 'joining', 'join_sent', 'join_answered', 'member_id_given', 'join_prepared',
         'joined', 'assignment_started', 'assignment_computed', 'sync_sent', 'sync_answered', 'synced', 'assignment_received',
         'partitions_assigned', 'position_set', 'position_missing', 'position_reset') AS is_work,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN 'connector'
@@ -125,7 +125,8 @@ WITH told AS (
 )
 SELECT
   m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.ts, m.event, m.kind,
-  m.app_kind, m.timeout_ms, m.own_member_id, m.kind = 'sign' AND coalesce(m.is_work, false), m.by_schedule, m.life,
+  m.app_kind, m.timeout_ms, m.own_member_id,
+    m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0, m.by_schedule, m.life,
     m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
 FROM marked m
 JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance AND m.stream_pos >= c.from_pos AND m.stream_pos < c.to_pos

@@ -50,10 +50,10 @@ SELECT
   'proved' AS verdict,
   CAST(NULL AS STRING) AS kafka_cluster,
   CAST(NULL AS STRING) AS group_id,
-  s.process_id AS subject,
+  CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END AS subject,
   CAST(NULL AS BIGINT) AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
-  CASE WHEN s.how = 'set_back' THEN 'set_back' ELSE 'contradicted' END AS code,
+  CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
   named_struct(
     'process_id', s.process_id,
     'other_process_id', s.partner,
@@ -68,6 +68,9 @@ SELECT
   ) AS facts,
   transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
 FROM clock_suspect s
+LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
+-- Of two that only contradict each other, either may have stepped: that is one finding.
+WHERE o.process_id IS NULL OR s.process_id < o.process_id
 UNION ALL
 SELECT
   CASE WHEN j.shift_why = 'daylight_saving' THEN 'note' ELSE 'warning' END AS severity,
