@@ -37,8 +37,8 @@ WITH told AS (
     -- Not what a client says of its network, of losing its group or of leaving it: one that is being closed says that too.
     event IN ('task_started', 'task_executing', 'connector_started') OR event = 'task_committing' AND (record_count > 0 OR is_sink)
       OR client_kind IN ('Consumer', 'Producer') AND event IN ('kafka_cluster_id', 'subscribed', 'joining', 'join_sent', 'join_answered',
-        'member_id_given', 'join_prepared', 'joined', 'assignment_started', 'assignment_computed', 'sync_sent', 'sync_answered', 'synced', 'assignment_received',
-        'partitions_assigned', 'position_set', 'position_missing', 'position_reset') AS is_work,
+        'member_id_given', 'join_prepared', 'joined', 'assignment_started', 'assignment_computed', 'sync_sent', 'sync_answered', 'synced',
+        'assignment_received', 'partitions_assigned', 'position_set', 'position_missing', 'position_reset') AS is_work,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN 'connector'
          WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN connector
