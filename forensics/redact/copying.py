@@ -26,7 +26,7 @@ from forensics.inventory.source_options import SourceOptions
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import RecordReader
 from forensics.redact.pseudonyms import Pseudonyms, partition_of
-from forensics.redact.records import Collector, Counts, RecordRewriter, wholes
+from forensics.redact.records import Collector, Counts, RecordRewriter, Whole, message_only, wholes
 from forensics.redact.snapshots import SnapshotRewriter, observations
 from forensics.redact.text import Names, Rewriter
 from forensics.redact.vocabulary import Vocabulary, vocabulary_of
@@ -189,6 +189,8 @@ class _Redaction:
         self.summary = Summary(left_out=[(e.path, e.note or e.status) for e in evidence if e.status != READ])
         self._written: dict[str, Evidence] = {}
         self._counts: dict[str, Counts] = {}
+        #: By path: for each record of a file, whether some event knows it.
+        self._known: dict[str, bytearray] = {}
 
     def _contents(self) -> Iterator[tuple[Evidence, Content]]:
         """Each file with its content; those of an archive in its order."""
@@ -223,10 +225,10 @@ class _Redaction:
                 continue
             if evidence.format.kind == LOG:
                 reader = self._reader(evidence)
+                known = self._known[evidence.path] = bytearray()
                 for whole in wholes(_lines(stream), reader):
                     if whole.start is not None:
-                        with suppress(Exception):  # the same fault withholds the record later
-                            collector.collect(reader.finish(whole.start, whole.texts))
+                        known.append(_collected(collector, reader, whole))
             else:
                 for seen in observations(evidence.format.kind, _all(stream)):
                     collector.take_captures(seen.captures)
@@ -278,7 +280,7 @@ class _Redaction:
         records = RecordRewriter(self._reader(evidence), self._recogniser, self._rewriter, keep_unrecognised=self._keep)
         path.parent.mkdir(parents=True, exist_ok=True)
         with _opened(path) as file:
-            for line in records.lines(_lines(stream)):
+            for line in records.lines(_lines(stream), self._known.get(evidence.path, b"")):
                 file.write(line.encode("utf-8", "replace") + b"\n")
         if not records.counts.records:
             path.unlink()
@@ -339,6 +341,14 @@ class _Redaction:
             "about": _ABOUT, "key": self._pseudonyms.key.hex(), "words": self._pseudonyms.words, "addresses": self._pseudonyms.addresses, "uuids": self._pseudonyms.uuids, "names": names,
             "groups": groups, "files": {e.path: path for path, e in self._written.items()},
         }  # fmt: skip
+
+
+def _collected(collector: Collector, reader: RecordReader, whole: Whole) -> bool:
+    """Takes the names of a record; whether some event knows it."""
+    try:
+        return collector.collect(reader.finish(whole.start, whole.texts)) if whole.start else collector.collect(message_only(whole.texts))
+    except Exception:  # it is withheld
+        return False
 
 
 def _all(stream: Text) -> bytes:

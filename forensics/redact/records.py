@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,6 +133,11 @@ def wholes(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whole]:
 _NO_HEAD: Start = {}
 
 
+def message_only(texts: Sequence[str]) -> Record:
+    """A record without a head: a wrapped line of a file without times."""
+    return Record("message only", message="\n".join(texts).rstrip())
+
+
 class Collector:
     """Takes note of the names that records tell.
 
@@ -146,8 +151,8 @@ class Collector:
         self._fields = recogniser.catalogue.fields
         self._seen: set[int] = set()
 
-    def collect(self, record: Record) -> None:
-        """The names of a record."""
+    def collect(self, record: Record) -> bool:
+        """Takes the names of a record; returns whether some event knows it."""
         if record.source:
             for part in record.source.split("/"):
                 self._names.add("source", part)
@@ -158,6 +163,7 @@ class Collector:
             self._take(found.captures)
         else:
             self._take(self._recogniser.strip(record.message)[1])
+        return found is not None
 
     def _take(self, captures: Mapping[str, Any]) -> None:
         for name, value in captures.items():
@@ -247,12 +253,24 @@ class RecordRewriter:
         self._prefixes = Prefixes()
         self._loggers: dict[str, str] = {}
         self.counts = Counts()
+        self._may_be_known = True
+        self._kept_prefix = ""
+        #: Whether what stays of a withheld record is no event, by layout, logger and prefix.
+        self._harmless: dict[tuple[str, str | None, str], bool] = {}
 
-    def lines(self, raw: Iterable[bytes]) -> Iterator[str]:
-        """The lines of a text, in order, without names."""
+    def lines(self, raw: Iterable[bytes], known: Sequence[int]) -> Iterator[str]:
+        """The lines of a text, in order, without names.
+
+        Args:
+            raw: its lines.
+            known: for each of its records, whether some event knows it; what is behind the end is not known.
+        """
         waiting: dict[int, str] = {}
         given = 0
+        at = -1
         for whole in wholes(raw, self._reader):
+            at += whole.start is not None
+            self._may_be_known = at < len(known) and bool(known[at])
             for number, text in zip(whole.numbers, self.rewrite(whole), strict=True):
                 waiting[number] = text
             while given in waiting:
@@ -281,7 +299,7 @@ class RecordRewriter:
         start, texts = whole.start, whole.texts
         assert start is not None  # noqa: S101  (for the type checker)
         old = self._read(start, texts)
-        known = old.fault == "" and self._known(old)
+        known = self._known(old) if self._may_be_known and not old.fault else None
         if known:
             new = self._attempt(start, old, texts, known)
             if new is not None and self._same(known, old, new):
@@ -300,7 +318,7 @@ class RecordRewriter:
 
     def _read(self, start: Start, texts: list[str]) -> Record:
         if start is _NO_HEAD:
-            return Record("message only", message="\n".join(texts).rstrip())
+            return message_only(texts)
         return self._reader.finish(start, list(texts))
 
     def _known(self, record: Record) -> Recognised | None:
@@ -311,7 +329,7 @@ class RecordRewriter:
 
     def _again(self, texts: list[str]) -> Record | None:
         start = self._reader.start(Line(texts[0]))
-        return self._read(start, texts) if start is not None else Record("message only", message="\n".join(texts).rstrip())
+        return self._read(start, texts) if start is not None else message_only(texts)
 
     def _attempt(self, start: Start, old: Record, texts: list[str], known: Recognised | None) -> list[str] | None:
         try:
@@ -337,6 +355,8 @@ class RecordRewriter:
         kind = kind_of(self._fields, name)
         if kind is None:
             return bool(old == new)
+        if self._rewriter.value(kind, old) == new:
+            return True
         wanted = self._rewriter.value(kind, scrub(old) if isinstance(old, str) else old)
         # Free text may hold other captures, whose names are replaced even where they are words.
         return bool(wanted == new) or (kind == "words" and isinstance(old, str) and len(_WORD.findall(scrub(old))) == len(_WORD.findall(str(new))))
@@ -360,14 +380,20 @@ class RecordRewriter:
                 new = self._without_message(start, old, texts, with_prefix=with_prefix)
             except Exception:  # noqa: S112  (the shorter form is tried, then nothing stays)
                 continue
-            if with_prefix and not self._is_alike_or_less(old, new):
+            if with_prefix and not self._is_harmless(old, new):
                 continue
             return new
         return [WITHHELD, *self._blank(texts[1:])]
 
-    def _is_alike_or_less(self, old: Record, texts: list[str]) -> bool:
-        again = self._again(texts)
-        return again is not None and not again.fault and again.moment == old.moment and self._known(again) is None
+    def _is_harmless(self, old: Record, texts: list[str]) -> bool:
+        """Whether what stays of a withheld record is a record of its time, and no event."""
+        key = (old.layout, old.logger, self._kept_prefix)
+        known = self._harmless.get(key)
+        if known is None:
+            again = self._again(texts)
+            known = again is not None and not again.fault and again.moment == old.moment and self._known(again) is None
+            self._harmless[key] = known
+        return known
 
     @staticmethod
     def _blank(texts: list[str]) -> list[str]:
@@ -380,6 +406,7 @@ class RecordRewriter:
         if with_prefix:
             rest = self._prefixes.split(old.message)[0]
             prefix = self._prefix(old.message[: len(old.message) - len(rest)])
+        self._kept_prefix = prefix
         message = f"{prefix}{WITHHELD}"
         if isinstance(start, Mapping) and start is not _NO_HEAD:
             return [self._json(start, [message]), *self._blank(texts[1:])]

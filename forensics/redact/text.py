@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from forensics.redact.assignment_bytes import hides_text, rewritten_decimals
@@ -32,6 +33,7 @@ _OWN_FRAME = re.compile(
 _SIZE = re.compile(r"\d+(?:ns|us|ms|s|m|h|d|b|kb|mb|gb|k|g|kib|mib|gib|x|st|nd|rd|th|z|t\d\d)", re.IGNORECASE)
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NUMBERS = re.compile(r"(?<![\w.-])-?\d{1,3}(?:, -?\d{1,3}){5,}(?![\w.])")
+_SHORTEST_NUMBERS = 16
 _ITEMS = re.compile(r"[^\s,;\[\](){}\"'=]+")
 _PARTITION_ITEMS = re.compile(r"[^\s,;:\[\](){}\"'=]+")
 _AROUND_PARTITIONS = {"map", "set", "Set", "List", "partition", "begin_offset", "undefined", "earliest", "latest", "null"}
@@ -95,6 +97,8 @@ class Rewriter:
             "public": str, "resource": self.resource, "connector": self._whole,
         }  # fmt: skip
         self._known: dict[str, str] = {}
+        #: Hosts that are words of Kafka, as `broker`: they are hosts before a port.
+        self._hosts: dict[str, str] = {}
         self._tokens = re.compile("|".join(self._alternatives()))
 
     def learn(self) -> None:
@@ -104,6 +108,7 @@ class Rewriter:
             for name in sorted(self._names.by_kind[kind]):
                 if name not in self._known and self._may_run(name) and (mapped := self.of_kind(kind, name)) != name:
                     self._known[name] = mapped
+        self._hosts = {name: mapped for name in sorted(self._names.of("host")) if name not in self._known and (mapped := self._whole(name)) != name}
         self._tokens = re.compile("|".join(self._alternatives()))
 
     def _alternatives(self) -> list[str]:
@@ -114,6 +119,9 @@ class Rewriter:
             f"(?P<six>{IPV6.pattern})",
             r"(?P<word>[^\W_]+)",
         ]
+        if self._hosts:
+            hosts = one_of(self._hosts)
+            parts.insert(0, rf"(?P<host>(?<![\w.-])(?:{hosts})(?=:\d{{2,5}}(?!\d))|(?<=//)(?:{hosts})(?![\w.-]))")
         if self._known:
             parts.insert(0, rf"(?P<known>(?<![^\W_])(?:{one_of(self._known)})(?![^\W_]))")
         return parts
@@ -257,7 +265,7 @@ class Rewriter:
 
     def running(self, text: str) -> str:
         """Text of which nobody knows what it names: known names are replaced, and every word that not everybody has."""
-        if ", " in text and (found := _NUMBERS.search(text)):
+        if len(text) > _SHORTEST_NUMBERS and ", " in text and (found := _NUMBERS.search(text)):
             text = text[: found.start()] + _NUMBERS.sub(self._numbers, text[found.start() :])
         if "\n" in text:
             return "\n".join(self.frames(text.split("\n")))
@@ -278,6 +286,8 @@ class Rewriter:
             return known
         if kind == "known":
             return self._known[text]
+        if kind == "host":
+            return self._hosts[text]
         if kind == "uuid":
             return self.pseudonyms.uuid(text)
         return text if kind == "cls" else self.pseudonyms.address(text)
@@ -297,6 +307,7 @@ def _rank(kind: str) -> tuple[bool, str]:
     return kind in ("client", "member"), kind
 
 
+@lru_cache(maxsize=8_192)
 def kind_of_setting(key: str) -> str | None:
     """What the value of a setting names; None when that is not known."""
     return next((kind for kind, pattern in _KEYS if pattern.search(key)), None)
