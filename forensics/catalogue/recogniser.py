@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +36,9 @@ _KEY = 5
 #: Any program says `started` or `shutting down`; without a logger that tells nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
+_LETTERS = re.compile("[A-Za-z]+")
+#: So many blocks cost more to try than the words of a message to look up.
+_MANY = 8
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
 
@@ -63,14 +67,21 @@ class Recognised:
 class _Plan:
     """One block made ready: what to look for, the pattern, and a converter for each of its groups."""
 
-    __slots__ = ("_fullmatch", "_seconds", "event", "fields", "needle", "simple")
+    __slots__ = ("_fullmatch", "_seconds", "anchors", "event", "fields", "needle", "simple")
 
     def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
         self.event, self.fields = event, fields
-        self.needle = requirements(event.pattern).needle
+        required = requirements(event.pattern)
+        self.needle = required.needle
+        #: One of them is in every match; empty where the needle says as much.
+        self.anchors = () if self.needle in required.anchors else required.anchors
         self._seconds = MATCH_SECONDS
         self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
         self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
+
+    def may_match(self, message: str) -> bool:
+        """Whether a message holds the text that every match holds."""
+        return self.needle in message and (not self.anchors or any(anchor in message for anchor in self.anchors))
 
     def match(self, text: str) -> dict[str, Any] | None:
         """Captures of a full match, or None; a long text that takes too much time is no match."""
@@ -109,11 +120,16 @@ class _Plan:
 
 
 class _Index:
-    """The blocks of one logger, found by the beginning of the message, then by text that it must contain."""
+    """The blocks of one logger, found by the beginning of the message, then by text that it must contain.
+
+    Those that begin with nothing certain are found by a word in that text, once they are many.
+    """
 
     def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
         self.by_start: dict[str, list[_Plan]] = {}
         self.rest: list[_Plan] = []
+        self._by_word: dict[str, list[int]] = {}
+        self._without_word: list[int] = []
         for event in events:
             plan, prefixes = _Plan(event, fields), requirements(event.pattern).prefixes
             if all(len(p) >= _KEY for p in prefixes):
@@ -122,11 +138,30 @@ class _Index:
             else:
                 self.rest.append(plan)
 
+        for place, plan in enumerate(self.rest):
+            words = [_whole_word(text) for text in requirements(plan.event.pattern).anchors]
+            if words and all(words):
+                for word in set(words):
+                    self._by_word.setdefault(word, []).append(place)
+            else:
+                self._without_word.append(place)
+
     def candidates(self, message: str) -> list[_Plan]:
+        """The blocks that may match a message, in their order."""
         found = self.by_start.get(message[:_KEY])
-        if found is None:
-            return self.rest
-        return found + self.rest if self.rest else found
+        rest = self.rest if len(self.rest) < _MANY else self._by_words(message)
+        return found + rest if found and rest else found or rest
+
+    def _by_words(self, message: str) -> list[_Plan]:
+        places = set(self._without_word)
+        for word in self._by_word.keys() & _LETTERS.findall(message):
+            places.update(self._by_word[word])
+        return [self.rest[place] for place in sorted(places)]
+
+
+def _whole_word(text: str) -> str:
+    """The longest word in a text that neither begins nor ends it, so that it is a word of whatever contains the text; empty when there is none."""
+    return max((found[0] for found in _LETTERS.finditer(text) if found.start() and found.end() < len(text)), key=len, default="")
 
 
 class _Anywhere:
@@ -144,7 +179,7 @@ class _Anywhere:
 
     def read(self, message: str, pairs: Pairs | None) -> Recognised | None:
         """What a message is by the words in it."""
-        if not any(piece in message for piece in self._cover) or not self._find.search(message):
+        if not any(piece in message for piece in self._cover) or not any(text in message for text in self.texts):
             return None
         for spoken in ways_to_read(message, pairs):
             for at, text in places(spoken.text, self._find):
@@ -193,6 +228,11 @@ class Recogniser:
     @cached_property
     def _anywhere(self) -> _Anywhere:
         return _Anywhere(self.catalogue.events, self.catalogue.fields)
+
+    @cached_property
+    def _telling(self) -> _Index:
+        """Blocks of all loggers that tell more than whose a record is."""
+        return _Index((e for e in self.catalogue.events if not e.anywhere and not e.name.startswith(_OTHER)), self.catalogue.fields)
 
     def may_tell(self, logger: str | None) -> bool:
         """Whether records of a logger are worth a look: some block is for it, or it may be a class that extends Kafka's coordinator."""
@@ -260,7 +300,7 @@ class Recogniser:
         plans = index.candidates(rest) if index else []
         others = [e for e in self.catalogue.events if e.anywhere]
         fields = self.catalogue.fields
-        found = [p.event for p in plans if p.needle in rest and read(p.event, rest, fields) is not None]
+        found = [p.event for p in plans if p.may_match(rest) and read(p.event, rest, fields) is not None]
         if found and logger is not None:
             return found
         return [*found, *(e for e in others if read(e, rest, fields) is not None)]
@@ -273,8 +313,8 @@ class Recogniser:
             found = self._by_logger(index, message)
         if found is not None or self.is_left_out(logger):
             return found
-        found = self._by_mark(message)
-        if found is not None and (logger is None or not found.event.startswith(_OTHER)):
+        found = self._by_mark(message, logger is not None)
+        if found is not None:
             return found
         found = self._anywhere.read(message, pairs)
         if found is None and logger and "." not in logger:  # a layout may have taken the tag before a message for a logger
@@ -289,21 +329,29 @@ class Recogniser:
             found = self._matched(index, *self._prefixes.split(rest[column.end() :])) if column else None
         return found
 
-    def _by_mark(self, message: str) -> Recognised | None:
-        """What follows one of Kafka's own prefixes, behind any head and under any logger."""
-        if "[" in message and self._own.search(message) and (everything := self._index(None)):
-            for spoken in ways_to_read(message, None):
-                mark = self._own.search(spoken.text)
-                found = self._matched(everything, *self._prefixes.split(spoken.text[mark.start() :])) if mark else None
-                if found:
-                    return found
+    def _by_mark(self, message: str, named: bool) -> Recognised | None:
+        """What follows one of Kafka's own prefixes, behind any head and under any logger; where one is named, only what tells something."""
+        if "[" not in message or not self._own.search(message):
+            return None
+        # Most records of a named logger hold no words that tell something: that is seen without the many blocks that only say whose a record is.
+        if named and self._behind_mark(self._telling, message) is None:
+            return None
+        found = self._behind_mark(self._index(None), message)
+        return None if found is None or (named and found.event.startswith(_OTHER)) else found
+
+    def _behind_mark(self, index: _Index | None, message: str) -> Recognised | None:
+        for spoken in ways_to_read(message, None) if index else ():
+            mark = self._own.search(spoken.text)
+            found = self._matched(index, *self._prefixes.split(spoken.text[mark.start() :])) if index and mark else None
+            if found:
+                return found
         return None
 
     @staticmethod
     def _matched(index: _Index, rest: str, outer: dict[str, Any], context: str | None) -> Recognised | None:
         line = (rest[: rest.index("\n")] if "\n" in rest else rest).rstrip()
         for plan in index.candidates(rest):
-            if plan.needle in rest:
+            if plan.may_match(rest):
                 event = plan.event
                 captures = plan.match(rest if event.multiline else line)
                 if captures is not None:

@@ -74,10 +74,6 @@ class ColumnReader:
         self._reader, self._recogniser = reader, recogniser
         self._finder = RecordStartFinder(reader.layouts, reader, zone)
         self._tails = Tails(self._understand)
-        self._names = _sieve_of_names(recogniser.interesting_loggers)
-        # Beginnings are enough for a sieve; whole texts would be more states than RE2 keeps, and a hundred times slower.
-        self._literals = _sieve((*recogniser.literals, *recogniser.words))
-        self._words = _sieve(recogniser.words)
         candidates = reader.layouts.candidates(reader.profile.untimed)
         #: Layouts that print a date; JSON may.
         self._dated = np.array([*(x.time is not None and x.time.dated for x in candidates), True], bool)
@@ -164,7 +160,8 @@ class ColumnReader:
             tails[fixed] = self._tails.classify(buffer, begins[fixed], ends[fixed])
             relevant[fixed] = self._tails.interesting(tails[fixed])
             foreign = fixed[self._tails.foreign(tails[fixed])]
-            relevant[foreign] = self._holding(buffer, begins, foreign, self._words)
+            if len(foreign):
+                relevant[foreign] = self._holding(buffer, begins, foreign, _sieve(self._recogniser.words))
             fixed = fixed[~self._tails.missing(tails[fixed])]
         unnamed = np.ones(count, bool)
         unnamed[fixed] = False
@@ -234,11 +231,13 @@ class ColumnReader:
         """Whether some records hold a name or literal of the catalogue."""
         if len(which) <= _FEW:
             return np.ones(len(which), bool)  # the sieve would cost more than it saves
-        found = self._holding(buffer, begins, which, self._names)
-        for also, texts in ((~named, self._literals), (named, self._words)):
+        recogniser = self._recogniser
+        found = self._holding(buffer, begins, which, _sieve_of_names(recogniser.interesting_loggers))
+        for also in (~named, named):
             rest = np.flatnonzero(~found & also)
             if len(rest):
-                found[rest] = self._holding(buffer, begins, which[rest], texts)
+                texts = recogniser.words if also is named else (*recogniser.literals, *recogniser.words)
+                found[rest] = self._holding(buffer, begins, which[rest], _sieve(texts))
         return found
 
     @staticmethod
@@ -272,7 +271,7 @@ def _sieve_of_names(names: frozenset[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _sieve(texts: tuple[str, ...]) -> str:
-    """An expression for the beginnings of some texts."""
+    """An expression for the beginnings of some texts: whole ones would be more states than RE2 keeps, and a hundred times slower."""
     return "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in texts}))
 
 
