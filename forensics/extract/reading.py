@@ -123,7 +123,9 @@ class _Task:
                 if self._rows.full:
                     yield from self._rows.take()
             if chunk.together is not None:
-                yield from self._rows.together(chunk.together)
+                self._rows.add_together(chunk.together)
+                if self._rows.full:
+                    yield from self._rows.take()
             if chunk.unread:
                 self._rows.note_fault(*chunk.unread)
             error = chunk.error or error

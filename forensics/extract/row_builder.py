@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,21 @@ class _Told:
 _NOTHING = _Told(_NONE)
 
 
+@dataclass(slots=True)
+class _Joined:
+    """Records of a table that were read together.
+
+    Attributes:
+        said: what they say, and what that is.
+        index: into `said`, of each record, by chunk.
+        placed: columns of where they stand, by chunk.
+    """
+
+    said: list[tuple[Record, _Told]] = field(default_factory=list)
+    index: list[Ints] = field(default_factory=list)
+    placed: list[dict[str, pa.Array]] = field(default_factory=list)
+
+
 class RowBuilder:
     """Collects rows of one file, column by column.
 
@@ -110,6 +125,7 @@ class RowBuilder:
         self._event: tuple[list[Any], ...] = tuple([] for _ in _EVENT_ONLY)
         self._captures: dict[str, tuple[list[int], list[Any]]] = {}
         self._others: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
+        self._joined, self._joined_others = _Joined(), _Joined()
 
     @property
     def full(self) -> bool:
@@ -123,37 +139,49 @@ class RowBuilder:
         else:
             self._add_record(item)
 
-    def together(self, items: Together) -> Iterator[Rows]:
-        """The rows of records that were read together: those that `add` and `take` would give for them one by one."""
+    def add_together(self, items: Together) -> None:
+        """Adds records that were read together, each as `add` would add it by itself."""
         told = [_NOTHING if record is None else self._understand(record) for record in items.said]
         faulty = np.fromiter((bool(t.fault) for t in told), bool, len(told))
         if faulty.any():
             for i in np.flatnonzero(faulty[items.which]).tolist():
                 self.note_fault(int(items.lines[i]), told[items.which[i]].fault)
         kinds = np.fromiter((t.table for t in told), np.int8, len(told))[items.which]
-        for kind, table in enumerate((EVENTS, UNRECOGNISED)):
-            which = np.flatnonzero(kinds == kind)
-            if len(which):
-                yield self._joined(table, items, told, which)
+        for table, joined in ((_EVENT, self._joined), (_OTHER, self._joined_others)):
+            which = np.flatnonzero(kinds == table)
+            if not len(which):
+                continue
+            different, index = np.unique(items.which[which], return_inverse=True)
+            joined.index.append(index + len(joined.said))
+            joined.said.extend((record, told[i]) for i in different.tolist() if (record := items.said[i]) is not None)
+            joined.placed.append(self._placed(items, which, identified=table == _EVENT))
+            self._count += len(which)
+            self._bytes += int((items.stops[which] - items.begins[which]).sum())
         self.events += int(np.count_nonzero(kinds == _EVENT))
         self.unrecognised += int(np.count_nonzero(kinds == _OTHER))
 
-    def _joined(self, table: str, items: Together, told: Sequence[_Told], which: Ints) -> Rows:
-        """A table's rows of some records: what several say is made ready once."""
-        different, index = np.unique(items.which[which], return_inverse=True)
-        schema, count = self._schemas.by_table[table], len(which)
-        said = {name: _array(values, schema.field(name).type) for name, values in self._said(table, items, [told[i] for i in different], different)}
-        said.update((name, _sparse(column, len(different), schema.field(name).type)) for name, column in self._captures.items())
-        self._captures = {}
-        said = _cleaned(said)
-        if count > len(different) or (index[1:] < index[:-1]).any():
+    def _joined_rows(self, table: str, joined: _Joined) -> Rows:
+        """A table's rows of records that were read together: what several say is made ready once."""
+        schema, index = self._schemas.by_table[table], np.concatenate(joined.index)
+        count, different = len(index), len(joined.said)
+        said = {name: _array(values, schema.field(name).type) for name, values in self._said(table, joined)}
+        said = _cleaned({**said, **self._taken_captures(schema, different)})
+        if count != different or (index[1:] < index[:-1]).any():
             places = pa.array(index)
             said = {name: column.take(places) for name, column in said.items()}
-        return Rows(table, _batch(schema, count, {**self._placed(table, items, which), **said}))
+        placed = {name: pa.concat_arrays([part[name] for part in joined.placed]) for name in joined.placed[0]}
+        same = {"process_id": self._split.process_id, "path": self._split.path, "file_id": self._split.file_id}
+        repeated = {name: pa.repeat(pa.scalar(value, pa.string()), count) for name, value in same.items() if name in schema.names}
+        return Rows(table, _batch(schema, count, {**repeated, **placed, **said}))
 
-    def _said(self, table: str, items: Together, told: Sequence[_Told], which: Ints) -> Iterator[tuple[str, list[Any]]]:
+    def _taken_captures(self, schema: pa.Schema, count: int) -> dict[str, pa.Array]:
+        """The columns of captures so far, which are forgotten."""
+        taken, self._captures = self._captures, {}
+        return {name: _sparse(column, count, schema.field(name).type) for name, column in taken.items()}
+
+    def _said(self, table: str, joined: _Joined) -> Iterator[tuple[str, list[Any]]]:
         """Columns of what records say; captures go where those of single records do."""
-        records = [record for i in which if (record := items.said[i]) is not None]
+        records = [record for record, _ in joined.said]
         yield "level", [record.level for record in records]
         yield "logger", [record.logger for record in records]
         if any(record.source for record in records):
@@ -163,8 +191,8 @@ class RowBuilder:
             return
         yield "thread", [record.thread for record in records]
         yield "source_line", [record.source_line for record in records]
-        yield "releases", [t.releases for t in told]
-        found = [t.found for t in told if t.found is not None]
+        yield "releases", [told.releases for _, told in joined.said]
+        found = [told.found for _, told in joined.said if told.found is not None]
         yield "message", [f.message[: MOST_TEXT + _OVERLAP] for f in found]
         yield "context", [f.context for f in found]
         yield "event", [f.event for f in found]
@@ -172,23 +200,19 @@ class RowBuilder:
         for row, f in enumerate(found):
             self._capture(row, f.captures)
 
-    def _placed(self, table: str, items: Together, which: Ints) -> dict[str, pa.Array]:
-        """Columns of where records stand, and when."""
-        split, count = self._split, len(which)
+    def _placed(self, items: Together, which: Ints, *, identified: bool) -> dict[str, pa.Array]:
+        """Columns of where some records stand, and when; with ids or without."""
         offsets = items.base + items.begins[which]
         times = items.times[which]
         untimed = times == NO_TIME
         columns = {
-            "process_id": pa.repeat(pa.scalar(split.process_id, pa.string()), count),
-            "path": pa.repeat(pa.scalar(split.path, pa.string()), count),
             "line": pa.array(items.lines[which]),
             "byte_offset": pa.array(offsets),
-            "stream_pos": pa.array(split.base + (offsets if self._backwards is None else self._backwards - offsets)),
+            "stream_pos": pa.array(self._split.base + (offsets if self._backwards is None else self._backwards - offsets)),
             "ts": pa.array(times, mask=untimed).cast(TIMESTAMP),
         }
-        if table == EVENTS:
+        if identified:
             columns["event_id"] = pa.array(self._event_ids(items, which), pa.string())
-            columns["file_id"] = pa.repeat(pa.scalar(split.file_id, pa.string()), count)
             columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
         return columns
 
@@ -318,6 +342,9 @@ class RowBuilder:
             yield self._rows(EVENTS, dict(zip((*_EVERY, *_EVENT_ONLY), (*self._every, *self._event), strict=True)), len(self._every[0]))
         if self._others[0]:
             yield self._rows(UNRECOGNISED, dict(zip((*_EVERY[:-1], "text"), self._others, strict=True)), len(self._others[0]))
+        for table, joined in ((EVENTS, self._joined), (UNRECOGNISED, self._joined_others)):
+            if joined.index:
+                yield self._joined_rows(table, joined)
         self._clear()
 
     def _rows(self, table: str, columns: Mapping[str, list[Any]], count: int) -> Rows:
@@ -325,7 +352,7 @@ class RowBuilder:
         arrays = {name: _array(values, schema.field(name).type) for name, values in columns.items()}
         arrays["path"] = pa.array([self._split.path] * count, pa.string())
         if table == EVENTS:
-            arrays.update((name, _sparse(column, count, schema.field(name).type)) for name, column in self._captures.items())
+            arrays.update(self._taken_captures(schema, count))
         return Rows(table, _batch(schema, count, _cleaned(arrays)))
 
 
