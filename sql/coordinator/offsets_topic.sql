@@ -27,8 +27,8 @@ WITH placed AS (
   FROM offsets_replica GROUP BY kafka_cluster
 ), configured AS (
   SELECT c.kafka_cluster,
-    min(CAST(s.value AS INT)) FILTER (WHERE s.key = 'offsets.topic.replication.factor') AS rf,
-      max(CAST(s.value AS INT)) FILTER (WHERE s.key = 'min.insync.replicas') AS min_isr,
+    min(try_cast(s.value AS INT)) FILTER (WHERE s.key = 'offsets.topic.replication.factor') AS rf,
+      max(try_cast(s.value AS INT)) FILTER (WHERE s.key = 'min.insync.replicas') AS min_isr,
     slice(array_sort(collect_set(s.event_id) FILTER (WHERE s.key = 'offsets.topic.replication.factor')), 1, 3) AS ids
   FROM setting s JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
   WHERE s.component = 'KafkaConfig' AND s.key IN ('offsets.topic.replication.factor', 'min.insync.replicas') AND s.value RLIKE '^[0-9]+$'

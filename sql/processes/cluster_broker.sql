@@ -9,7 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW cluster_broker (
 COMMENT 'One row per broker of a Kafka cluster that any log of the case names.'
 AS
 WITH named AS (
-  SELECT c.kafka_cluster, CAST(s.value AS BIGINT) AS broker_id, s.process_id
+  SELECT c.kafka_cluster, try_cast(s.value AS BIGINT) AS broker_id, s.process_id
   FROM setting s JOIN process_cluster c ON c.process_id = s.process_id
   LEFT JOIN setting r ON r.process_id = s.process_id AND r.component = 'KafkaConfig' AND r.key = 'process.roles'
   WHERE s.component = 'KafkaConfig' AND s.key IN ('broker.id', 'node.id') AND s.value RLIKE '^[0-9]+$'
@@ -18,7 +18,7 @@ WITH named AS (
   UNION ALL
   SELECT kafka_cluster, broker_id, process_id FROM fact_line WHERE event IN ('coordinator_elected', 'broker_registered') AND broker_id >= 0
   UNION ALL
-  SELECT kafka_cluster, CAST(replica AS BIGINT), NULL FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica)
+  SELECT kafka_cluster, try_cast(replica AS BIGINT), NULL FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica)
     WHERE replica RLIKE '^[0-9]+$'
   UNION ALL
   SELECT kafka_cluster, 2147483647 - coordinator_node, NULL FROM client_event WHERE coordinator_node BETWEEN 2000000000 AND 2147483647

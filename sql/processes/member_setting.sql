@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_setting (
 COMMENT 'One row per member and timeout that its group knows it by: the value in force, and who printed it.'
 AS
 WITH printed AS (
-  SELECT v.process_id, v.component, v.client_id, v.task, v.key AS setting, CAST(v.value AS BIGINT) AS value_ms, v.event_id
+  SELECT v.process_id, v.component, v.client_id, v.task, v.key AS setting, try_cast(v.value AS BIGINT) AS value_ms, v.event_id
   FROM config_value v
   WHERE v.component IN ('DistributedConfig', 'ConsumerConfig') AND v.value RLIKE '^[0-9]+$'
     AND v.key IN ('session.timeout.ms', 'heartbeat.interval.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms',
