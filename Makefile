@@ -54,7 +54,7 @@ notebook: .venv/ready
 samples: .venv/ready
 	python scripts/expect_samples.py
 
-# Pictures of the report's page in docs/pictures; look at each before you commit it. Needs a Chromium.
+# Pictures of the report's page, and of terminals, in docs/pictures; look at each before you commit it. Needs a Chromium.
 pictures: .venv/ready
 	python scripts/make_screenshots.py
 

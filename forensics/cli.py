@@ -125,7 +125,7 @@ AssumeSkewOption = Annotated[
         "--assume-skew",
         metavar="MS",
         min=0,
-        help="Your own word that all clocks agree within this, milliseconds: used where no lines join two clocks, and said so. The case remembers it.",
+        help="Assume that all clocks agree within this many milliseconds, where no messages show it. The report says so, and the case remembers it.",
     ),
 ]
 TzOption = Annotated[
@@ -133,7 +133,7 @@ TzOption = Annotated[
     typer.Option(
         "--tz",
         metavar="ZONE",
-        help="Your time zone, in which times are told and --since and --until are meant: Europe/Berlin, +02:00; by default UTC.",
+        help="Your time zone: times are shown in it, and --since and --until are read in it. Europe/Berlin, +02:00; by default UTC.",
     ),
 ]
 NoPagerOption = Annotated[
@@ -200,7 +200,7 @@ def ingest(
         raise typer.Exit(3)
 
 
-@app.command(short_help="Tell what happened, from a case or straight from logs.")
+@app.command(short_help="Show what happened, from a case or straight from logs.")
 def report(
     logs: Annotated[
         list[str] | None, typer.Argument(metavar="LOGS", help="Files, folders, archives, or - for standard input: read first, into a case.")
@@ -228,7 +228,7 @@ def report(
         typer.Option("--format", help="Form of the report; by default what FILE's name ends with (.html, .md, .json), else text."),
     ] = None,
     proof: Annotated[
-        ProofLines, typer.Option("--proof", help="Lines of each proof: the three that tell the most, or all. With --rule it is all.")
+        ProofLines, typer.Option("--proof", help="Lines shown of each proof: the three that tell the most, or all. With --rule, all.")
     ] = ProofLines.telling,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")] = None,
     fail_on: Annotated[
@@ -247,7 +247,7 @@ def report(
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Tell what happened: split brain first, then findings, each group's generations, coordinators, clocks, and what was not seen.
+    """Show what happened: split brain first, then findings, each group's generations, coordinators, clocks, and what was not seen.
 
     With LOGS, they are read first. Their case is kept in the user's cache, so that the same logs are answered at once the next time; --case DIR puts it
     elsewhere.
@@ -258,7 +258,7 @@ def report(
     if logs:
         case, unread = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
     elif time_zone:
-        raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="A case's zones are told to `forensics ingest`.")
+        raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="Give the zones of a case to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     form = form or _SUFFIXES.get(output.suffix.lower() if output else "", ReportFormat.text)
@@ -268,7 +268,9 @@ def report(
     if told.model.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and told.model.nothing_examined():
-        say("Nothing was found because nothing could be examined; the report says why. --fail-on takes that for evidence that could not be read.")
+        say(
+            "Nothing was found because nothing could be examined; the report says why. With --fail-on, this counts as evidence that could not be read."
+        )
         raise typer.Exit(3)
     if unread:
         raise typer.Exit(3)
@@ -312,7 +314,7 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
 
     case = api.open_case(path, engine=engine, master=master, jobs=jobs, assume_skew_ms=assume_skew)
     if case.outdated == OLDER:
-        say("The case's views were built by another version of this program; they are built anew.")
+        say("The case's views were built by another version of this program; they are built again.")
     if case.outdated:
         with progress() as step:
             case.compute_views(step)
@@ -343,7 +345,7 @@ def timeline(
         list[str] | None,
         typer.Option("--resource", metavar="NAME", autocompletion=_complete_resource, help="Only this task, connector or partition. Repeatable."),
     ] = None,
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report: draws this time alone.")] = "",
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report: draw only this time.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
     tz: TzOption = "",
     no_pager: NoPagerOption = False,
@@ -397,7 +399,7 @@ def sql(
     name: Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=_complete_query, help="A view or a rule; --list names them.")] = "",
     expression: Annotated[str, typer.Option("-e", metavar="TEXT", help="Your own SQL over the case's views.")] = "",
     file: Annotated[Path | None, typer.Option("-f", metavar="FILE", help="Your own SQL, from a file.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Name the views and rules, with what a row is.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the views and rules, with what a row of each is.")] = False,
     columns: Annotated[list[str] | None, typer.Option("--columns", metavar="A,B", help="Only these columns, in this order. Repeatable.")] = None,
     form: Annotated[RowFormat, typer.Option("--format", help="Form of the rows.")] = RowFormat.table,
     no_pager: NoPagerOption = False,
@@ -414,7 +416,7 @@ def sql(
             query.print_list(out, screen.width() if screen.is_terminal() else screen.told_width())
         return
     if sum(map(bool, (name, expression, file))) != 1:
-        raise UsageError("Say one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
+        raise UsageError("Give one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
     view = query.saved(name) if name else None
     statements = [f"SELECT * FROM `{view.name}`"] if view else query.own(expression, file)
     opened = _opened(case, engine, master, jobs)
@@ -542,7 +544,7 @@ def compare(
         ),
     ] = None,
     facts: Annotated[bool, typer.Option("--facts", help="Compare facts alone: leave out the columns that hold sentences.")] = False,
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=0, help="Print up to so many of the rows that only one case has.")] = 3,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=0, help="Print at most this many of the rows that only one case has.")] = 3,
     no_pager: NoPagerOption = False,
 ) -> None:
     """Compare the rows of two cases' views: what another version, other thresholds or more evidence changed. It needs no engine.
@@ -565,12 +567,14 @@ def offsets_topic(
     brokers: Annotated[
         str, typer.Option("--brokers", metavar="LIST", help="All live brokers, 1,2,3 or 1:rackA,2:rackB; by default those that the file shows.")
     ] = "",
-    group: Annotated[list[str] | None, typer.Option("--group", metavar="ID", help="Say where this group lies. Repeatable.")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="ID", help="Show which partition and broker hold this group. Repeatable.")
+    ] = None,
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Another internal topic.")] = "__consumer_offsets",
-    factor: Annotated[int | None, typer.Option("--replication-factor", metavar="N", help="Make a reassignment to so many replicas.")] = None,
+    factor: Annotated[int | None, typer.Option("--replication-factor", metavar="N", help="Make a reassignment to this many replicas.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the reassignment here.")] = None,
-    kafka_version: Annotated[str, typer.Option("--kafka-version", metavar="VERSION", help="Release whose commands are printed.")] = "4.0",
-    throttle: Annotated[int, typer.Option("--throttle", metavar="BYTES", min=1024, help="Bytes a second that copying may take.")] = 10_000_000,
+    kafka_version: Annotated[str, typer.Option("--kafka-version", metavar="VERSION", help="Kafka release for which commands are printed.")] = "4.0",
+    throttle: Annotated[int, typer.Option("--throttle", metavar="BYTES", min=1024, help="Most bytes per second for copying.")] = 10_000_000,
     form: Annotated[AnswerFormat, typer.Option("--format", help="Form of the answer.")] = AnswerFormat.text,
     case: Annotated[
         Path | None, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="A case whose groups are looked up too.")
@@ -580,7 +584,7 @@ def offsets_topic(
     from forensics.report import offsets_topic as question
 
     if output is not None and factor is None:
-        raise UsageError("There is no reassignment to write.", where="--output", fix="Say --replication-factor too.")
+        raise UsageError("There is no reassignment to write.", where="--output", fix="Add --replication-factor.")
     groups = list(group or ())
     if topic == question.OFFSETS and (case is not None or (CASE / "case.json").is_file()):
         from forensics.case.folder import open_case
@@ -603,13 +607,13 @@ def offsets_topic(
     text.render(question.compose(found, written=output is not None))
 
 
-@app.command(short_help="Say what a pasted log line is, and what it proves.")
+@app.command(short_help="Explain a pasted log line, and what it proves.")
 def explain(
     line: Annotated[str, typer.Argument(help="A log line, quoted; or - to read lines from standard input.")],
     parsers: ParsersOption = None,
     no_pager: NoPagerOption = False,
 ) -> None:
-    """Say what a pasted log line is: which event, which releases print it, what it proves and what not, what to do. Exit code 1: nothing is known."""
+    """Explain a pasted log line: which event it is, which releases print it, what it proves and what it does not, what to do. Exit code 1: the line is not known."""
     from forensics.catalogue import patterns
     from forensics.report import text
     from forensics.report.explain import explain as explained
@@ -625,7 +629,7 @@ def explain(
 def check(
     paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
 ) -> None:
-    """Check layouts and patterns (each takes its examples alone, gives what they state, and no counterexample) and rules (SQL and words fit)."""
+    """Check layouts and patterns (each matches its own examples with the stated values, and no counterexample) and rules (SQL and words fit)."""
     from forensics.case import view_files
     from forensics.catalogue import known_bugs, patterns, prefixes
     from forensics.records import kafka_words, layout_check, layouts

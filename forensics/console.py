@@ -152,7 +152,7 @@ def _say_layouts(summary: Summary) -> None:
         say(f"{count(unfit, 'line')} of {printable(path)} {fit} no layout; the first is line {line}:\n  {printable(text[:120])}")
         closest = nearest(text, packaged().layouts)
         if closest is not None:
-            say(f"  {' ' * min(closest.reached, 120)}^ up to here it could be {closest.layout}; --layout tells another")
+            say(f"  {' ' * min(closest.reached, 120)}^ up to here it could be {closest.layout}; use --layout to describe another")
     if len(strange) > _SHOWN:
         more = len(strange) - _SHOWN
         say(f"{count(more, 'more file')} {'has' if more == 1 else 'have'} such lines: forensics sql source_file")

@@ -71,15 +71,10 @@ def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
 
 
 def excerpt(case: Case) -> str:
-    """One screen of a report: the brief, the first pair of owners with a part of its proof, and the last generations of the first group."""
+    """What a report opens with: the answer in six lines."""
     lines = text.as_text(content.compose(model.read(case, model.Filters())), 110).splitlines()
     brief = next(i for i, line in enumerate(lines) if line.startswith("━━ In brief"))
-    proof = next(i for i, line in enumerate(lines) if line.strip().startswith("Proof ("))
-    group = next(i for i, line in enumerate(lines) if line.startswith("━━ Group"))
-    table = next(i for i, line in enumerate(lines) if i > group and line.lstrip().startswith("gen."))
-    end = next(i for i, line in enumerate(lines) if i > table and (not line.strip() or line[:2].isspace() and line[2:3].isalpha()))
-    rows = [i for i in range(table + 2, end) if lines[i].split()[0].isdigit()]
-    return "\n".join([*lines[brief : proof + 7], "  …", "", *lines[group : table + 2], "  …", *lines[rows[-4] : end]])
+    return "\n".join(lines[brief : lines.index("", brief)])
 
 
 def with_excerpt(readme: str, shown: str) -> str:

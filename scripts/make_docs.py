@@ -59,7 +59,8 @@ def views() -> str:
         "# Views\n",
         '`forensics sql NAME` prints one; `spark-sql -i forensics-case/open.sql -e "SELECT ..."` reads all of them. '
         "Times ending in `_ts` are by their writer's own clock, in UTC; `_lo` and `_hi` are the earliest and the latest moment on the clock of "
-        "the island's reference process: only those may be compared between processes.\n",
+        "one process, the reference: only those may be compared between processes. Processes whose clocks messages join are called an island; "
+        "each island has a reference of its own.\n",
     ]
     for view in (v for v in found if v.folder == ""):
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
@@ -68,7 +69,7 @@ def views() -> str:
     parts += ["## Steps\n", "Views that other views are made of; their columns may change.\n"]
     parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder not in ("", "rules"))))
     parts += [
-        "## Knobs\n",
+        "## Thresholds\n",
         "Session variables; `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
     ]
     knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _KNOB.findall(view_files.knobs()))

@@ -1,4 +1,4 @@
-"""Makes the pictures of the report's page in docs/pictures: each sample on a desktop, on a phone, in the dark, and printed.
+"""Makes the pictures of docs/pictures: each sample's page on a desktop, on a phone, in the dark, and printed, and its report in terminals of two widths.
 
 Look at every one of them before you commit it. It needs a Chromium (scripts/browser.py).
 
@@ -10,13 +10,25 @@ With --cases the samples' cases are taken from FOLDER/NAME where they are there 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
+import io
+import os
+import pty
+import struct
+import subprocess
+import sys
 import tempfile
+import termios
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from browser import browser
 from expect_samples import case_of, names
 from PIL import Image
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
 
 from forensics.case.folder import open_case
 from forensics.report import model
@@ -34,6 +46,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "print": {"viewport": {"width": 1000, "height": 1414}},
 }
 _COLOURS = 256
+#: Columns of the terminals, and how many lines of them are shown.
+WIDTHS = (80, 160)
+LINES = 48
+_TERMINAL = """<!doctype html><style>
+body {{ margin: 0; background: {background}; }} pre {{ display: inline-block; margin: 0; padding: 12px 14px; color: {foreground}; background: {background};
+  font: 13px/1.35 "DejaVu Sans Mono", monospace; }}
+</style><pre>{code}</pre>"""
 
 
 def page_of(name: str, cases: Path, to: Path) -> Path:
@@ -59,6 +78,34 @@ def take(started: Browser, page: Path, kind: str, to: Path) -> None:
     shown.wait_for_timeout(1_000)
     shown.screenshot(path=to)
     context.close()
+    with Image.open(to) as picture:
+        _few_colours(picture.convert("RGB")).save(to, optimize=True)
+
+
+def printed(case: Path, width: int) -> str:
+    """What `forensics report` prints on a terminal of so many columns, with its colours."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, width, 0, 0))
+    command = [sys.executable, "-m", "forensics", "report", "--no-pager", "--case", str(case)]
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")} | {"TERM": "xterm-256color"}
+    told = bytearray()
+    with subprocess.Popen(command, stdout=its, stderr=subprocess.DEVNULL, env=env):
+        os.close(its)
+        with contextlib.suppress(OSError):  # the end of what a terminal says, on Linux
+            while part := os.read(ours, 1 << 16):
+                told += part
+    os.close(ours)
+    return told.decode().replace("\r\n", "\n")
+
+
+def take_terminal(started: Browser, text: str, width: int, to: Path) -> None:
+    """Takes a picture of the first lines of a terminal."""
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(Text.from_ansi("\n".join(["$ forensics report", *text.split("\n")[:LINES]])), overflow="crop", no_wrap=True)
+    shown = started.new_page(viewport={"width": 1400, "height": 400})
+    shown.set_content(console.export_html(theme=MONOKAI, inline_styles=True, code_format=_TERMINAL))
+    shown.locator("pre").screenshot(path=to)
+    shown.close()
     with Image.open(to) as picture:
         _few_colours(picture.convert("RGB")).save(to, optimize=True)
 
@@ -94,6 +141,9 @@ def main() -> None:
             page = page_of(name, asked.cases or Path(folder), Path(folder))
             for kind in KINDS:
                 take(started, page, kind, PICTURES / f"{name}-{kind}.png")
+            for width in WIDTHS:
+                text = printed((asked.cases or Path(folder)) / name, width)
+                take_terminal(started, text, width, PICTURES / f"{name}-terminal-{width}.png")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def brief_of(views: dict | None = None) -> list[tuple[str, str]]:
 
 def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> None:
     told = brief_of()
-    assert [label for label, _ in told] == ["", "", "Hit", "What to do first", "How sure", "Not seen"]
+    assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Not seen"]
     assert told[0][1].startswith("Split brain: PROVED")
     assert told[1][1] == "critical: w2/connect.log: process_paused (began 10:00:50 to 10:00:55) → session timeout → split brain of tasks"
     assert told[2][1] == "orders-2: without an owner for up to 2.00 s, worked on twice for at least 990 ms."
@@ -281,7 +281,7 @@ def test_a_rule_shows_its_findings_alone() -> None:
 def test_a_second_incarnation_is_a_table_of_its_own_and_says_why() -> None:
     views = rows()
     views["generation"].append(generation(1, 200, incarnation=2, incarnation_why="metadata_lost"))
-    assert "Incarnation 2: the group's metadata was lost" in flat(as_text(views=views))
+    assert "Generations begin again here (the group's metadata was lost): incarnation 2 of the group." in flat(as_text(views=views))
 
 
 def test_what_was_not_seen_is_said() -> None:

@@ -70,7 +70,7 @@ def write(report: Report, names: Names, clock: Clock) -> list[Said]:
     if tone == "good" and told:
         lines.remove(split)
     if hit := _hit(report):
-        lines.append(Said(hit, "Hit"))
+        lines.append(Said(hit, "Affected"))
     advice, anchor = _advised(report)
     if advice:
         lines.append(Said(_opening(advice), "What to do first", anchor=anchor))

@@ -18,7 +18,7 @@ _KINDS = ("task", "connector", "partition")
 #: Why nothing was examined, by code.
 _WHY = {
     "no_files": "The case has read no log.",
-    "no_records": "No line of the {files} has a layout that is known: `--layout` can tell it, and `forensics sql source_file` lists the files.",
+    "no_records": "No line of the {files} has a layout that is known: describe it with `--layout`, and `forensics sql source_file` lists the files.",
     "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
     "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group: the loggers that do were off, or their level too high.",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "

@@ -48,7 +48,7 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
     if alone := [f for f in above if f.get("incident_id") not in known]:
         rows = tuple((f["severity"], when(f, clock), f["group_id"] or "", shorten(f["headline"], 200), f["finding_id"]) for f in alone[:_IN_TABLE])
         columns = (Column("", fixed=True), Column("when"), Column("group"), Column("what"), Column("id", fixed=True))
-        blocks += [Para("Told above:", tone="dim"), Table(columns, rows)]
+        blocks += [Para("Described above:", tone="dim"), Table(columns, rows)]
         if len(alone) > _IN_TABLE:
             blocks.append(Para(f"… and {len(alone) - _IN_TABLE} more.", tone="dim"))
     of, caused = by_incident(report.findings), causes(report)
@@ -115,7 +115,7 @@ def _rule(found: list[Row], caused: Mapping[str, Row], clock: Clock, proofs: Pro
         rows = tuple((when(f, clock), f["group_id"] or "", shorten(f["headline"], 160)) for f in rest[:_IN_TABLE])
         yield Table((Column("when"), Column("group"), Column("what")), rows)
         if len(rest) > _IN_TABLE:
-            yield Para(f"… and {len(rest) - _IN_TABLE} more: `forensics report --rule {rest[0]['rule']}` tells all.", tone="dim")
+            yield Para(f"… and {len(rest) - _IN_TABLE} more: `forensics report --rule {rest[0]['rule']}` shows all.", tone="dim")
 
 
 def _body(f: Row, caused: Mapping[str, Row], clock: Clock, proofs: Proofs, told: set[tuple[str, str]], *, everything: bool) -> Iterator[Block]:
@@ -158,7 +158,7 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     if len(all_of) > len(shown):
         which = "the longest, the first and the last of them" if timed else "the first and the last of them"
         where = "forensics sql occurrence" if everything else f"forensics report --rule {f['rule']}"
-        yield Para(f"{len(shown)} of {len(all_of):,} times: {which}. `{where}` tells more; `forensics show ID` gives the lines of each.", tone="dim")
+        yield Para(f"{len(shown)} of {len(all_of):,} times: {which}. `{where}` shows more; `forensics show ID` gives the lines of each.", tone="dim")
 
 
 def when(f: Row, clock: Clock) -> str:

@@ -31,11 +31,11 @@ PARTS = {
     "scheduled_delay": "tasks kept for a worker to come back",
 }
 _WHY_RESET = {
-    "metadata_lost": "the group's metadata was lost: generations began again",
+    "metadata_lost": "the group's metadata was lost",
     "deleted": "the group was deleted",
     "expired_empty": "the empty group expired",
-    "ghost": "a generation repeated: the coordinator moved or could not store it",
-    "unknown": "generations began again; the logs do not say why",
+    "ghost": "the coordinator moved, or could not store the generation",
+    "unknown": "the logs do not say why",
 }
 
 
@@ -81,7 +81,7 @@ def overview(groups: list[Row], clock: Clock) -> list[Block]:
         rows.append((group["group_id"] or "?", f"{len(group['members']):,}", f"{len(generations):,}", busy, *ends, why))
     names = ("group", "members", "generations", "rebalancing", "first", "last", "why")
     columns = tuple(Column(n, right=n in ("members", "generations", "rebalancing"), fixed=n in ("first", "last", "rebalancing")) for n in names)
-    blocks: list[Block] = [Table(columns, tuple(rows)), Para("`--group ID` tells one of them.", tone="dim")]
+    blocks: list[Block] = [Table(columns, tuple(rows)), Para("`--group ID` shows one of them.", tone="dim")]
     if len(groups) > len(rows):
         blocks.append(Para(f"… and {len(groups) - len(rows):,} more; all: `forensics sql generation`.", tone="dim"))
     return blocks
@@ -193,7 +193,8 @@ def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Na
         rows = list(same)
         why = rows[0].first["incarnation_why"]
         if why and why != "first" and rows[0].first["generation"] == min(r.first["generation"] for r in rows):
-            yield Para(f"Incarnation {incarnation}: {_WHY_RESET.get(why, why)}.", tone="warn")
+            what = "A generation number comes twice" if why == "ghost" else "Generations begin again"
+            yield Para(f"{what} here ({_WHY_RESET.get(why, why)}): incarnation {incarnation} of the group.", tone="warn")
         cells = []
         for run in rows:
             now = _assignment(shares.get((run.last["incarnation"], run.last["generation"]), []), names)
@@ -295,7 +296,7 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
         columns = (
             Column("member"),
             Column("rebalances", right=True),
-            Column("in all", right=True, fixed=True),
+            Column("total", right=True, fixed=True),
             Column("longest", right=True, fixed=True),
         )
         yield Table(columns, rows)

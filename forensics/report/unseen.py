@@ -76,8 +76,8 @@ def clocks(report: Report, names: Names) -> list[Block]:
         parts = "; ".join(", ".join(sorted(members)) for members in list(islands.values())[:10])
         blocks.append(
             Para(
-                f"{len(islands)} islands of clocks that no message connects: {parts}{'; …' if len(islands) > 10 else ''}. "
-                "Times of different islands cannot be compared: nothing across them is proved or refuted.",
+                f"The clocks fall into {len(islands)} sets (islands) that no message connects: {parts}{'; …' if len(islands) > 10 else ''}. "
+                "Times of different sets cannot be compared: nothing across them is proved or refuted.",
                 tone="warn",
             )
         )
@@ -148,7 +148,7 @@ def _reading(report: Report) -> list[Block]:
     silent = [f["path"] for f in files if f["records"] == 0 and (f["lines"] or 0) > 0]
     if silent:
         which = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
-        blocks.append(Para(f"No layout fits any line of {which}: `--layout` can tell it.", tone="bad"))
+        blocks.append(Para(f"No layout fits any line of {which}: describe it with `--layout`.", tone="bad"))
     skipped = Counter(f["note"] or "no log" for f in report.case["source_files"] if f.get("status") == "skipped")
     if skipped:
         why = ", ".join(f"{n:,} {note}" for note, n in skipped.most_common(4)) + (", …" if len(skipped) > 4 else "")

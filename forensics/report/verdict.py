@@ -216,7 +216,7 @@ def _incident(
             *((span(r.get("there_certain_ms")),) if at_work else ()),
             *((span(r["certain_ms"]),) if sure else ()),
             span(r["possible_ms"], "no bound"),
-            f"{r['records_at_risk']:,}" if r["records_at_risk"] is not None else "not in the logs",
+            f"{r['records_at_risk']:,}" if r["records_at_risk"] is not None else "unknown",
         )
         for r in shown
     )

@@ -146,7 +146,7 @@ def _is_date(text: str) -> bool:
 
 def _outside(option: str, moment: datetime, what: str, case: CaseTime, zone: tzinfo) -> UsageError:
     shown = f"{_shown(moment, zone)} {zone_name(zone, moment)}"
-    return UsageError(f"`{option}` ({shown}) is {what}: there is nothing to tell of.", why=f"the case spans {case.told(zone)}", where=option)
+    return UsageError(f"`{option}` ({shown}) is {what}: there is nothing to show.", why=f"the case spans {case.told(zone)}", where=option)
 
 
 def _shown(moment: datetime, zone: tzinfo) -> str:

@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   hi_ms           COMMENT 'Its clock is ahead of the first one''s by at most this, milliseconds; NULL: a step left no bound',
   least_ms        COMMENT 'As the tightest pair of lines has it, as if the clock were steady',
   constraints     COMMENT 'How many pairs of lines say something about it',
-  witness         COMMENT 'Two lines that leave no more than that',
+  witness         COMMENT 'Two lines that rule out a larger value',
   least_witness   COMMENT 'The tightest pair of lines',
   impossible
     COMMENT 'True when no steady offset fits this bound and the one of the other direction: a clock stepped, or a link is wrong'

@@ -43,7 +43,7 @@ def _of_processes(report: Report, sight: Sight, reference: Reference, place: dic
     for life in lives:
         began, ended = (reference.moment(life["process_id"], life[k]) for k in ("first_ts", "last_ts"))
         if began and ended and life["process_id"] in place:
-            yield State(place[life["process_id"]], "life", began.middle, ended.middle, False, f"life {life['instance']} of the process", ())
+            yield State(place[life["process_id"]], "life", began.middle, ended.middle, False, f"run {life['instance']} of the process", ())
     for c in report.coverage:
         if c["kind"] == "gap" and c["process_id"] in place:
             yield from _stretch(c, "gap", ("from_ts", "to_ts"), reference, place, last, c["note"] or "no record")
