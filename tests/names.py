@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 #: Names so short that they are words wherever they do not stand alone.
@@ -50,6 +51,11 @@ class Mapped:
         if isinstance(value, Mapping):
             return {self.of(k): self.of(v) for k, v in value.items()}
         return value
+
+
+def read_mapping(file: Path) -> Mapped:
+    """The names in a mapping file."""
+    return Mapped(json.loads(file.read_text(encoding="utf-8")))
 
 
 def without_ids(value: Any) -> Any:  # noqa: ANN401  (a cell)

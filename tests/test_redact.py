@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layout_families import families
 from names import counted, read_mapping
 from pyarrow import dataset
 from reading import read
+from test_layout_families import RECORDS
 
 from forensics.case import views
 from forensics.case.ingestion import ingest
@@ -325,3 +327,30 @@ def test_archives_and_rotated_files_stay_apart(tmp_path: Path) -> None:
     assert "ledger" not in whole(tmp_path / "out")
     packed = next((tmp_path / "out").rglob("connect.log.1.gz"))
     assert gzip.decompress(packed.read_bytes()).count(b"\n") == 2
+
+
+#: What collectors, encoders and terminals make of a log, one of each kind.
+WRAPPED = (
+    "Loki JSON",
+    "CRI",
+    "docker-compose, coloured",
+    "ECS, nested",
+    "docker json-file",
+    "Spring Boot in colours",
+    "zgrep of rotated files",
+    "UTF-16 LE",
+    "GELF",
+)
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_no_name_is_left_in_other_layouts(name: str, tmp_path: Path) -> None:
+    """Every event of the same log in another layout is there again, and none of its hosts, groups and topics."""
+    family = next(f for f in families() if f.name == name)
+    logs = tmp_path / "in"
+    logs.mkdir()
+    (logs / "some.log").write_bytes(family.render(RECORDS))
+    redact(logs, tmp_path / "out")
+    before, after = read([logs]).events, read([tmp_path / "out"]).events
+    assert len(before) - len(after) <= 1
+    assert not re.search(r"10\.77\.|lab-input|connect-cluster|orders-app|LRz28|connector-consumer-b-", whole(tmp_path / "out"))

@@ -296,19 +296,7 @@ class _Redaction:
         known = self._names.of("host", "source")
         if part in known:
             return self._rewriter.of_kind("host", part)
-        tokens = re.split(r"([^\W_]+)", re.sub(r"[^\w.~@+=,-]", "_", part))
-        plain = self._vocabulary.files | {w.lower() for w in self._vocabulary.inside}
-
-        def stays(token: str) -> bool:
-            return (
-                token.isdigit()
-                or token.lower() in plain
-                or re.fullmatch(r"\d{4,8}T\d+Z?|[A-Za-z]?\d+[TZ]?", token) is not None
-                and not token[0].isalpha()
-            )
-
-        whole = self._pseudonyms.name(part, frozenset(t for t in tokens if t.isalnum() and stays(t)))
-        return re.sub(r"[^\w.~@+=,-]", "_", whole)
+        return re.sub(r"[^\w.~@+=,-]", "_", self._rewriter.file_name(part))
 
     def compare(self, stage: Path, options: SourceOptions) -> None:
         """Takes out files that are not taken for what they were."""

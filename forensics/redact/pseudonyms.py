@@ -32,6 +32,7 @@ IPV4 = re.compile(r"(?<![\w.])(?!0\.)\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
 IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]{1,4}){5}))[0-9a-fA-F:]{3,39}(?![\w:])")
 _PARTS = re.compile(rf"(?P<uuid>(?<![0-9A-Za-z]){_UUID}(?![0-9A-Za-z]))|(?P<four>{IPV4.pattern})|(?P<six>{IPV6.pattern})|(?P<word>[^\W_]+)")
 _NUMBERED = re.compile(r"([^\W\d_]+)(\d{1,4})")
+_HEX = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}")
 _OFTEN = 5
 
 
@@ -83,6 +84,8 @@ class Pseudonyms:
 
     def _candidate(self, word: str, attempt: int) -> str:
         number, made = self._hash("word", word, attempt), ""
+        if _HEX.fullmatch(word):  # an id: what knows it by its form knows it still
+            return f"{number:032x}"[: len(word)].rjust(len(word), "0")
         for _ in range(_SYLLABLES):
             number, consonant = divmod(number, len(_CONSONANTS))
             number, vowel = divmod(number, len(_VOWELS))

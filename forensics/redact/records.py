@@ -17,6 +17,7 @@ from forensics.catalogue.patterns import compiled, subject
 from forensics.catalogue.prefixes import Prefixes, captures_of_thread
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records.kafka_words import kafka_words
+from forensics.records.layouts import strip_colours
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, Start, decode
 from forensics.redact.assignment_bytes import rewritten_decimals
 from forensics.redact.text import Names, Rewriter, kind_of_setting, names_something
@@ -30,6 +31,8 @@ _SETTING = re.compile(r"(?P<before>\s+)(?P<key>[^\s=]+)(?P<equals> =\s?)(?P<valu
 _WORD = re.compile(r"[^\W_]+")
 _BRACKETS = re.compile(r"(?<=\[)[^\[\]]*(?=\])")
 _JSON_HEADS = ("time", "level", "line")
+#: What times, levels and numbers of lines look like.
+_HEAD_VALUE = re.compile(r"[A-Za-z]{1,10}|[A-Za-z]{0,4}[\d:.,/+\-TZ ]{1,40}(?:[A-Za-z]{1,4}[\d: ]{0,12}){0,3}")
 
 
 @dataclass
@@ -302,12 +305,12 @@ class RecordRewriter:
         known = self._known(old) if self._may_be_known and not old.fault else None
         if known:
             new = self._attempt(start, old, texts, known)
-            if new is not None and self._same(known, old, new):
+            if new is not None and self._same(known, old, new) and not self._rewriter.leaks("\n".join(new)):
                 self.counts.rewritten += 1
                 return new
         elif self._keep and not old.fault:
             new = self._attempt(start, old, texts, None)
-            if new is not None and self._is_alike(old, new):
+            if new is not None and self._is_alike(old, new) and not self._rewriter.leaks("\n".join(new)):
                 self.counts.kept += 1
                 return new
         if known:
@@ -466,7 +469,7 @@ class RecordRewriter:
             return self._context(text)
         if name == "logger":
             return self._logger(text)
-        return self._rewriter.of_kind("source", text) if name == "source" else self._rewriter.running(text)
+        return self._rewriter.source(text) if name == "source" else self._rewriter.running(text)
 
     def _context(self, text: str) -> str:
         bare = text.strip()
@@ -623,8 +626,12 @@ class RecordRewriter:
     def _json(self, found: Mapping[str, Any], message: list[str]) -> str:
         """A record that is an object: its time and level stay, its message is the rewritten one, all other texts are rewritten."""
         keys = self._reader.layouts.keys
-        kept = [keys.get(what, found) for what in _JSON_HEADS]
         old = keys.get("message", found)
+        kept = [
+            value
+            for value in (keys.get(what, found) for what in _JSON_HEADS)
+            if isinstance(value, str) and value is not old and _HEAD_VALUE.fullmatch(value)
+        ]
         trace = keys.get("trace", found)
         first = message if not isinstance(trace, str) else message[: max(1, len(message) - len(trace.split("\n")))]
         special = {
@@ -661,10 +668,13 @@ class RecordRewriter:
         if line is None:
             return WITHHELD
         old = "\n".join(piece.texts)
-        if piece.raw.endswith(old):
-            before = piece.raw[: len(piece.raw) - len(old)]
-            return self._before(before, line) + text
-        return self._in_object(piece, text)
+        raw = strip_colours(piece.raw) if self._reader.profile.colours else piece.raw
+        if raw.endswith(old):
+            return self._before(raw[: len(raw) - len(old)], line) + text
+        try:
+            return self._in_object(raw, line, text)
+        except ValueError:  # what stands around it is left out
+            return text
 
     def _before(self, before: str, line: Line) -> str:
         if not before:
@@ -674,12 +684,12 @@ class RecordRewriter:
                 return self._head(match) + self._before(before[match.end() :], line)
         return before if not before.strip("\"' \t>|") else self._rewriter.running(before)
 
-    def _in_object(self, piece: Piece, text: str) -> str:
-        at = piece.raw.find("{")
-        found = json.loads(piece.raw[at:].removesuffix(",")) if at >= 0 else None
+    def _in_object(self, raw: str, line: Line, text: str) -> str:
+        at = raw.find("{")
+        found = json.loads(raw[at:].removesuffix(",")) if at >= 0 else None
         if not isinstance(found, dict):
             return WITHHELD if "\n" in text else text
         keys = self._reader.layouts.keys
         message = keys.get("message", found)
         ends = "\n" * (isinstance(message, str) and message.endswith("\n"))
-        return self._before(piece.raw[:at], piece.line or Line("")) + self._json(found, [text + ends])
+        return self._before(raw[:at], line) + self._json(found, [text + ends])

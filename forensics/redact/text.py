@@ -38,6 +38,10 @@ _ITEMS = re.compile(r"[^\s,;\[\](){}\"'=]+")
 _PARTITION_ITEMS = re.compile(r"[^\s,;:\[\](){}\"'=]+")
 _AROUND_PARTITIONS = {"map", "set", "Set", "List", "partition", "begin_offset", "undefined", "earliest", "latest", "null"}
 _PYTHON_TOPIC = re.compile(r"(?<=topic=')[^']*|(?<=topic=u')[^']*")
+_AROUND_SOURCES = {"pod", "container", "pods", "containers", ""}
+_FILE_NAME = re.compile(r"\.(?:log|out|txt|json|err|csv|gz)(?:\W|$)")
+#: Addresses that stay, or that redact gives.
+_OUR_ADDRESSES = ("198.18.", "198.19.", "127.", "0.")
 _MOST_REMEMBERED = 200_000
 
 #: What the value of a setting names, by its key.
@@ -99,6 +103,7 @@ class Rewriter:
         self._known: dict[str, str] = {}
         #: Hosts that are words of Kafka, as `broker`: they are hosts before a port.
         self._hosts: dict[str, str] = {}
+        self._leak: re.Pattern[str] | None = None
         self._tokens = re.compile("|".join(self._alternatives()))
 
     def learn(self) -> None:
@@ -110,6 +115,8 @@ class Rewriter:
                     self._known[name] = mapped
         self._hosts = {name: mapped for name in sorted(self._names.of("host")) if name not in self._known and (mapped := self._whole(name)) != name}
         self._tokens = re.compile("|".join(self._alternatives()))
+        told = [name for name in self._known if not name.isdigit()]
+        self._leak = re.compile(rf"(?<![^\W_])(?:{one_of(told)})(?![^\W_])") if told else None
 
     def _alternatives(self) -> list[str]:
         parts = [
@@ -200,6 +207,25 @@ class Rewriter:
         """A task, a connector or a partition: which of them is not known."""
         m = _NUMBERED.fullmatch(text)
         return self._partition(text) if m else self._whole(text)
+
+    def source(self, text: str) -> str:
+        """What a collector calls the writer of a line: a pod, a service, a file."""
+        return "/".join(
+            part if part in _AROUND_SOURCES else self.file_name(part) if _FILE_NAME.search(part) else self.of_kind("source", part)
+            for part in text.split("/")
+        )
+
+    def file_name(self, name: str) -> str:
+        """The name of a file or a folder: what tells kinds of logs and rotated files apart stays."""
+        tokens = re.findall(r"[^\W_]+", name)
+        plain = self._vocabulary.files | {w.lower() for w in self._vocabulary.inside}
+        return self.pseudonyms.name(name, frozenset(t for t in tokens if t.isdigit() or t.lower() in plain or re.fullmatch(r"\d+(?:T\d+)?Z?", t)))
+
+    def leaks(self, text: str) -> bool:
+        """Whether a known name, or an address that is none of ours, is left in a text."""
+        if self._leak is not None and self._leak.search(text):
+            return True
+        return any(not found.startswith(_OUR_ADDRESSES) for found in IPV4.findall(text))
 
     def thread(self, text: str) -> str:
         """A thread's name."""
