@@ -30,6 +30,9 @@ _KIND_OF_PAIR = {"clientId": "client", "groupId": "group", "instanceId": "instan
 _SETTING = re.compile(r"(?P<before>\s+)(?P<key>[^\s=]+)(?P<equals> =\s?)(?P<value>.*)")
 _WORD = re.compile(r"[^\W_]+")
 _BRACKETS = re.compile(r"(?<=\[)[^\[\]]*(?=\])")
+_COLUMN = re.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:? ")
+#: A pattern that takes longer has its record withheld.
+_SECONDS = 2
 _JSON_HEADS = ("time", "level", "line")
 #: What times, levels and numbers of lines look like.
 _HEAD_VALUE = re.compile(r"[A-Za-z]{1,10}|[A-Za-z]{0,4}[\d:.,/+\-TZ ]{1,40}(?:[A-Za-z]{1,4}[\d: ]{0,12}){0,3}")
@@ -383,7 +386,7 @@ class RecordRewriter:
                 new = self._without_message(start, old, texts, with_prefix=with_prefix)
             except Exception:  # noqa: S112  (the shorter form is tried, then nothing stays)
                 continue
-            if with_prefix and not self._is_harmless(old, new):
+            if (with_prefix and not self._is_harmless(old, new)) or self._rewriter.leaks("\n".join(new)):
                 continue
             return new
         return [WITHHELD, *self._blank(texts[1:])]
@@ -538,8 +541,13 @@ class RecordRewriter:
         if known is None:
             first, *others = rest.split("\n")
             return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
-        told = subject(known.pattern, rest)
-        match = compiled(known.pattern.pattern).fullmatch(told.rstrip() if not known.pattern.multiline else told, timeout=2)
+        match = self._matched(known, rest)
+        if match is None and (column := _COLUMN.match(rest)):  # of a layout that prints it right before the message
+            behind = rest[column.end() :]
+            bare = self._prefixes.split(behind)[0]
+            prefix += self._rewriter.running(column[0]) + self._prefix(behind[: len(behind) - len(bare)])
+            rest = bare
+            match = self._matched(known, rest)
         if match is None:
             first, *others = rest.split("\n")
             return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
@@ -547,6 +555,11 @@ class RecordRewriter:
             return (prefix + self._spans(match)).split("\n")
         first, *others = rest.split("\n")
         return [prefix + self._spans(match) + first[len(match[0]) :], *self._rewriter.frames(others)]
+
+    @staticmethod
+    def _matched(known: Recognised, rest: str) -> Any:  # noqa: ANN401  (of `regex`)
+        told = subject(known.pattern, rest)
+        return compiled(known.pattern.pattern).fullmatch(told if known.pattern.multiline else told.rstrip(), timeout=_SECONDS)
 
     def _spans(self, match: Any) -> str:  # noqa: ANN401  (of `regex`)
         """A recognised message: each capture by what it names, the rest as running text."""
@@ -643,7 +656,7 @@ class RecordRewriter:
 
         def rewritten(value: Any, key: str = "") -> Any:  # noqa: ANN401  (JSON)
             if isinstance(value, Mapping):
-                return {k: rewritten(v, k) for k, v in value.items()}
+                return {self._rewriter.running(k) if self._rewriter.leaks(k) else k: rewritten(v, k) for k, v in value.items()}
             if isinstance(value, list):
                 return [rewritten(v, key) for v in value]
             if not isinstance(value, str) or any(value is k for k in kept):
