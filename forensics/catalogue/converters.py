@@ -17,6 +17,8 @@ _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
 _LONGEST_BLANK = 64
 _BLANKED = regex.compile(r"[<\[({]?(?:\.{2,}|…+|\*{2,}|[xX]{3,}|[xX]{2,}(?:-[xX]{2,})+|(?i:redacted|masked|anonymi[sz]ed))[>\])}]?")
+#: Characters that such a text begins with: most names need no more than a look at theirs.
+_BEGINS_BLANK = frozenset("<[({.…*xXrRmMaA")
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partition=(\d+)\)")
 _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
@@ -38,7 +40,7 @@ def to_string(text: str) -> str | None:
 
 def is_blanked(text: str) -> bool:
     """Whether somebody put dots, stars or the like in place of a name before the log was passed on."""
-    return len(text) < _LONGEST_BLANK and _BLANKED.fullmatch(text) is not None
+    return text[:1] in _BEGINS_BLANK and len(text) < _LONGEST_BLANK and _BLANKED.fullmatch(text) is not None
 
 
 def to_int(text: str) -> int | None:

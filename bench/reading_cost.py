@@ -1,0 +1,128 @@
+"""What the reading of logs costs, stage by stage, beside DuckDB and ripgrep on the same file.
+
+    python bench/make_log.py LOGS OUT --gigabytes 0.3 --relevant 0.05
+    python bench/reading_cost.py OUT... [--rounds 3] [--json FILE] [--duckdb PYTHON]
+
+Evidence is read to Parquet as `ingest` does in each of its processes, in one process and without an engine: the start (imports, the catalogue), the
+look at the file, rows, and writing them. DuckDB takes what `ingest_vs_duckdb.py` says, with one thread; ripgrep counts the lines that hold a dozen
+words. All is processor time (user and system), the median of some rounds in turn: it tells less of what else runs on the machine than wall time.
+Markdown goes to standard output. Peers that are not there are left out; `--duckdb` names a Python that has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ingest_vs_duckdb import DUCKDB
+
+WORDS = (
+    "joining group|Successfully (joined|synced) group|Discovered group coordinator|(Starting|Creating|Stopping) task|Stabilized group|"
+    "Preparing to rebalance|has left|Kafka version|Cluster ID|Resetting generation|heartbeat"
+)
+READING = """
+import json, resource, sys, time
+begun = time.process_time()
+from pathlib import Path
+import pyarrow
+from forensics.catalogue.patterns import load
+from forensics.catalogue.recogniser import Recogniser
+from forensics.extract.memory import keep_memory
+from forensics.extract.parquet_parts import PartWriter
+from forensics.extract.reading import read_splits
+from forensics.extract.row_builder import Schemas
+from forensics.extract.split_counts import RangeRow
+from forensics.extract.splits import plan
+from forensics.inventory.evidence import READ
+from forensics.inventory.inventory import find_evidence
+pyarrow.set_cpu_count(1)
+keep_memory()
+recogniser = Recogniser(load())
+schemas = Schemas.of(recogniser.catalogue.fields.values())
+started = time.process_time()
+partitions = plan([e for e in find_evidence([Path(sys.argv[1])]) if e.status == READ])
+looked = time.process_time()
+writing = 0.0
+counts = dict.fromkeys(("lines", "records", "events", "unrecognised"), 0)
+with PartWriter(Path(sys.argv[2]), schemas) as writer:
+    for part in (part for splits in partitions for part in read_splits(splits, recogniser, schemas)):
+        if isinstance(part, RangeRow):
+            counts = {name: counts[name] + part.row[name] for name in counts}
+        before = time.process_time()
+        writer.write(part)
+        writing += time.process_time() - before
+    ended = time.process_time()
+writing += time.process_time() - ended
+print(json.dumps({**counts, "start": started - begun, "look": looked - started, "rows": ended - looked - writing + (time.process_time() - ended),
+    "write": writing, "cpu": time.process_time(), "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+"""
+
+
+def cpu_of(command: list[str]) -> tuple[float, str]:
+    """Processor seconds of a command, and what it said."""
+    before = os.times()
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system, said
+
+
+def round_of(log: Path, duckdb: str | None) -> dict[str, Any]:
+    """One round: each program once."""
+    folder = Path(tempfile.mkdtemp(prefix="forensics-bench-"))
+    try:
+        found = json.loads(cpu_of([sys.executable, "-c", READING, str(log), str(folder / "rows")])[1])
+        if duckdb:
+            found["duckdb"] = cpu_of([duckdb, "-c", DUCKDB, str(log), str(folder / "duckdb.parquet"), "1"])[0]
+        if shutil.which("rg"):
+            found["ripgrep"] = cpu_of(["rg", "-c", WORDS, str(log)])[0]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return dict(found)
+
+
+def python_with_duckdb(told: str | None) -> str | None:
+    """A Python that can import DuckDB."""
+    python = told or sys.executable
+    return python if subprocess.run([python, "-c", "import duckdb"], capture_output=True, check=False).returncode == 0 else None
+
+
+def main() -> None:
+    """Measures, and prints a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("logs", type=Path, nargs="+")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--duckdb", help="a Python that has DuckDB")
+    args = parser.parse_args()
+    duckdb = python_with_duckdb(args.duckdb)
+    results = []
+    for log in args.logs:
+        rounds = [round_of(log, duckdb) for _ in range(args.rounds)]
+        results.append({"log": log.name, "bytes": log.stat().st_size, **{name: median(r[name] for r in rounds) for name in rounds[0]}})
+        results[-1].update((name, int(results[-1][name])) for name in ("lines", "records", "events", "unrecognised", "peak"))
+    machine = {"machine": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version(), "pyarrow": version("pyarrow")}
+    print(", ".join(f"{name} {value}" for name, value in machine.items()), end="\n\n")
+    peers = [name for name in ("duckdb", "ripgrep") if name in results[0]]
+    heads = ["log", "MB", "records", "events", "start", "look", "rows", "write", "µs an event", "peak MB", *peers]
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    for r in results:
+        row = [r["log"], f"{r['bytes'] / 1e6:.0f}", f"{r['records']:,}", f"{r['events']:,}"]
+        row += [f"{r[name]:.2f} s" for name in ("start", "look", "rows", "write")]
+        row += [f"{1e6 * (r['rows'] + r['write']) / max(r['events'], 1):.1f}", f"{r['peak'] / 1e6:.0f}", *(f"{r[name]:.2f} s" for name in peers)]
+        print("| " + " | ".join(row) + " |")
+    if args.json:
+        args.json.write_text(json.dumps({**machine, "rounds": args.rounds, "logs": results}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
