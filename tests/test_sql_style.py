@@ -27,7 +27,6 @@ FACTS = {
 }  # fmt: skip
 #: Texts of columns stand in one line: Spark knows no other way to write them.
 #: Files whose outputs are still to be named, and those with lines that are still to be broken.
-_NOT_NAMED = {"task_line", "partition_holding", "task_holding", "log_hole"}
 _NOT_BROKEN = {"finding", "proved_cause", "process_trouble", "member_removal"}
 _COMMENT_CLAUSE = re.compile(r"COMMENT '")
 
@@ -52,7 +51,7 @@ def test_every_output_bears_the_name_that_is_declared(parsed):
     for name, tree in parsed.items():
         want = declared(VIEWS[name])
         for part in parts(tree) if want else ():
-            if name not in _NOT_NAMED and not part.is_star and part.named_selects != want:
+            if not part.is_star and part.named_selects != want:
                 wrong[name] = [(got, wanted) for got, wanted in zip(part.named_selects, want, strict=False) if got != wanted]
     assert wrong == {}
 

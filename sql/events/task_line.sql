@@ -126,8 +126,9 @@ WITH told AS (
 SELECT
   m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.ts, m.event, m.kind,
   m.app_kind, m.timeout_ms, m.own_member_id,
-    m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0, m.by_schedule, m.life,
-    m.worker_member_id, m.worker_generation, m.tasks_stopped, m.work_started, m.herder_stopped
+  m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work,
+  m.by_schedule, m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.work_started,
+  m.herder_stopped
 FROM marked m
 JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance AND m.stream_pos >= c.from_pos AND m.stream_pos < c.to_pos
 LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance

@@ -169,11 +169,12 @@ WITH given AS (
   SELECT *, coalesce(heard_ts > seen_ts AND heard_ts <= coalesce(end_line.ts, next_start_ts, heard_ts), false) AS is_heard FROM sure
 )
 SELECT
-  kafka_cluster, group_id, resource, process_id, instance, client, task, member_id, generation, stream_pos, ts, event_id,
-  CASE WHEN is_heard THEN heard_ts ELSE seen_ts END,
-  coalesce(end_line.ts, next_start_ts),
-  CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ts IS NOT NULL THEN 'process_restarted' END,
-  coalesce(end_line.event_id, next_start_id),
-  CASE WHEN is_heard THEN heard_ts END,
-  CASE WHEN is_heard THEN removed_id END
+  kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, task, member_id, generation,
+  stream_pos AS from_pos, ts AS start_ts, event_id AS start_id,
+  CASE WHEN is_heard THEN heard_ts ELSE seen_ts END AS stop_lo_ts,
+  coalesce(end_line.ts, next_start_ts) AS stop_hi_ts,
+  CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ts IS NOT NULL THEN 'process_restarted' END AS stop_how,
+  coalesce(end_line.event_id, next_start_id) AS stop_id,
+  CASE WHEN is_heard THEN heard_ts END AS heard_ts,
+  CASE WHEN is_heard THEN removed_id END AS heard_id
 FROM told

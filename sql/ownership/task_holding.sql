@@ -224,16 +224,14 @@ WITH identity AS (
     AND d.life = f.life
 )
 SELECT
-  kafka_cluster, group_id, resource_kind, resource, process_id, instance, life, member_id, generation,
+  kafka_cluster, group_id, resource_kind, resource, process_id, instance AS process_instance, life, member_id, generation,
   CASE WHEN start_event = 'connector_started' THEN CASE WHEN instance > 0 THEN process_first_ts END WHEN life > 0 THEN start.ts
-    WHEN instance > 0 THEN process_first_ts END,
+    WHEN instance > 0 THEN process_first_ts END AS start_lo_ts,
   CASE WHEN life = 0 THEN coalesce(first_sign.ts, CASE WHEN instance = 0 THEN stop.ts END) ELSE least(
-    first_sign.ts, CASE WHEN failed.ts IS NULL OR failed.ts > work_started.ts THEN work_started.ts END, stop.ts, next_start.ts) END,
-  stop.ts,
-  first_sign.ts,
-  last_sign.ts,
-  last_sign.ts,
-  array_min(filter(array(failed.ts, leaving.ts, closing.ts, closed_before, end_line.ts), t -> t IS NOT NULL)),
+    first_sign.ts, CASE WHEN failed.ts IS NULL OR failed.ts > work_started.ts THEN work_started.ts END, stop.ts,
+    next_start.ts) END AS start_hi_ts,
+  stop.ts AS stop_asked_ts, first_sign.ts AS first_sign_ts, last_sign.ts AS last_sign_ts, last_sign.ts AS work_stop_lo_ts,
+  array_min(filter(array(failed.ts, leaving.ts, closing.ts, closed_before, end_line.ts), t -> t IS NOT NULL)) AS work_stop_hi_ts,
   CASE
     WHEN hole_pos IS NOT NULL THEN coalesce(before_hole_ts, start.ts, first_sign.ts)
     -- It ended in good order, but the order to stop is not there: it is in a hole.
@@ -245,26 +243,23 @@ SELECT
       THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts, CASE
         WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), end_line.ts)
     ELSE least(process_last_ts, end_line.ts)
-  END,
+  END AS stop_lo_ts,
   array_max(filter(array(seen_ts, CASE WHEN hole_pos IS NULL THEN failed.ts END, CASE WHEN hole_pos IS NULL THEN failed_stop.ts END,
     CASE WHEN hole_pos IS NULL THEN orphan.ts END, CASE WHEN hole_pos IS NULL AND failed_stop_pos IS NULL THEN closed.ts END,
     -- A connector says itself that it is done.
     CASE WHEN resource_kind = 'connector' AND hole_pos IS NULL THEN stopped.ts END,
     CASE WHEN is_whole AND settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), x -> x IS NOT NULL AND (end_line IS NULL
-      OR x <= end_line.ts))),
-  end_line.ts,
+      OR x <= end_line.ts))) AS seen_ts,
+  end_line.ts AS stop_hi_ts,
   CASE
     WHEN end_line.how = 'process_restarted' THEN 'gone'
     WHEN failed.event_id IS NOT NULL THEN 'failed'
     WHEN closing.event_id IS NOT NULL OR leaving.event_id IS NOT NULL THEN 'closing'
     WHEN stop.event_id IS NOT NULL THEN 'stopping'
     ELSE 'running'
-  END,
-  end_line.how,
-  start.event_id,
-  CASE WHEN first_sign.ts <= work_started.ts OR work_started.ts IS NULL THEN first_sign.event_id ELSE work_started.event_id END,
-  stop.event_id,
-  last_sign.event_id,
-  end_line.event_id,
-  sign_count
+  END AS phase_end,
+  end_line.how AS stop_how, start.event_id AS start_id,
+  CASE WHEN first_sign.ts <= work_started.ts OR work_started.ts IS NULL THEN first_sign.event_id
+    ELSE work_started.event_id END AS start_sign_id,
+  stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id, sign_count
 FROM ended

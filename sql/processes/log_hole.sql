@@ -246,6 +246,12 @@ WITH round AS (
     AND NOT array_contains(coalesce(a.assigned_tasks, array()), u.resource)
   GROUP BY u.process_id, u.instance, u.resource, u.to_pos, u.event_id
 )
-SELECT process_id, instance, min(from_pos), to_pos, bool_or(is_wide), min_by(why, struct(NOT is_wide, why)), min(event_id)
+SELECT
+  process_id, instance,
+  min(from_pos) AS from_pos,
+  to_pos,
+  bool_or(is_wide) AS is_wide,
+  min_by(why, struct(NOT is_wide, why)) AS why,
+  min(event_id) AS event_id
 FROM hole
 GROUP BY process_id, instance, to_pos
