@@ -50,7 +50,6 @@ WITH judged AS (
     CASE
       -- No clock is compared here, so nothing that clocks say outweighs it.
       WHEN c.first_id IS NOT NULL THEN 'refuted'
-      WHEN o.certain_ms IS NULL THEN 'undecided'
       WHEN o.certain_ms > 0 THEN 'proved'
       WHEN o.possible_ms <= 0 THEN 'refuted'
       ELSE 'undecided'
@@ -92,10 +91,10 @@ WITH judged AS (
 ), measured AS (
   SELECT *,
     CASE WHEN verdict = 'proved' THEN certain_ms ELSE 0 END AS there_certain,
-    CASE WHEN verdict = 'refuted' THEN 0L WHEN possible_ms < 1000000000000000 THEN greatest(0, possible_ms) END AS there_possible,
+    CASE WHEN verdict = 'refuted' THEN 0L WHEN possible_ms IS NOT NULL THEN greatest(0, possible_ms) END AS there_possible,
     CASE WHEN kind = 'work' THEN greatest(0, least(unix_millis(a_last_ts) - a_off_hi, unix_millis(b_last_ts) - b_off_hi)
       - greatest(unix_millis(a_first_ts) - a_off_lo, unix_millis(b_first_ts) - b_off_lo)) END AS work_certain,
-    CASE WHEN verdict = 'refuted' THEN 0L WHEN work_possible_ms < 1000000000000000 THEN greatest(0, work_possible_ms) END AS work_possible
+    CASE WHEN verdict = 'refuted' THEN 0L WHEN work_possible_ms IS NOT NULL THEN greatest(0, work_possible_ms) END AS work_possible
   FROM placed
 ), assignment AS (
   -- What a worker was given in a generation: since 2.3 all that it may run.

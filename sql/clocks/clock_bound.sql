@@ -32,8 +32,8 @@ WITH bound AS (
   SELECT p.x, p.y,
     CASE WHEN e.from_process_id = p.x THEN e.from_event_id ELSE e.to_event_id END AS x_event,
     CASE WHEN e.from_process_id = p.x THEN e.to_event_id ELSE e.from_event_id END AS y_event,
-    CASE WHEN e.from_process_id = p.x THEN -9000000000000000 ELSE -e.hi_ms END AS lo,
-    CASE WHEN e.from_process_id = p.x THEN e.hi_ms ELSE 9000000000000000 END AS hi
+    CASE WHEN e.from_process_id = p.x THEN CAST(NULL AS BIGINT) ELSE -e.hi_ms END AS lo,
+    CASE WHEN e.from_process_id = p.x THEN e.hi_ms END AS hi
   FROM troubled p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y
     AND e.to_process_id = p.x
 ), placed AS (
@@ -49,19 +49,25 @@ WITH bound AS (
       array_sort(collect_list(struct(
         coalesce(size(filter(sx.at, s -> s <= p.x_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= p.y_pos)), 0) AS era, p.x_pos, p.y_pos,
           p.lo, p.hi))),
-      named_struct('era', -1, 'lo', -9000000000000000, 'hi', 9000000000000000, 'all_lo', 9000000000000000, 'all_hi', -9000000000000000),
+      named_struct('era', -1, 'lo', CAST(NULL AS BIGINT), 'hi', CAST(NULL AS BIGINT), 'all_lo', CAST(NULL AS BIGINT),
+        'all_hi', CAST(NULL AS BIGINT), 'no_lo', false, 'no_hi', false),
       (acc, e) -> CASE
-        WHEN e.era = acc.era AND greatest(acc.lo, e.lo) - least(acc.hi, e.hi) <= clock_jitter_ms
+        -- Within a stretch the bounds narrow each other. NULL: none on that side, which greatest and least leave out.
+        WHEN e.era = acc.era AND coalesce(greatest(acc.lo, e.lo) - least(acc.hi, e.hi) <= clock_jitter_ms, true)
           THEN named_struct('era', acc.era, 'lo', greatest(acc.lo, e.lo), 'hi', least(acc.hi, e.hi), 'all_lo', acc.all_lo, 'all_hi',
-            acc.all_hi)
-        WHEN acc.era < 0 THEN named_struct('era', e.era, 'lo', e.lo, 'hi', e.hi, 'all_lo', acc.all_lo, 'all_hi', acc.all_hi)
+            acc.all_hi, 'no_lo', acc.no_lo, 'no_hi', acc.no_hi)
+        WHEN acc.era < 0 THEN named_struct('era', e.era, 'lo', e.lo, 'hi', e.hi, 'all_lo', acc.all_lo, 'all_hi', acc.all_hi,
+          'no_lo', acc.no_lo, 'no_hi', acc.no_hi)
         ELSE named_struct('era', e.era, 'lo', e.lo, 'hi', e.hi,
           'all_lo', least(acc.all_lo, CASE WHEN acc.lo > acc.hi THEN acc.hi - clock_jitter_ms ELSE acc.lo END),
-          'all_hi', greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END))
+          'all_hi', greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END),
+          'no_lo', acc.no_lo OR acc.lo IS NULL, 'no_hi', acc.no_hi OR acc.hi IS NULL)
       END,
       acc -> named_struct(
-        'lo', least(acc.all_lo, CASE WHEN acc.lo > acc.hi THEN acc.hi - clock_jitter_ms ELSE acc.lo END),
-        'hi', greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END))
+        'lo', CASE WHEN NOT acc.no_lo AND acc.lo IS NOT NULL
+          THEN least(acc.all_lo, CASE WHEN acc.lo > acc.hi THEN acc.hi - clock_jitter_ms ELSE acc.lo END) END,
+        'hi', CASE WHEN NOT acc.no_hi AND acc.hi IS NOT NULL
+          THEN greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END) END)
     ) AS hull
   FROM placed p
   LEFT JOIN setback sx ON sx.process_id = p.x
@@ -70,18 +76,16 @@ WITH bound AS (
 ), shown AS (
   -- The lines that bound the clocks as widely as that, not the tightest ones: those contradict each other.
   SELECT h.x, h.y,
-    max_by(array(l.x_event, l.y_event), struct(CASE WHEN l.hi <= h.hull.hi THEN l.hi ELSE -9000000000000000 END AS hi, l.x_event,
-      l.y_event)) AS high,
-    min_by(array(l.y_event, l.x_event), struct(CASE WHEN l.lo >= h.hull.lo THEN l.lo ELSE 9000000000000000 END AS lo, l.x_event,
-      l.y_event)) AS low
+    max_by(array(l.x_event, l.y_event), struct(l.hi, l.x_event, l.y_event)) FILTER (WHERE l.hi <= h.hull.hi) AS high,
+    min_by(array(l.y_event, l.x_event), struct(l.lo, l.x_event, l.y_event)) FILTER (WHERE l.lo >= h.hull.lo) AS low
   FROM folded h JOIN line l ON l.x = h.x AND l.y = h.y
   GROUP BY h.x, h.y
 )
 SELECT b.f AS from_process_id, b.t AS to_process_id,
   CASE
     WHEN h.x IS NULL THEN b.hi_ms
-    WHEN b.f = h.x THEN nullif(h.hull.hi, 9000000000000000)
-    ELSE nullif(-h.hull.lo, 9000000000000000)
+    WHEN b.f = h.x THEN h.hull.hi
+    ELSE -h.hull.lo
   END AS hi_ms,
   b.hi_ms AS least_ms, b.constraints,
   CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END AS witness,

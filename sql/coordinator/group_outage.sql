@@ -52,10 +52,12 @@ WITH felt AS (
     -- A worker gives up its work a heartbeat interval after it noticed, long before the session is over.
     AND (duration_ms > session_ms OR revoked AND is_worker OR left_group)
 ), flagged AS (
-  SELECT *, unix_millis(lost_lo) > outage_apart_ms + max(unix_millis(coalesce(found_hi, TIMESTAMP'2999-01-01')))
-    OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
-    ORDER BY lost_lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS begins
+  -- What was never found again lasts: nothing begins after it.
+  SELECT *, unix_millis(lost_lo) > outage_apart_ms + max(unix_millis(found_hi)) OVER before
+    AND count_if(found_hi IS NULL) OVER before = 0 AS begins
   FROM heavy
+  WINDOW before AS (PARTITION BY kafka_cluster, group_id, reference_process_id, never
+    ORDER BY lost_lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered AS (
   SELECT *, count_if(begins) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
     ORDER BY lost_lo ROWS UNBOUNDED PRECEDING) AS n FROM flagged

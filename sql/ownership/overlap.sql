@@ -10,9 +10,9 @@
 CREATE OR REPLACE TEMPORARY VIEW overlap (
   a_id        COMMENT 'Ownership',
   b_id        COMMENT 'The other',
-  certain_ms  COMMENT 'Both threads (holdings) surely there for at least this; at or below zero: not surely',
-  possible_ms COMMENT 'Both threads (holdings) there for at most this; at or below zero: never both',
-  work_possible_ms COMMENT 'Both at work for at most this; at or below zero: never both',
+  certain_ms  COMMENT 'Both threads (holdings) surely there for at least this; at or below zero, or NULL: not surely',
+  possible_ms COMMENT 'Both threads (holdings) there for at most this; at or below zero: never both; NULL: no bound',
+  work_possible_ms COMMENT 'Both at work for at most this; at or below zero: never both; NULL: no bound',
   a_from_ms   COMMENT 'On a''s clock: both surely there from then on',
   a_to_ms     COMMENT 'On a''s clock: both surely there until then',
   b_from_ms   COMMENT 'On b''s clock: both surely there from then on',
@@ -36,25 +36,21 @@ WITH padded AS (
   LEFT JOIN owner_line q ON q.ownership_id = r.b_id
   WHERE r.lo_ms IS NOT NULL AND r.hi_ms IS NOT NULL
 ), span AS (
+  -- NULL: no bound on that side, which greatest and least leave out.
   SELECT
     a_id, b_id, lo_ms AS l, hi_ms AS u,
-    coalesce(unix_millis(a.start_lo_ts), -9000000000000000) AS a_start_lo,
-      coalesce(unix_millis(a.start_hi_ts) + x_ms, 9000000000000000) AS a_start_hi,
-    coalesce(unix_millis(a_until_ts), -9000000000000000) AS a_stop_lo,
-      coalesce(unix_millis(a.stop_hi_ts) + x_ms, 9000000000000000) AS a_stop_hi,
-    coalesce(unix_millis(a.work_stop_hi_ts) + x_ms, 9000000000000000) AS a_work_hi,
-    coalesce(unix_millis(b.start_lo_ts), -9000000000000000) AS b_start_lo,
-      coalesce(unix_millis(b.start_hi_ts) + y_ms, 9000000000000000) AS b_start_hi,
-    coalesce(unix_millis(b_until_ts), -9000000000000000) AS b_stop_lo,
-      coalesce(unix_millis(b.stop_hi_ts) + y_ms, 9000000000000000) AS b_stop_hi,
-    coalesce(unix_millis(b.work_stop_hi_ts) + y_ms, 9000000000000000) AS b_work_hi
+    unix_millis(a.start_lo_ts) AS a_start_lo, unix_millis(a.start_hi_ts) + x_ms AS a_start_hi,
+    unix_millis(a_until_ts) AS a_stop_lo, unix_millis(a.stop_hi_ts) + x_ms AS a_stop_hi, unix_millis(a.work_stop_hi_ts) + x_ms AS a_work_hi,
+    unix_millis(b.start_lo_ts) AS b_start_lo, unix_millis(b.start_hi_ts) + y_ms AS b_start_hi,
+    unix_millis(b_until_ts) AS b_stop_lo, unix_millis(b.stop_hi_ts) + y_ms AS b_stop_hi, unix_millis(b.work_stop_hi_ts) + y_ms AS b_work_hi
   FROM padded
 ), sane AS (
   SELECT a_id, b_id, l, u, a_start_lo, a_start_hi, a_stop_lo, b_start_lo, b_start_hi, b_stop_lo,
-    CASE WHEN a_stop_hi < a_start_lo THEN 9000000000000000 ELSE a_stop_hi END AS a_stop_hi,
-    CASE WHEN a_work_hi < a_start_lo THEN 9000000000000000 ELSE a_work_hi END AS a_work_hi,
-    CASE WHEN b_stop_hi < b_start_lo THEN 9000000000000000 ELSE b_stop_hi END AS b_stop_hi,
-    CASE WHEN b_work_hi < b_start_lo THEN 9000000000000000 ELSE b_work_hi END AS b_work_hi
+    CASE WHEN a_stop_hi < a_start_lo THEN NULL ELSE a_stop_hi END AS a_stop_hi,
+    CASE WHEN a_work_hi < a_start_lo THEN NULL ELSE a_work_hi END AS a_work_hi,
+    CASE WHEN b_stop_hi < b_start_lo THEN NULL ELSE b_stop_hi END AS b_stop_hi,
+    CASE WHEN b_work_hi < b_start_lo THEN NULL ELSE b_work_hi END AS b_work_hi,
+    a_start_hi IS NOT NULL AND a_stop_lo IS NOT NULL AND b_start_hi IS NOT NULL AND b_stop_lo IS NOT NULL AS is_shown
   FROM span
 ), offsets AS (
   SELECT *,
@@ -64,13 +60,14 @@ WITH padded AS (
 )
 SELECT
   a_id, b_id,
-  array_min(transform(array(l, u), d -> least(a_stop_lo, b_stop_lo - d) - greatest(a_start_hi, b_start_hi - d))) AS certain_ms,
+  CASE WHEN is_shown
+    THEN array_min(transform(array(l, u), d -> least(a_stop_lo, b_stop_lo - d) - greatest(a_start_hi, b_start_hi - d))) END AS certain_ms,
   array_max(transform(ds, d -> least(a_stop_hi, b_stop_hi - d) - greatest(a_start_lo, b_start_lo - d))) AS possible_ms,
   array_max(transform(work_ds, d -> least(a_work_hi, b_work_hi - d) - greatest(a_start_lo, b_start_lo - d))) AS work_possible_ms,
-  greatest(a_start_hi, b_start_hi - l) AS a_from_ms,
-  least(a_stop_lo, b_stop_lo - u) AS a_to_ms,
-  greatest(b_start_hi, a_start_hi + u) AS b_from_ms,
-  least(b_stop_lo, a_stop_lo + l) AS b_to_ms,
+  CASE WHEN is_shown THEN greatest(a_start_hi, b_start_hi - l) END AS a_from_ms,
+  CASE WHEN is_shown THEN least(a_stop_lo, b_stop_lo - u) END AS a_to_ms,
+  CASE WHEN is_shown THEN greatest(b_start_hi, a_start_hi + u) END AS b_from_ms,
+  CASE WHEN is_shown THEN least(b_stop_lo, a_stop_lo + l) END AS b_to_ms,
   least(a_work_hi, b_work_hi - u) AS a_work_to_ms,
   least(b_work_hi, a_work_hi + l) AS b_work_to_ms
 FROM offsets
