@@ -39,9 +39,11 @@ WITH told AS (
       OR client_kind IN ('Consumer', 'Producer') AND event IN ('kafka_cluster_id', 'subscribed', 'joining', 'join_sent', 'join_answered',
         'member_id_given', 'join_prepared', 'joined', 'assignment_started', 'assignment_computed', 'sync_sent', 'sync_answered', 'synced',
         'assignment_received', 'partitions_assigned', 'position_set', 'position_missing', 'position_reset') AS is_work,
-    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN 'connector'
+    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stop_scheduled',
+      'connector_stopped') THEN 'connector'
          WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
-    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stopped') THEN connector
+    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stop_scheduled',
+      'connector_stopped') THEN connector
       ELSE task END AS resource,
     CASE
       WHEN event = 'task_starting' THEN 'order'
@@ -50,7 +52,7 @@ WITH told AS (
       WHEN task IS NOT NULL AND (event = 'task_instantiated' OR event = 'other_connect' AND logger LIKE '%Worker'
         OR event = 'config_dumped' AND component IN ('TaskConfig', 'ConnectorConfig', 'EnrichedConnectorConfig', 'SourceConnectorConfig',
           'SinkConnectorConfig')) THEN 'making'
-      WHEN event IN ('task_stopping', 'connector_stopping') THEN 'stop'
+      WHEN event IN ('task_stopping', 'connector_stopping', 'connector_stop_scheduled') THEN 'stop'
       WHEN event = 'task_stop_failed' THEN 'failed_stop'
       WHEN event IN ('task_stop_succeeded', 'connector_stopped') THEN 'stopped'
       WHEN event = 'task_failed' THEN 'failed'

@@ -33,10 +33,12 @@ WITH round AS (
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY from_pos),
     so_far AS (PARTITION BY process_id, instance, group_id, client ORDER BY from_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), changing AS (
-  SELECT process_id, instance, group_id, client, last_member_pos AS last_pos, from_pos, event_id FROM round WHERE member_id <> last_member
+  SELECT process_id, instance, group_id, client, last_member_pos AS last_pos, from_pos, event_id, joining_count
+  FROM round
+  WHERE member_id <> last_member
   UNION ALL
   -- Who leaves names itself.
-  SELECT r.process_id, r.instance, r.group_id, r.client, r.from_pos, e.stream_pos, e.event_id
+  SELECT r.process_id, r.instance, r.group_id, r.client, r.from_pos, e.stream_pos, e.event_id, 0
   FROM (
     SELECT process_id, instance, group_id, client, from_pos, member_id,
       lead(from_pos) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY from_pos) AS next_pos
@@ -49,7 +51,7 @@ WITH round AS (
   -- Up to 2.6.0 a round that failed after the join is not printed, only that it asked again.
   SELECT * FROM round WHERE generation - last_generation > CASE WHEN prints_joins THEN 1 ELSE greatest(joining_count, 1) END
 ), trouble AS (
-  SELECT process_id, instance, group_id, client, stream_pos
+  SELECT process_id, instance, group_id, client, stream_pos, event IN ('coordinator_lost', 'worker_revoking') AS is_distance
   FROM client_event
   WHERE event IN ('coordinator_lost', 'generation_reset', 'poll_timeout', 'member_fenced', 'leaving', 'worker_revoking', 'join_failed',
     'sync_failed')
@@ -163,8 +165,9 @@ WITH round AS (
 ), hole AS (
   SELECT s.process_id, s.instance, s.last_pos AS from_pos, s.from_pos AS to_pos, 'member_changed' AS why, s.event_id, true AS is_wide
   FROM changing s
+  -- A lost coordinator takes no id away. Who learns only from the coordinator's answer that its id is no longer valid asks again.
   LEFT ANTI JOIN trouble t ON t.process_id = s.process_id AND t.instance = s.instance AND t.group_id = s.group_id AND t.client = s.client
-    AND t.stream_pos > s.last_pos AND t.stream_pos < s.from_pos
+    AND t.stream_pos > s.last_pos AND t.stream_pos < s.from_pos AND (NOT t.is_distance OR s.joining_count > 1)
   UNION ALL
   SELECT s.process_id, s.instance, s.last_pos, s.from_pos, 'generation_skipped', s.event_id, true
   FROM skipping s

@@ -23,7 +23,10 @@ WITH life AS (
     max(ts) AS last_ts,
     max(ts) FILTER (WHERE task IS NOT NULL OR client_kind IS NOT NULL OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%'
       AND event <> 'herder_starting') AS last_work_ts,
-    max(ts) FILTER (WHERE event = 'process_stopping') AS stopping_ts,
+    -- The first word is the hook's; where that is missing, what follows it says so too.
+    coalesce(max(ts) FILTER (WHERE event = 'process_stopping'),
+      min(ts) FILTER (WHERE event IN ('herder_stopping', 'work_stopping', 'worker_stopping', 'worker_stopped', 'herder_stopped',
+        'process_stopped'))) AS stopping_ts,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
       OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
