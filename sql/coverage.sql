@@ -1,5 +1,5 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
--- Reads: range_row, process_life, evidence_file, member, generation, shared_log
+-- Reads: range_row, process_life, evidence_file, member, generation, shared_log, quiet_log
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -7,7 +7,7 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, truncated, unreadable, several_members or missing_process',
+  kind       COMMENT 'covered, gap, truncated, unreadable, several_members, no_info or missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
   facts      COMMENT 'What the words tell: lives of the process, length of a gap, a file and its fault, a group and its generations, a client and its members'
@@ -62,6 +62,9 @@ WITH placed AS (
   UNION ALL
   SELECT process_id, from_ts, to_ts, 'several_members', 'several_members' AS code, member_count, group_id, client
   FROM shared_log
+  UNION ALL
+  SELECT process_id, from_ts, to_ts, 'no_info', 'no_info' AS code, NULL, NULL, NULL
+  FROM quiet_log
 )
 SELECT
   process_id AS process_id,

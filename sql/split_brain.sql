@@ -154,8 +154,11 @@ WITH judged AS (
         AND p.a_stop_lo_ts IS NOT NULL AND p.a_stop_hi_ts IS NOT NULL THEN 'process_end_of_a' END,
       CASE WHEN p.resource_kind <> 'partition' AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL)
         THEN 'debug_level_of_a' END,
+      -- It ended somewhere between two lines that are far apart, though lines of it would have said when.
+      CASE WHEN unix_millis(p.a_stop_hi_ts) - unix_millis(p.a_stop_lo_ts) > clocks_close_ms AND p.a_stop_how <> 'process_restarted'
+        THEN 'lines_of_a' END,
       CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ts IS NOT NULL AND p.b_stop_hi_ts IS NOT NULL
-        AND p.hi_ms - p.lo_ms <= clocks_close_ms THEN 'nothing' END
+        AND p.hi_ms - p.lo_ms <= clocks_close_ms AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
     ), e -> e IS NOT NULL) AS evidence,
     CASE WHEN p.first_id IS NOT NULL THEN p.handover
       ELSE array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id),

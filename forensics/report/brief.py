@@ -30,8 +30,13 @@ _MISSING = {
     "unreadable": "unreadable file",
     "truncated": "log that is cut off",
     "several_members": "log of several members that cannot be told apart",
+    "no_info": "log without what is said at INFO",
 }
-_SEVERAL = {"truncated": "logs that are cut off", "several_members": "logs of several members that cannot be told apart"}
+_SEVERAL = {
+    "truncated": "logs that are cut off",
+    "several_members": "logs of several members that cannot be told apart",
+    "no_info": "logs without what is said at INFO",
+}
 #: Causes that befall several in the same way: one line tells all of them.
 _ALIKE = ("clock_wrong",)
 #: What rules find, where their ids alone say it badly.

@@ -25,6 +25,7 @@ _WHY = {
     "and consumers.",
     "several_members": "One log holds the lines of several members under one client id, and nothing tells them apart. Keep the log of each process in a file "
     "of its own.",
+    "no_info": "The logs name tasks or workers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
     "group": "No line tells who owned what in {groups}.",
     "window": "Nobody's ownership is known in the time that was asked for; without it the case tells of {ownerships}.",
@@ -94,6 +95,8 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
         return "brokers_only"
     if any(c["kind"] == "several_members" for c in rows["coverage"]):
         return "several_members"
+    if any(c["kind"] == "no_info" for c in rows["coverage"]):
+        return "no_info"
     return "no_assignments"
 
 

@@ -1,5 +1,5 @@
 -- One row per line that tells something about one Connect task or connector in one worker, with the worker's next and last marks around it.
--- Reads: event, process_cluster, worker_group, shared_log
+-- Reads: event, process_cluster, worker_group, shared_log, quiet_log
 -- Grain: event_id
 -- `kind`: order (told to start), start (constructed), sign (the task's own thread or client was at work), stop (asked to stop), end lines.
 -- A start prints a dozen lines before its thread begins. The first of them that is there begins the life, whichever of them are missing.
@@ -69,6 +69,7 @@ WITH told AS (
   FROM (
     SELECT e.*, e.logger LIKE '%WorkerSinkTask' AS is_sink
     FROM event e LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.is_worker
+    LEFT ANTI JOIN quiet_log q ON q.process_id = e.process_id
   )
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
     OR event IN ('tasks_stopped', 'work_started', 'herder_stopped')

@@ -83,10 +83,10 @@ WITH teller AS (
       'connector_churn', 'deployment')
 ), ranked AS (
   SELECT c.occurrence_id, c.incident_id, c.caused_how,
-    row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank,
-      CASE WHEN c.since_ms > unix_millis(o.from_ts) + heartbeat_late_ms THEN 1 ELSE 0 END, c.since_ms DESC, c.incident_id) AS nth
+    row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank, c.since_ms DESC, c.incident_id) AS nth
   FROM candidate c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
+  WHERE c.rank = 0 OR c.since_ms IS NULL OR o.from_ts IS NULL OR c.since_ms <= unix_millis(o.from_ts) + heartbeat_late_ms
 )
 SELECT
   occurrence_id AS occurrence_id,

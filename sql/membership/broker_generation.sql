@@ -55,6 +55,7 @@ WITH line AS (
   -- Each rebalance adds one to the generation. One that was prepared with another old generation led to a generation whose Stabilized is
   -- not there.
   SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming, true) AS is_of_it,
+    event = 'assignment_from_leader' AND coalesce(generation = coming, true) AS is_its_assignment,
     max(CASE WHEN event = 'rebalance_preparing' AND old_generation + 1 <> coming THEN stream_pos END)
       OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS other_pos
   FROM (
@@ -77,10 +78,10 @@ WITH line AS (
     max(event_id) FILTER (WHERE event = 'group_stabilized') AS stabilized_id,
     max(stream_pos) FILTER (WHERE event = 'group_stabilized') AS stabilized_pos,
     max(member_count) FILTER (WHERE event = 'group_stabilized') AS stabilized_members,
-    max(member_count) FILTER (WHERE event = 'assignment_from_leader') AS assigned_members,
-    min(ts) FILTER (WHERE event = 'assignment_from_leader') AS assigned_ts,
-    min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_from_leader') AS assigned_id,
-    max(leader_member_id) FILTER (WHERE event = 'assignment_from_leader') AS leader_member_id,
+    max(member_count) FILTER (WHERE is_its_assignment) AS assigned_members,
+    min(ts) FILTER (WHERE is_its_assignment) AS assigned_ts,
+    min_by(event_id, stream_pos) FILTER (WHERE is_its_assignment) AS assigned_id,
+    max(leader_member_id) FILTER (WHERE is_its_assignment) AS leader_member_id,
     max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
       AS expired_member,
     max(ts) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_ts,

@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.
--- Reads: holding, ownership, clock_closure, clock_suspect
+-- Reads: holding, ownership, clock_closure, clock_suspect, event_row
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
 -- ahead of a's: the pair is compared under one and the same offset, so what two bounds have in common is not lost.
@@ -14,14 +14,23 @@ CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
 )
 COMMENT 'One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.'
 AS
-WITH ranked AS (
+WITH placed AS (
+  -- A clock that was set while its process ran does not order the process's own lines; their places in the log do.
+  SELECT h.ownership_id, true AS is_stepped, x.stream_pos AS start_pos, y.stream_pos AS stop_pos
+  FROM holding h
+  LEFT SEMI JOIN clock_suspect s ON s.process_id = h.process_id
+  LEFT JOIN event_row x ON x.event_id = h.start_id
+  LEFT JOIN event_row y ON y.event_id = h.stop_id
+), ranked AS (
   SELECT
     h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.owner,
     o.start_lo, o.start_hi, o.stop_hi, o.reference_process_id, h.stop_how,
+    coalesce(l.is_stepped, false) AS is_stepped, l.start_pos, l.stop_pos,
     coalesce(o.start_lo, o.start_hi, o.stop_lo, o.stop_hi) IS NULL AS no_time,
     row_number() OVER (PARTITION BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource ORDER BY coalesce(o.start_lo, o.start_hi),
       h.ownership_id) AS nth
   FROM holding h JOIN ownership o ON o.ownership_id = h.ownership_id
+  LEFT JOIN placed l ON l.ownership_id = h.ownership_id
   WHERE h.group_id IS NOT NULL
 ), near AS (
   SELECT *, explode(sequence(nth + 1, nth + 4)) AS other FROM ranked
@@ -30,13 +39,17 @@ WITH ranked AS (
 ), pair AS (
   SELECT a.ownership_id AS a_id, b.ownership_id AS b_id, a.process_id AS a_process, b.process_id AS b_process, b.nth = a.nth + 1 AS is_next,
     a.stop_hi AS a_stop_hi, b.start_lo AS b_start_lo,
-    a.no_time AND b.no_time AND a.process_id = b.process_id AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS in_order
+    a.no_time AND b.no_time AND a.process_id = b.process_id AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS in_order,
+    a.is_stepped AND a.process_id = b.process_id AS is_stepped,
+    coalesce(a.process_id = b.process_id AND (a.stop_pos <= b.start_pos OR b.stop_pos <= a.start_pos), false) AS one_by_one
   FROM near a JOIN ranked b
     ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
       AND b.nth = a.other
   UNION ALL
   SELECT a.ownership_id, b.ownership_id, a.process_id, b.process_id, false, a.stop_hi, b.start_lo,
-    a.no_time AND b.no_time AND a.process_id = b.process_id AND coalesce(a.stop_how, b.stop_how) IS NOT NULL
+    a.no_time AND b.no_time AND a.process_id = b.process_id AND coalesce(a.stop_how, b.stop_how) IS NOT NULL,
+    a.is_stepped AND a.process_id = b.process_id,
+    coalesce(a.process_id = b.process_id AND (a.stop_pos <= b.start_pos OR b.stop_pos <= a.start_pos), false)
   FROM ahead a JOIN ranked b
     ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
     AND b.nth > a.nth + 4
@@ -44,11 +57,14 @@ WITH ranked AS (
 )
 SELECT
   p.a_id, p.b_id,
-  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms
+  CASE WHEN p.is_stepped THEN NULL WHEN p.a_process = p.b_process THEN 0L
+    WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms
     ELSE -assume_skew_ms END AS lo_ms,
-  CASE WHEN p.a_process = p.b_process THEN 0L WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms
+  CASE WHEN p.is_stepped THEN NULL WHEN p.a_process = p.b_process THEN 0L
+    WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms
     ELSE assume_skew_ms END AS hi_ms,
   CASE
+    WHEN p.is_stepped THEN 'stepped'
     WHEN p.a_process = p.b_process THEN 'same_process'
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
     WHEN assume_skew_ms IS NOT NULL THEN 'assumed'
@@ -68,5 +84,5 @@ LEFT JOIN (
 ) s ON s.a_id = p.a_id AND s.b_id = p.b_id
 -- A later ownership in the same process after a plain end is everyday life; one that began before the end is not.
 -- Without times the lines of one process still stand in order: one ownership ended before the other began.
-WHERE NOT p.in_order AND (p.is_next AND p.a_process <> p.b_process OR p.a_stop_hi IS NULL OR p.b_start_lo IS NULL
-  OR p.b_start_lo < p.a_stop_hi)
+WHERE NOT p.in_order AND NOT (p.is_stepped AND p.one_by_one)
+  AND (p.is_next AND p.a_process <> p.b_process OR p.a_stop_hi IS NULL OR p.b_start_lo IS NULL OR p.b_start_lo < p.a_stop_hi)
