@@ -49,7 +49,11 @@ WITH placed AS (
   SELECT
     concat('member ', coalesce(client_id, member_id), CASE WHEN client_host IS NULL THEN '' ELSE concat(' at ', client_host) END),
     min(first_ts), max(last_ts), 'missing_process', 'missing_member' AS code, NULL, group_id, NULL
-  FROM member
+  FROM member m
+  -- Old clients do not print their ids: where each generation has as many members as logs, nobody's log is missing.
+  LEFT ANTI JOIN (
+    SELECT kafka_cluster, group_id FROM generation GROUP BY kafka_cluster, group_id HAVING max(member_count - seen_by_members) <= 0
+  ) w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   WHERE process_id IS NULL AND left_client IS NULL
   GROUP BY coalesce(client_id, member_id), client_host, group_id
   UNION ALL

@@ -188,7 +188,10 @@ WITH judged AS (
     AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)
 ), proof AS (
   SELECT *, filter(array_distinct(lines), e -> e IS NOT NULL) AS line_ids,
-    verdict = 'undecided' AND clock_how IN ('none', 'stepped') AS is_unclocked
+    verdict = 'undecided' AND clock_how IN ('none', 'stepped') AS is_unclocked,
+    -- A span that seems to end before it began, because its clock was set back, bounds nothing.
+    CASE WHEN verdict = 'undecided' AND least(a_end_hi, b_end_hi) < greatest(a_lo, b_lo) THEN NULL
+      ELSE least(a_end_hi, b_end_hi) END AS first_end_hi
   FROM told
 )
 SELECT
@@ -205,7 +208,7 @@ SELECT
     THEN greatest(timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo))
     WHEN p.a_hi IS NOT NULL AND p.b_hi IS NOT NULL AND NOT p.is_unclocked THEN CASE WHEN p.verdict = 'undecided'
       -- If they were together at all, that began before it ended.
-      THEN least(greatest(p.a_hi, p.b_hi), p.a_end_hi, p.b_end_hi) ELSE greatest(p.a_hi, p.b_hi) END END AS from_hi,
+      THEN greatest(least(greatest(p.a_hi, p.b_hi), p.first_end_hi), p.a_lo, p.b_lo) ELSE greatest(p.a_hi, p.b_hi) END END AS from_hi,
   CASE WHEN p.kind = 'work'
     THEN greatest(
       timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo),
@@ -213,10 +216,11 @@ SELECT
     WHEN p.verdict = 'proved'
       THEN least(timestamp_millis(unix_millis(p.a_seen_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_seen_ts) - p.b_off_hi))
     WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL AND NOT p.is_unclocked THEN CASE WHEN p.verdict = 'undecided'
-      THEN greatest(least(p.a_end_lo, p.b_end_lo), p.a_lo, p.b_lo) ELSE least(p.a_end_lo, p.b_end_lo) END END AS to_lo,
+      THEN least(greatest(least(p.a_end_lo, p.b_end_lo), p.a_lo, p.b_lo), p.first_end_hi)
+      ELSE least(p.a_end_lo, p.b_end_lo) END END AS to_lo,
   CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi)
     WHEN p.is_unclocked THEN CASE WHEN p.a_end_hi IS NOT NULL AND p.b_end_hi IS NOT NULL THEN greatest(p.a_end_hi, p.b_end_hi) END
-    ELSE least(p.a_end_hi, p.b_end_hi) END AS to_hi,
+    ELSE p.first_end_hi END AS to_hi,
   CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END AS certain_ms,
   CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END AS possible_ms,
   p.verdict AS verdict,
