@@ -45,6 +45,8 @@ class Mapped:
         if isinstance(value, str):
             if value in self.names:
                 return self.names[value]
+            if all(part in self.names for part in value.split(", ")):
+                return ", ".join(self.names[part] for part in value.split(", "))
             return self._any.sub(lambda m: self.names[m[0]], value)
         if isinstance(value, list | tuple):
             return [self.of(v) for v in value]

@@ -89,7 +89,9 @@ def faults(evidence: Evidence, claims: dict[str, list[Row]]) -> list[str]:
         cited = list(row["witness"] or ())
         why = "a cited line does not exist" if any(i not in evidence.lines for i in cited) else None
         if why is None and row["rule"] == "clock-skew" and row["verdict"] == "proved":
-            why = clock_fault(evidence, cited, bounds[row["subject"]], row["code"] in ("set_back", "contradicted"))
+            # Of two that contradict each other, either proves it.
+            process = row["subject"].split(" or ")[0]
+            why = clock_fault(evidence, cited, bounds[process], row["code"] in ("set_back", "contradicted", "contradict_each_other"))
         if why is None and row["verdict"] == "proved" and row["rule"] in ("split-brain-task", "split-brain-partition"):
             proofs = [set(c["witness"]) for c in claims["split_brain"] if c["verdict"] == "proved" and c["resource"] in row["subject"]]
             why = None if any(proof <= set(cited) for proof in proofs) else "it cites no whole proof of what it is about"

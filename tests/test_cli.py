@@ -368,8 +368,8 @@ def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path) -> N
     case_folder.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
     shown = CliRunner().invoke(app, ["report", "--case", str(copy)])
     assert shown.exit_code == 0, shown.output
-    assert "built anew" in shown.stderr
-    assert "built anew" not in CliRunner().invoke(app, ["report", "--case", str(copy)]).stderr
+    assert "built again" in shown.stderr
+    assert "built again" not in CliRunner().invoke(app, ["report", "--case", str(copy)]).stderr
 
 
 @pytest.mark.engine

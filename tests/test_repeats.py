@@ -33,7 +33,7 @@ def test_three_months_of_the_same_trouble_are_a_handful_of_findings(told) -> Non
     lost = [o for o in rows(case, "occurrence") if o["finding_id"] == worst["finding_id"]]
     assert worst["worst_ms"] == max(o["lasted_ms"] for o in lost)
     assert (worst["from_ts"], worst["to_ts"]) == (min(o["from_ts"] for o in lost), max(o["to_ts"] for o in lost))
-    assert f"({cluster.cut_off} times from 2026-08-" in worst["headline"]
+    assert f"(the longest of {cluster.cut_off}, from 2026-08-" in worst["headline"]
 
 
 def test_every_occurrence_has_its_finding_and_its_lines(told) -> None:
