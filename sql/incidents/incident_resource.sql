@@ -1,5 +1,5 @@
 -- One row per incident and resource that was without an owner, or worked on twice, because of it.
--- Reads: root_cause, incident_member, incident_generation, unowned, split_brain, ownership
+-- Reads: root_cause, incident_member, incident_generation, unowned, split_brain, ownership, generation, member
 -- Grain: incident_id, kafka_cluster, group_id, resource_kind, resource
 CREATE OR REPLACE TEMPORARY VIEW incident_resource (
   incident_id    COMMENT 'Incident',
@@ -48,6 +48,15 @@ WITH part AS (
   SELECT g.*, i.incident_id, 3, i.at_ms
   FROM gap g
   JOIN incident_generation i ON i.kafka_cluster = g.kafka_cluster AND i.group_id = g.group_id AND i.generation = g.generation
+  UNION ALL
+  -- What its others gave up stays without an owner while the rebalance waits for the member that the cause held up.
+  SELECT g.*, p.incident_id, 3, p.from_lo_ms
+  FROM gap g
+  JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
+    AND n.join_ms >= resource_hit_ms
+  JOIN member m ON m.kafka_cluster = n.kafka_cluster AND m.group_id = n.group_id AND m.member_id = n.waited_for_member_id
+  JOIN part p ON p.process_id = m.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
+    AND (p.to_hi_ms IS NULL OR g.from_ms <= p.to_hi_ms)
   UNION ALL
   SELECT g.*, r.incident_id, 4, r.from_lo_ms
   FROM gap g
