@@ -154,8 +154,12 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text cut to `limit` characters, an ellipsis where it was cut."""
-    return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
+    """The text cut to at most `limit` characters, behind a word where one ends near, and an ellipsis where it was cut."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    words, blank, word = kept.rpartition(" ")
+    return (words.rstrip(" ,;:") if blank and len(word) < limit // 4 and text[limit - 1] != " " else kept.rstrip()) + ELLIPSIS
 
 
 def short_member(member_id: str) -> str:

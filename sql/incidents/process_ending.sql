@@ -3,7 +3,8 @@
 -- Grain: process_id, instance
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
--- failed (it gave up while it started), died (neither, though it would have said so), unknown.
+-- failed (it gave up while it started), died (its coordinator
+-- heard no more of it, or a broker that says nothing), unknown. That a worker says nothing may be for lines that are missing.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Life that ended',
@@ -26,9 +27,11 @@ WITH life AS (
   FROM process_life
   WHERE last_ts IS NOT NULL
 ), stop AS (
-  SELECT process_id, instance, min(unix_millis(ts)) AS at_ms, min_by(event_id, struct(ts, event_id)) AS event_id
-  FROM fact_line
-  WHERE event = 'process_stopping'
+  -- Any of its last words: the first of them may be missing.
+  SELECT process_id, instance, min(unix_millis(ts)) AS at_ms, min_by(event_id, struct(ts, stream_pos, event_id)) AS event_id
+  FROM event
+  WHERE event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping', 'worker_stopped', 'herder_stopped',
+    'process_stopped')
   GROUP BY process_id, instance
 ), failed AS (
   SELECT process_id, instance, min(event_id) AS event_id
@@ -91,7 +94,6 @@ WITH life AS (
       WHEN l.is_broker THEN 'died'
       WHEN r.own_lo_ms >= l.last_ms THEN 'died'
       WHEN o.left_ms >= l.last_ms - coordinator_together_ms THEN 'left'
-      WHEN l.is_worker THEN 'died'
       WHEN c.all_left THEN 'left'
       ELSE 'unknown'
     END AS how,
