@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 _LAST = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|(?P<call>\blast_value\s*\()""", re.IGNORECASE)
-_OVER = re.compile(r"\s*OVER\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<inline>\())", re.IGNORECASE)
+_OVER = re.compile(r"\s*OVER\s*(?:(?P<name>[A-Za-z_]\w*)|\()", re.IGNORECASE)
 _IGNORING_NULLS = re.compile(r"(?P<value>.+),\s*true\s*", re.IGNORECASE | re.DOTALL)
 #: Places in a log: never NULL, and no two lines of one log have the same.
 _WINDOW = re.compile(
-    r"(?P<parts>.*)\bORDER\s+BY\s+(?P<key>(?:\w+\.)?(?:stream_pos|pos))(?P<desc>\s+DESC)?\s+ROWS\s+(?:BETWEEN\s+)?UNBOUNDED\s+PRECEDING\b.*",
+    r".*\bORDER\s+BY\s+(?P<key>(?:\w+\.)?(?:stream_pos|pos))(?P<desc>\s+DESC)?\s+ROWS\s+(?:BETWEEN\s+)?UNBOUNDED\s+PRECEDING\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")

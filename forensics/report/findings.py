@@ -146,15 +146,17 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     timed = any(o["lasted_ms"] for o in shown)
     # What settings and clocks are has no time of its own.
     dated = any(o["from_ts"] for o in shown)
-    columns = [Column("what"), Column("id", fixed=True)]
-    cells = [[shorten(o["headline"], 160), o["occurrence_id"]] for o in shown]
-    if timed:
-        columns.insert(0, Column("lasted", right=True, fixed=True))
-        cells = [[span(o["lasted_ms"], ""), *row] for o, row in zip(shown, cells, strict=True)]
-    if dated:
-        columns.insert(0, Column("when"))
-        cells = [[when(o, clock), *row] for o, row in zip(shown, cells, strict=True)]
-    yield Table(tuple(columns), tuple(tuple(row) for row in cells))
+    columns = (
+        *((Column("when"),) if dated else ()),
+        *((Column("lasted", right=True, fixed=True),) if timed else ()),
+        Column("what"),
+        Column("id", fixed=True),
+    )
+    rows = [
+        (*((when(o, clock),) if dated else ()), *((span(o["lasted_ms"], ""),) if timed else ()), shorten(o["headline"], 160), o["occurrence_id"])
+        for o in shown
+    ]
+    yield Table(columns, tuple(rows))
     if len(all_of) > len(shown):
         which = "the longest, the first and the last of them" if timed else "the first and the last of them"
         where = "forensics sql occurrence" if everything else f"forensics report --rule {f['rule']}"

@@ -188,10 +188,12 @@ def _incident(
     strongest = max(rows, key=_length)
     a, b = names.process(strongest["process_a"]), names.process(strongest["process_b"])
     sure = strongest["verdict"] == "proved"
-    both = f"{a} twice" if a == b and sure else f"two threads of {a}" if a == b else f"{a} and {b} both" if sure else f"{a} and {b}"
-    had = _WHAT.get(strongest["kind"], "owned") if sure else _PERHAPS.get(strongest["kind"], "may both have owned")
+    if sure:
+        who, had = f"{a} twice" if a == b else f"{a} and {b} both", _WHAT.get(strongest["kind"], "owned")
+    else:
+        who, had = f"two threads of {a}" if a == b else f"{a} and {b}", _PERHAPS.get(strongest["kind"], "may both have owned")
     what = f"{_NOUN.get(strongest['resource_kind'], '')} {fold(sorted({r['resource'] for r in rows}))}".strip()
-    yield Heading(3, f"{strongest['verdict']}: {both} {had} {what} of group {strongest['group_id']}", _tone(strongest))
+    yield Heading(3, f"{strongest['verdict']}: {who} {had} {what} of group {strongest['group_id']}", _tone(strongest))
     # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
     at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "both, if at all,"
     columns: tuple[Column, ...] = (

@@ -3,8 +3,8 @@
 -- Grain: process_id, instance
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
--- failed (it gave up while it started), died (its coordinator
--- heard no more of it, or a broker that says nothing), unknown. That a worker says nothing may be for lines that are missing.
+-- failed (it gave up while it started), died (its coordinator heard no more of it,
+-- or it is a broker that says nothing), unknown. That a worker says nothing may be for lines that are missing.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Life that ended',
