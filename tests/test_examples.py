@@ -21,7 +21,7 @@ CASE = "split-brain-frozen-worker-3.9.1"
 #: Views without a file, and where their rows come from.
 MADE = {"rule_finding": "all rows of all rules", "known_bug": "a pattern file"}
 #: Steps that have no example yet; whole histories hold them (test_lost_lines, test_incidents, test_played_causes).
-LATER = {"log_hole", "member_removal", "lost_membership", "process_trouble", "coordinator_trouble"}
+LATER = {"log_hole"}
 #: Views that have rows even where nothing is given, and why.
 NEVER_EMPTY = {"known_bug": "a table of Kafka's bugs, made from a pattern file"}
 
