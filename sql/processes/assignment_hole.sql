@@ -1,0 +1,87 @@
+-- One row per list of partitions that a consumer gives up, or owns, and cannot have by the lines before: lines of it must be missing.
+-- Reads: owned_list, client_event
+-- Grain: process_id, instance, event_id, is_wide
+CREATE OR REPLACE TEMPORARY VIEW assignment_hole (
+  process_id COMMENT 'Process',
+  instance   COMMENT 'Which life of the process',
+  from_pos   COMMENT 'Last position that is surely before it',
+  to_pos     COMMENT 'First position that is surely after it',
+  is_wide    COMMENT 'True when a whole stretch may be missing; false when a single line explains it',
+  event_id   COMMENT 'The list that differs'
+)
+COMMENT 'One row per list of partitions that a consumer cannot have by the lines before.'
+AS
+WITH line AS (
+  -- An eager consumer's lists of all that it has, what it was given, and the answers to its syncs.
+  SELECT process_id, instance, client, stream_pos, event_id, 'list' AS kind, partitions, CAST(NULL AS BIGINT) AS next_pos
+  FROM owned_list
+  WHERE is_eager AND is_last
+  UNION ALL
+  SELECT process_id, instance, client, stream_pos, event_id, 'given', partitions, CAST(NULL AS BIGINT)
+  FROM client_event
+  WHERE event = 'partitions_assigned' AND partitions IS NOT NULL
+  UNION ALL
+  SELECT process_id, instance, client, stream_pos, event_id, 'synced', CAST(NULL AS ARRAY<STRING>), next_pos
+  FROM (
+    SELECT process_id, instance, client, stream_pos, event_id, event,
+      lead(stream_pos) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos) AS next_pos
+    FROM client_event
+    WHERE NOT is_worker
+  )
+  WHERE event = 'synced'
+), owning AS (
+  -- What it has by the lines before: what it was given last, or nothing once it gave up all.
+  SELECT process_id, instance, stream_pos, event_id, kind, partitions,
+    last_value(CASE WHEN kind <> 'synced'
+      THEN struct(stream_pos, kind, CASE WHEN kind = 'list' THEN array() ELSE partitions END AS partitions) END, true) OVER so_far AS owned,
+    last_value(CASE WHEN kind = 'synced' THEN struct(stream_pos, next_pos) END, true) OVER so_far AS synced
+  FROM line
+  WINDOW so_far AS (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), differing AS (
+  -- An eager consumer tells what it was given right after it is told its generation: where that is missing, it stood there.
+  SELECT process_id, instance, event_id, stream_pos, owned.stream_pos AS owned_pos, owned.kind = 'list' AS gave_up,
+    CASE WHEN synced.stream_pos > owned.stream_pos THEN synced.stream_pos END AS synced_pos, synced.next_pos AS next_pos
+  FROM owning
+  WHERE kind = 'list' AND (size(array_except(partitions, owned.partitions)) > 0 OR size(array_except(owned.partitions, partitions)) > 0)
+), taken AS (
+  SELECT process_id, instance, event, stream_pos, event_id, size(partitions) AS partition_count,
+    min(stream_pos) OVER so_far AS first_pos,
+    max(CASE WHEN event IN ('generation_reset', 'member_fenced') THEN stream_pos END) OVER so_far AS reset_pos,
+    max(CASE WHEN event IN ('joined', 'synced', 'partitions_assigned', 'partitions_lost') THEN stream_pos END) OVER so_far AS settled_pos,
+    max(CASE WHEN event IN ('joined', 'synced', 'partitions_assigned') THEN stream_pos END) OVER so_far AS got_pos
+  FROM client_event
+  WHERE NOT is_worker
+  WINDOW so_far AS (PARTITION BY process_id, instance, group_id, client
+    ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+)
+SELECT
+  process_id AS process_id,
+  instance AS instance,
+  CASE WHEN gave_up THEN coalesce(synced_pos, owned_pos) ELSE owned_pos END AS from_pos,
+  CASE WHEN synced_pos IS NOT NULL THEN least(next_pos, stream_pos) ELSE stream_pos END AS to_pos,
+  NOT gave_up OR synced_pos IS NULL AS is_wide,
+  event_id AS event_id
+FROM differing
+UNION ALL
+-- Who lost its membership gives up what it had as lost, not as revoked, unless it joined again.
+SELECT
+  process_id AS process_id,
+  instance AS instance,
+  reset_pos AS from_pos,
+  stream_pos AS to_pos,
+  true AS is_wide,
+  event_id AS event_id
+FROM taken
+WHERE event = 'partitions_revoked' AND partition_count > 0 AND reset_pos > settled_pos
+UNION ALL
+-- It gives up what it was never given, in a generation that it never joined.
+SELECT
+  process_id AS process_id,
+  instance AS instance,
+  first_pos AS from_pos,
+  stream_pos AS to_pos,
+  true AS is_wide,
+  event_id AS event_id
+FROM taken
+WHERE event IN ('partitions_revoked', 'partitions_lost') AND partition_count > 0 AND got_pos IS NULL AND first_pos IS NOT NULL
+  AND instance > 0
