@@ -6,7 +6,8 @@
 CREATE OR REPLACE TEMPORARY VIEW config_value (
   process_id COMMENT 'Process that printed it; NULL where it comes from a file beside the logs',
   instance   COMMENT 'Which life of the process',
-  component  COMMENT 'Whose configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ... as printed; worker, broker, controller, connector, task, consumer, producer, client, streams, mirror_maker, zookeeper, topic of a file, by its content',
+  component  COMMENT 'Whose configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ... as printed; worker, broker, controller,
+    connector, task, consumer, producer, client, streams, mirror_maker, zookeeper, topic of a file, by its content',
   client_id  COMMENT 'client.id within it',
   task       COMMENT 'Connect task that it belongs to',
   connector  COMMENT 'Connector that it belongs to',

@@ -10,7 +10,8 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   kind       COMMENT 'covered, gap, truncated, unreadable, several_members, no_info or missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
-  facts      COMMENT 'What the words tell: lives of the process, length of a gap, a file and its fault, a group and its generations, a client and its members'
+  facts      COMMENT 'What the words tell: lives of the process, length of a gap, a file and its fault, a group and its generations, a
+    client and its members'
 )
 COMMENT 'One row per stretch of a process''s time that the evidence covers or does not, and per process whose log is missing.'
 AS

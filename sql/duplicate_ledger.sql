@@ -28,14 +28,17 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   read_to         COMMENT 'Offset up to which the old reader surely had read (not included); NULL: no line says more than where it began',
   records_lo      COMMENT 'Records read twice: at least so many',
   records_hi      COMMENT 'Records read twice: at most so many; NULL: no line bounds them',
-  how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it asked to, and no line tells the outcome; committed: it had committed up to read_to; went_back: the new reader began before the old one had; unknown: nothing tells how far the old one had read',
+  how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it
+    asked to, and no line tells the outcome; committed: it had committed up to read_to; went_back: the new reader began before the old one
+    had; unknown: nothing tells how far the old one had read',
   fenced_by
     COMMENT 'What refused the old reader''s commits afterwards: group, group.instance.id; NULL: no line says that anything did',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   event_id        COMMENT 'Event that tells where the new reader began',
   witness         COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as lines tell.'
+COMMENT 'One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as
+    lines tell.'
 AS
 WITH automatic AS (
   -- An eager consumer that commits by itself does so before it gives its partitions up; a refusal would be printed.

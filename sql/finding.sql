@@ -24,9 +24,11 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
   witness_role  COMMENT 'What each of these events shows; NULL: what repeats has no such list',
   code          COMMENT 'Which of the rule''s cases it is, in a closed vocabulary',
   facts         COMMENT 'The named facts that the sentences tell, of the worst, as JSON; a fact that is not known is left out',
-  incident_id   COMMENT 'Incident that it belongs to (of what repeats that of the worst: the view incident has all); NULL: none, as of a setting that is only a risk',
+  incident_id   COMMENT 'Incident that it belongs to (of what repeats that of the worst: the view incident has all); NULL: none, as of a
+    setting that is only a risk',
   caused_by     COMMENT 'Finding that it is an effect of; NULL: of the incident''s cause itself',
-  caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator, generation, resource, connector or group; NULL: nothing does'
+  caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator,
+    generation, resource, connector or group; NULL: nothing does'
 )
 COMMENT 'One row per finding of any rule: what repeats is one finding, told by its worst occurrence.'
 AS
@@ -35,7 +37,8 @@ WITH grouped AS (
     finding_id, rule, severity, verdict, kafka_cluster, group_id,
     count(DISTINCT occurrence_id) AS n, array_sort(collect_set(subject)) AS names,
     min(from_ts) AS first_ts, max(coalesce(to_ts, from_ts)) AS last_ts, max(to_ts) AS only_to_ts,
-    max_by(struct(occurrence_id, subject, headline, explanation, advice, witness, lasted_ms, witness_role, code, facts, incident_id, caused_by, caused_how),
+    max_by(struct(occurrence_id, subject, headline, explanation, advice, witness, lasted_ms, witness_role, code, facts, incident_id,
+      caused_by, caused_how),
       struct(coalesce(lasted_ms, -1), from_ts, occurrence_id)) AS worst,
     min_by(witness, struct(from_ts, occurrence_id)) AS first_witness,
     max_by(witness, struct(from_ts, occurrence_id)) AS last_witness

@@ -20,7 +20,8 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   last_synced_ts   COMMENT 'Members: the last of them had its assignment, on the reference clock (middle of its bounds)',
   join_ms          COMMENT 'Broker: from preparing to stabilized, milliseconds',
   sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
-  duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync of members whose clocks compare, milliseconds',
+  duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync of members whose
+    clocks compare, milliseconds',
   leader_member_id COMMENT 'Leader',
   member_count     COMMENT 'Members, as the broker says, else as the leader says, else as many as were seen',
   trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',

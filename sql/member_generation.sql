@@ -21,7 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
   delay_ms      COMMENT 'Scheduled rebalance delay that it was told',
   paused_from_ts COMMENT 'It had given up the last that it worked on, by its own clock; NULL: it went on working, or had nothing',
   paused_to_ts  COMMENT 'It was given its next assignment, or a task of it ran again, by its own clock',
-  paused_ms     COMMENT 'Time without anything to work on before this generation gave it something, milliseconds; 0: it went on working; NULL: its first generation, or its log does not tell',
+  paused_ms     COMMENT 'Time without anything to work on before this generation gave it something, milliseconds; 0: it went on working;
+    NULL: its first generation, or its log does not tell',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per member and generation.'

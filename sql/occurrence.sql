@@ -23,7 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence (
   facts         COMMENT 'The named facts that the sentences tell, as JSON; a fact that is not known is left out',
   incident_id   COMMENT 'Incident that it belongs to; NULL: none, as of a setting that is only a risk',
   caused_by     COMMENT 'Finding that it is an effect of; NULL: of the incident''s cause itself',
-  caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator, generation, resource, connector or group; NULL: nothing does'
+  caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator,
+    generation, resource, connector or group; NULL: nothing does'
 )
 COMMENT 'One row per time that a rule found something, the finding that it is told with, and what caused it.'
 AS

@@ -21,7 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW ownership (
   stop_lo       COMMENT 'Surely owned until then',
   stop_hi       COMMENT 'Surely no longer owned from then on; NULL: nothing says so, and a log that just ends proves no death',
   phase_end     COMMENT 'running, stopping, closing, failed or gone: what it was doing when last heard of',
-  stop_how      COMMENT 'Which line says that it ended: stopped, client_closed, tasks_stopped, worker_stopped, started_again, process_restarted, orphan_failed, revoked, lost; NULL: none',
+  stop_how      COMMENT 'Which line says that it ended: stopped, client_closed, tasks_stopped, worker_stopped, started_again,
+    process_restarted, orphan_failed, revoked, lost; NULL: none',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   witness       COMMENT 'Events that prove the start and the end'
 )

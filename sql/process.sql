@@ -6,7 +6,8 @@ CREATE OR REPLACE TEMPORARY VIEW process (
   host                 COMMENT 'Host, as told or as the folders say',
   role                 COMMENT 'broker, connect_worker or client',
   kafka_version        COMMENT 'Kafka release of the last life, as printed, or the only one that its lines allow',
-  version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (by lines of source and wordings); NULL when it is not',
+  version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (by lines of
+    source and wordings); NULL when it is not',
   version_range        COMMENT 'Releases of Apache Kafka that remain: one, a range, or `3.5.x` for a build of Confluent',
   kafka_cluster        COMMENT 'Kafka cluster id, of the last life; `unknown` when nothing tells',
   kafka_clusters       COMMENT 'Ids of all Kafka clusters that its lives belonged to, in order',

@@ -15,7 +15,8 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   process_a      COMMENT 'Process of the ownership that began first',
   process_b      COMMENT 'Process of the other',
   kind           COMMENT 'work: both were at it; thread: both threads were there; held: both held the assignment',
-  from_lo        COMMENT 'The overlap began at the earliest then (reference clock of the island; where no clocks compare, the earlier start as printed). Refuted: the later start, which stands behind the earlier end',
+  from_lo        COMMENT 'The overlap began at the earliest then (reference clock of the island; where no clocks compare, the earlier start
+    as printed). Refuted: the later start, which stands behind the earlier end',
   from_hi        COMMENT 'The overlap began at the latest then',
   to_lo          COMMENT 'The overlap ended at the earliest then',
   to_hi          COMMENT 'The overlap ended at the latest then (where no clocks compare, the later end as printed); NULL: nothing says',

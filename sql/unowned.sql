@@ -14,7 +14,9 @@ CREATE OR REPLACE TEMPORARY VIEW unowned (
   to_hi         COMMENT 'Its next owner had it at the latest then',
   certain_ms    COMMENT 'Surely without an owner so long, milliseconds; NULL: nobody had it again',
   possible_ms   COMMENT 'Without an owner for at most so long, milliseconds; NULL: nothing bounds it',
-  why           COMMENT 'failure: it failed; scheduled_delay: a Connect group kept it for a worker to come back; process_gone: its process died or was restarted; expired: the broker removed its owner for silence; left_group: its owner left or lost the group; restart: the same member stopped and started it; rebalance: it moved; unknown',
+  why           COMMENT 'failure: it failed; scheduled_delay: a Connect group kept it for a worker to come back; process_gone: its process
+    died or was restarted; expired: the broker removed its owner for silence; left_group: its owner left or lost the group; restart: the
+    same member stopped and started it; rebalance: it moved; unknown',
   delay_ms      COMMENT 'Scheduled rebalance delay that the group was told meanwhile, milliseconds',
   previous_ownership_id COMMENT 'Last ownership before',
   previous_process_id   COMMENT 'Its process',

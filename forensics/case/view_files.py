@@ -17,6 +17,8 @@ from forensics.resources import sql_dir
 
 _HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words):\s*(.+?)\s*$", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
+#: The text of a column or a view. It may run over several lines: Spark joins no literals there.
+_TEXT = re.compile(r"\bCOMMENT '(?:[^']|'')*'")
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
     view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
     if folder == "rules":
         sql = _created(view_name, sql)
+    sql = _TEXT.sub(lambda text: re.sub(r"\s*\n\s*", " ", text[0]), sql)
     created = _CREATE.search(sql)
     if created is None or created.group(1) != view_name:
         raise ForensicsError(

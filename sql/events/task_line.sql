@@ -18,7 +18,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   app_kind       COMMENT 'Kind of client that was closed',
   timeout_ms     COMMENT 'Time that a closing producer has left',
   own_member_id  COMMENT 'Member id of the task''s own consumer, when the line tells',
-  is_work        COMMENT 'True for a sign that only a task prints that does its work, or has just ended it: it starts, commits, its client finds the cluster, its consumer joins or finds positions, it begins to close its producer',
+  is_work        COMMENT 'True for a sign that only a task prints that does its work, or has just ended it: it starts, commits, its client
+    finds the cluster, its consumer joins or finds positions, it begins to close its producer',
   by_schedule    COMMENT 'True for what the thread says that commits the offsets of all source tasks (2.3.0 and later)',
   life           COMMENT 'n-th start of this resource in this life of the process; 0 before the first',
   member_id      COMMENT 'Worker''s member id at that time',

@@ -1,5 +1,6 @@
 -- One row per member that its coordinator removed against its will, with the process behind it and that process's lines around the removal.
--- Reads: event, process_cluster, member_place, broker_generation, member_round, join_round, member_setting, worker_setting, setting, client_event, fact_line, task_life, clock_offset
+-- Reads: event, process_cluster, member_place, broker_generation, member_round, join_round, member_setting
+-- Reads: worker_setting, setting, client_event, fact_line, task_life, clock_offset
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- Whose member it was is told by its own lines, by the refusal that names the id when it comes back, or by elimination: one client
 -- of a generation is missing from the next, and only one member went in between.

@@ -1,5 +1,6 @@
 -- One row per time that one process by itself was paused, cut off, killed, too slow to poll, or one of these that no line tells apart.
--- Reads: lost_membership, process_ending, process_life, process_cluster, worker_group, coordinator_outage, client_event, join_round, generation, fact_line, clock_offset
+-- Reads: lost_membership, process_ending, process_life, process_cluster, worker_group, coordinator_outage, client_event
+-- Reads: join_round, generation, fact_line, clock_offset
 -- Grain: trouble_id
 -- What its members lost shows it; so do connections that fail for long, while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (

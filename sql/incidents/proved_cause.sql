@@ -1,5 +1,6 @@
 -- One row per root cause that a rule proves as it is: a configuration, a clock, a store that was lost, a connector that never rests.
--- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, generation
+-- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration
+-- Reads: rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, generation
 -- Grain: cause, kafka_cluster, subject, group_ids, from_ms
 CREATE OR REPLACE TEMPORARY VIEW proved_cause (
   cause         COMMENT 'Cause',
@@ -24,8 +25,8 @@ WITH alive AS (
     from_ms AS since_ms, from_ms, to_ms, proof
   FROM rule_offsets_topic_unsatisfiable
   UNION ALL
-  SELECT 'offsets_lost', r.kafka_cluster, array(r.group_id), '__consumer_offsets', r.facts.broker_process_id, coalesce(a.at_ms, r.from_ms), r.from_ms,
-    r.to_ms, r.proof
+  SELECT 'offsets_lost', r.kafka_cluster, array(r.group_id), '__consumer_offsets', r.facts.broker_process_id, coalesce(a.at_ms, r.from_ms),
+    r.from_ms, r.to_ms, r.proof
   FROM rule_generation_reset r
   LEFT JOIN alive a ON a.kafka_cluster = r.kafka_cluster AND a.group_id = r.group_id AND a.incarnation = r.facts.incarnation - 1
   UNION ALL
@@ -37,7 +38,8 @@ WITH alive AS (
   FROM rule_duplicate_declaration
   UNION ALL
   -- The name of a sink stands for its group: two Connect clusters that declare it share the data.
-  SELECT 'duplicate_declaration', kafka_cluster, transform(facts.clusters, c -> c.worker_group_id), subject, NULL, from_ms, from_ms, to_ms, proof
+  SELECT 'duplicate_declaration', kafka_cluster, transform(facts.clusters, c -> c.worker_group_id), subject, NULL, from_ms, from_ms,
+    to_ms, proof
   FROM rule_sink_group_shared
   UNION ALL
   SELECT 'group_id_collision', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof

@@ -12,7 +12,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_round (
   member_id         COMMENT 'Member id',
   is_leader         COMMENT 'True for the leader, as either side tells',
   is_entry          COMMENT 'True for the round in which the member got its id',
-  is_fresh          COMMENT 'True when its request to join surely came before the join phase ended; a static member that returns to a stable group, or a log that begins in the middle, may not',
+  is_fresh          COMMENT 'True when its request to join surely came before the join phase ended; a static member that returns to a stable
+    group, or a log that begins in the middle, may not',
   resolution_ms     COMMENT 'How exact the printed times are',
   joining_count     COMMENT 'How many times (Re-)joining was printed before it got in',
   joining_first     COMMENT 'First (Re-)joining: time, event',
@@ -28,7 +29,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_round (
   prepared_reason   COMMENT 'Broker: reason, verbatim',
   stabilized        COMMENT 'Broker: the join phase is over: time, event',
   assigned          COMMENT 'Broker: the assignment arrived: time, event',
-  made              COMMENT 'Broker: the member''s id was made: time, event, broker, whether the member has to ask again with it, the next generation'
+  made              COMMENT 'Broker: the member''s id was made: time, event, broker, whether the member has to ask again with it, the next
+    generation'
 )
 COMMENT 'One row per join round of a member, beside what its coordinator''s log says of the same generation.'
 AS

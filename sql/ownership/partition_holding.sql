@@ -21,7 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   start_id      COMMENT 'Its event',
   stop_lo_ts    COMMENT 'Surely held until then',
   stop_hi_ts    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
-  stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted, not_listed (a later list of all that it owns does not name it); NULL: nothing says so',
+  stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted,
+    not_listed (a later list of all that it owns does not name it); NULL: nothing says so',
   stop_id       COMMENT 'Its event',
   heard_ts      COMMENT 'Its coordinator surely heard it then, after its last line; NULL: no line says so',
   heard_id      COMMENT 'Line with which the coordinator removed it'
