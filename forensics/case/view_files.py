@@ -138,7 +138,7 @@ RULE_COLUMNS = {
     "proof": "Events that prove it, each with its role",
 }
 _GATHER = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
-  CAST(NULL AS STRING) AS headline, CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS advice, code, to_json(facts) AS facts,
+  code, to_json(facts) AS facts,
   transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.role) AS witness_role
 FROM {view}"""
 

@@ -2,9 +2,8 @@
 -- Reads: rule_finding
 -- Grain: occurrence_id
 -- `rule_finding` holds the rows of every file under rules/: a new rule is one new file there. What happens to one subject again and
--- again, for the same cause, is one finding; what happens to many, from repeat_times on too. The cause is what the advice says without
--- names and numbers: what asks for the same thing to be done is of one kind. Tasks and partitions that had two owners are looked for by
--- name: they stay apart longer.
+-- again, in the same case of a rule (its code), is one finding; what happens to many, from repeat_times on too. Tasks and partitions that
+-- had two owners are looked for by name: they stay apart longer.
 CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   occurrence_id COMMENT 'Stable id of the occurrence',
   finding_id    COMMENT 'Finding that tells it',
@@ -17,9 +16,6 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   from_ts       COMMENT 'From',
   to_ts         COMMENT 'To; NULL: open, or a moment',
   lasted_ms     COMMENT 'How long it lasted, milliseconds; NULL: no line tells',
-  headline      COMMENT 'One sentence, of a rule that has no words of its own',
-  explanation   COMMENT 'The facts and what follows from them, of such a rule',
-  advice        COMMENT 'What to change, of such a rule',
   witness       COMMENT 'Events that prove it',
   witness_role  COMMENT 'What each of these events shows; NULL: it has no role of its own',
   code          COMMENT 'Which of the rule''s cases it is',
@@ -29,19 +25,16 @@ COMMENT 'One row per time that a rule found something: its facts, before it is t
 AS
 WITH told AS (
   SELECT
-    left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, coalesce(facts, headline), CAST(from_ts AS STRING)), 256), 12)
-      AS occurrence_id,
+    left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, facts, CAST(from_ts AS STRING)), 256), 12) AS occurrence_id,
     rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, unix_millis(to_ts) - unix_millis(from_ts) AS lasted_ms,
-    headline, explanation, advice, witness, witness_role, code, facts,
-    coalesce(code, concat_ws(' ', filter(split(coalesce(advice, ''), ' '), w -> NOT w RLIKE '[0-9/]'
-      AND NOT array_contains(split(concat_ws(', ', subject, group_id), ', '), regexp_replace(w, '^[(]+|[(),;:.]+$', ''))))) AS cause
+    witness, witness_role, code, facts
   FROM rule_finding
 ), counted AS (
-  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, cause) AS alike
+  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code) AS alike
   FROM told
 ), kind AS (
   SELECT *,
-    concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), cause,
+    concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), code,
       CASE WHEN alike < CASE WHEN rule LIKE 'split-brain-%' THEN repeat_resources ELSE repeat_times END
         THEN coalesce(subject, '-') END) AS kind
   FROM counted
@@ -50,6 +43,5 @@ SELECT
   occurrence_id,
   -- One that happened once keeps its own id.
   CASE WHEN count(*) OVER (PARTITION BY kind) = 1 THEN occurrence_id ELSE left(sha2(kind, 256), 12) END AS finding_id,
-  rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, lasted_ms, headline, explanation, advice, witness,
-  witness_role, code, facts
+  rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, lasted_ms, witness, witness_role, code, facts
 FROM kind

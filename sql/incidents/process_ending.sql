@@ -23,16 +23,10 @@ CREATE OR REPLACE TEMPORARY VIEW process_ending (
 COMMENT 'One row per life of a process that another follows in its log, and how it ended.'
 AS
 WITH life AS (
-  SELECT process_id, instance, is_broker, is_worker, unix_millis(last_ts) AS last_ms, unix_millis(next_start_ts) AS next_ms, next_start_id
+  SELECT process_id, instance, is_broker, is_worker, unix_millis(last_ts) AS last_ms, unix_millis(next_start_ts) AS next_ms, next_start_id,
+    unix_millis(ending_ts) AS ending_ms, ending_id
   FROM process_life
   WHERE last_ts IS NOT NULL
-), stop AS (
-  -- Any of its last words: the first of them may be missing.
-  SELECT process_id, instance, min(unix_millis(ts)) AS at_ms, min_by(event_id, struct(ts, stream_pos, event_id)) AS event_id
-  FROM event
-  WHERE event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping', 'worker_stopped', 'herder_stopped',
-    'process_stopped')
-  GROUP BY process_id, instance
 ), failed AS (
   SELECT process_id, instance, min(event_id) AS event_id
   FROM fact_line
@@ -86,10 +80,10 @@ WITH life AS (
   WHERE NOT m.was_closed
   GROUP BY m.process_id, m.instance
 ), judged AS (
-  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(s.at_ms, l.last_ms) AS last_ms, l.next_ms, l.next_start_id,
+  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.next_ms, l.next_start_id,
     CASE
       WHEN f.event_id IS NOT NULL THEN 'failed'
-      WHEN s.event_id IS NOT NULL THEN 'stopped'
+      WHEN l.ending_id IS NOT NULL THEN 'stopped'
       WHEN b.process_id IS NULL THEN 'unknown'
       WHEN l.is_broker THEN 'died'
       WHEN r.own_lo_ms >= l.last_ms THEN 'died'
@@ -97,13 +91,12 @@ WITH life AS (
       WHEN c.all_left THEN 'left'
       ELSE 'unknown'
     END AS how,
-    CASE WHEN s.event_id IS NULL AND f.event_id IS NULL AND r.own_lo_ms >= l.last_ms THEN least(r.own_hi_ms, l.next_ms)
+    CASE WHEN l.ending_id IS NULL AND f.event_id IS NULL AND r.own_lo_ms >= l.last_ms THEN least(r.own_hi_ms, l.next_ms)
       ELSE l.next_ms END AS gone_ms,
-    array(coalesce(f.event_id, s.event_id), CASE WHEN s.event_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
-      CASE WHEN s.event_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
+    array(coalesce(f.event_id, l.ending_id), CASE WHEN l.ending_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
+      CASE WHEN l.ending_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
   FROM life l
   LEFT JOIN started b ON b.process_id = l.process_id AND b.instance = l.instance
-  LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
   LEFT JOIN failed f ON f.process_id = l.process_id AND f.instance = l.instance
   LEFT JOIN clients c ON c.process_id = l.process_id AND c.instance = l.instance
   LEFT JOIN coordinator o ON o.process_id = l.process_id AND o.instance = l.instance

@@ -8,6 +8,8 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   first_ts     COMMENT 'First line',
   last_ts      COMMENT 'Last line; of a life that another follows, the last line that is surely its own',
   stopping_ts  COMMENT 'When it said that it was stopping',
+  ending_ts    COMMENT 'First of all lines that only a process prints that stops; NULL: there is none',
+  ending_id    COMMENT 'Its event',
   next_start_ts COMMENT 'First line of the next life in the same stream; NULL when there is none',
   next_start_id COMMENT 'Its event',
   is_broker    COMMENT 'True for a broker',
@@ -24,13 +26,17 @@ WITH life AS (
     max(ts) FILTER (WHERE task IS NOT NULL OR client_kind IS NOT NULL OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%'
       AND event <> 'herder_starting') AS last_work_ts,
     -- The first word is the hook's; where that is missing, what follows it says so too.
-    coalesce(max(ts) FILTER (WHERE event = 'process_stopping'),
-      min(ts) FILTER (WHERE event IN ('herder_stopping', 'work_stopping', 'worker_stopping', 'worker_stopped', 'herder_stopped',
-        'process_stopped'))) AS stopping_ts,
+    coalesce(max(ts) FILTER (WHERE event = 'process_stopping'), min(ts) FILTER (WHERE is_last_word)) AS stopping_ts,
+    min(ts) FILTER (WHERE is_last_word) AS ending_ts,
+    min_by(event_id, struct(ts, stream_pos, event_id)) FILTER (WHERE is_last_word) AS ending_id,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
       OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
-  FROM event
+  FROM (
+    SELECT *, event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping', 'worker_stopped', 'herder_stopped',
+      'process_stopped') AS is_last_word
+    FROM event
+  )
   GROUP BY process_id, instance
 ), ranges AS (
   SELECT process_id, max(last_ts) AS last_ts, min(first_ts) AS first_ts FROM range_row GROUP BY process_id
@@ -50,6 +56,8 @@ SELECT
     ELSE coalesce(o.last_work_ts, o.last_ts)
   END AS last_ts,
   o.stopping_ts,
+  o.ending_ts,
+  o.ending_id,
   o.next_start_ts,
   o.next_start_id,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
