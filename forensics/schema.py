@@ -123,9 +123,9 @@ RANGE: tuple[Column, ...] = (
     Column("first_ts", TIMESTAMP, "Earliest time in the range"),
     Column("last_ts", TIMESTAMP, "Latest time in the range"),
     Column("gaps", pa.list_(pa.struct([("from_ts", TIMESTAMP), ("to_ts", TIMESTAMP)])), "Silences of more than 30 s between neighbouring records"),
-    Column("shift_ms", pa.int64(), "Added to the printed times from here on, because local time jumps here; NULL: it does not"),
-    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone or other_machine"),
-    Column("shift_ids", pa.list_(pa.string()), "Events of two lines before the jump and two after it"),
+    Column("shift_ms", pa.int64(), "Added to the printed times from here on, because time jumps or another log begins here; NULL: neither"),
+    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone or other_log"),
+    Column("shift_ids", pa.list_(pa.string()), "Events of two lines before that place and two after it"),
 )
 
 EVIDENCE_FILE: tuple[Column, ...] = (

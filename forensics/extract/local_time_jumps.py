@@ -1,8 +1,9 @@
-"""Jumps of local time inside a log stream: daylight saving, another time zone, or the log of another machine behind the first.
+"""Jumps inside a log stream: daylight saving, another time zone, or lines that are not the next ones of this process.
 
-Most logs print local time without saying whose. Where it goes back by an hour or by six, in the middle of a stream, no clock has been set as a
-rule: the lines from there on are of another zone. Each such stretch gets its own zone, so that its times follow those before it, and what may be
-another machine becomes a process of its own. A clock that was set back by some seconds or minutes is left alone: that is a step.
+Most logs print local time without saying whose. Where it goes back by whole quarters of an hour while the process goes on, its zone changed: the
+lines from there on get that zone, so that their times follow those before. Where nothing says that the process went on (a start, other
+identities), the lines are of another process whose log was appended, or an earlier part of this one: they become a process of their own, with
+their times as printed, since nobody says in which zone. A clock that was set back while the process went on is left alone: that is a step.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,16 +24,25 @@ import pyarrow.parquet as pq
 from forensics.records.timestamps import SECOND
 
 _QUARTER, _HOUR = 900 * SECOND, 3600 * SECOND
-#: Less than this is a clock that was set.
+#: Threads print out of order by less than this.
+_SET = 2 * SECOND
+#: Less than this is no other zone.
 _LEAST = 14 * 60 * SECOND
 #: A jump of so many quarters of an hour and at most this was no pause: the stream just went on.
 _EXACT = 60 * SECOND
 #: Between the first and the last zone of the world.
 _MOST = 26 * _HOUR
-#: More jumps than this are lines in disorder, not logs one behind the other.
+#: More jumps than this, in the midst of lives, are lines in disorder, not logs one behind the other.
 _MOST_STRETCHES = 8
 _STARTS = frozenset({"process_started", "process_initializing", "herder_starting", "broker_starting", "connect_starting"})
-_WHO = ("broker_id", "worker_url", "member_id")
+#: Whose settings a JVM prints once, when it starts.
+_MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
+#: What no process says while it starts, but only after it.
+_WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
+#: What a process is called, which it prints when it starts.
+_NAMES = ("broker_id", "worker_url")
+_WHO = (*_NAMES, "member_id")
+_OTHER = "other_log"
 _Ints = npt.NDArray[np.int64]
 
 
@@ -45,7 +55,7 @@ class Stretch:
         from_pos, to_pos: its positions, `to_pos` not included.
         shift_us: added to the printed times.
         owner: process that the lines belong to.
-        why: `daylight_saving`, `time_zone` or `other_machine`.
+        why: `daylight_saving`, `time_zone` or `other_log`.
         path: of the file in which it begins.
         jump: times before and behind the jump, as printed.
         lines: events of the two lines before the jump, and of the two after it.
@@ -70,12 +80,12 @@ def separate(staged: Path, events: Sequence[str], others: Sequence[str], ranges:
         events: names of the files of events.
         others: names of the files of unrecognised records.
         ranges: rows of `range_row`.
-        zoned: streams whose times say their offset from UTC: there is nothing to find in them.
+        zoned: streams whose times say their offset from UTC: they have no zone to find.
 
     Returns:
         The rows of `range_row`, with one more for each stretch.
     """
-    found = [s for s in find([staged / name for name in events]) if s.process_id not in zoned]
+    found = find([staged / name for name in events], zoned)
     if not found:
         return ranges
     spans = _Spans()
@@ -84,9 +94,9 @@ def separate(staged: Path, events: Sequence[str], others: Sequence[str], ranges:
     return _ranges(ranges, found, spans)
 
 
-def find(files: Iterable[Path]) -> list[Stretch]:
-    """The stretches of all streams, by the times of their events."""
-    tables = [pq.read_table(f, columns=["process_id", "stream_pos", "ts"]) for f in files]
+def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
+    """The stretches of all streams, by the times and names of their events; `zoned` as in `separate`."""
+    tables = [pq.read_table(f, columns=["process_id", "stream_pos", "ts", *_NAMES]) for f in files]
     if not tables:
         return []
     whole = pa.concat_tables(tables)
@@ -100,20 +110,30 @@ def find(files: Iterable[Path]) -> list[Stretch]:
     order = np.lexsort((pos, who))
     who, ts = who[order], ts[order]
     jumps = np.diff(ts)
-    near = (np.diff(who) == 0) & ((jumps <= -_LEAST) | ((jumps >= _HOUR) & (jumps <= _HOUR + _EXACT)))
-    result = []
-    for index in np.unique(who[1:][near]):
-        name = names.dictionary[int(index)].as_py()
-        result += _Stream(name, files).stretches()
-    return result
+    near = (np.diff(who) == 0) & ((jumps <= -_SET) | ((jumps >= _HOUR) & (jumps <= _HOUR + _EXACT)))
+    wanted = {names.dictionary[int(index)].as_py() for index in np.unique(who[1:][near])}
+    for column in _NAMES:
+        named = pa.table({"process": whole["process_id"], "name": whole[column]}).filter(pc.is_valid(whole[column]))
+        counts = named.group_by("process").aggregate([("name", "count_distinct")]).to_pylist()
+        wanted |= {row["process"] for row in counts if row["name_count_distinct"] > 1}
+    return [stretch for name in sorted(wanted) for stretch in _Stream(name, files, name in zoned).stretches()]
+
+
+class _Segment(NamedTuple):
+    """Events from `begin` on: what is added to their times, whose they are, why."""
+
+    begin: int
+    shift: int
+    owner: int
+    why: str
 
 
 class _Stream:
-    """One stream in which time jumps."""
+    """One stream in which time jumps, or a name changes."""
 
-    def __init__(self, name: str, files: Iterable[Path]) -> None:
-        self._name = name
-        columns = ["event_id", "path", "stream_pos", "ts", "event", *_WHO]
+    def __init__(self, name: str, files: Iterable[Path], zoned: bool) -> None:
+        self._name, self._zoned = name, zoned
+        columns = ["event_id", "path", "stream_pos", "ts", "event", "category", "component", "generation", *_WHO]
         parts = [pq.read_table(f, columns=columns, filters=[("process_id", "=", name)]) for f in files]
         rows = pa.concat_tables(parts)
         rows = rows.filter(pc.is_valid(rows["ts"])).sort_by("stream_pos")
@@ -122,77 +142,134 @@ class _Stream:
         self._ids: list[str] = rows["event_id"].to_pylist()
         self._paths: list[str] = rows["path"].to_pylist()
         self._event: list[str] = rows["event"].to_pylist()
+        self._category: list[str] = rows["category"].to_pylist()
+        self._component: list[str | None] = rows["component"].to_pylist()
+        self._generation: list[int | None] = rows["generation"].to_pylist()
         self._who: dict[str, list[Any]] = {c: rows[c].to_pylist() for c in _WHO}
 
     def stretches(self) -> list[Stretch]:
         """The stretches; none when there are so many jumps that the lines are in disorder."""
         ts = self._ts
         jumps = np.diff(ts)
-        places = [int(i) + 1 for i in np.flatnonzero((jumps <= -_LEAST) | (jumps >= _HOUR))]
-        back = [i for i in places if jumps[i - 1] < 0]
-        if len(back) > _MOST_STRETCHES:
+        renamed = self._renamed()
+        places = sorted({*(int(i) + 1 for i in np.flatnonzero((jumps <= -_SET) | (jumps >= _HOUR))), *renamed})
+        if sum(self._is_back(i) and not self._starts(i) for i in places) > _MOST_STRETCHES:
             return []
-        # One segment after the other: where it begins, what is added to its times, which process, why.
-        segments: list[tuple[int, int, int, str]] = [(0, 0, 0, "")]
-        owners = 1
-        for i in places:
-            begin, shift, owner, _ = segments[-1]
-            if i - begin < 2 or i + 2 > len(ts):
+        segments = [_Segment(0, 0, 0, "")]
+        for n, i in enumerate(places):
+            last = segments[-1]
+            if i - last.begin < 2 or i + 2 > len(ts):
                 continue  # one line tells nothing
-            end = next((p for p in places if p > i), len(ts))
+            end = places[n + 1] if n + 1 < len(places) else len(ts)
             jump = int(ts[i] - ts[i - 1])
-            if jump < 0:
-                if int(min(ts[i - 2], ts[i - 1]) - max(ts[i], ts[i + 1])) < _LEAST:
-                    continue
-                by = -(jump // _QUARTER) * _QUARTER
-                new = self._backwards(begin, i, end, by, by + jump)
-                if new:
-                    owner, owners = (owner, owners) if new != "other_machine" else (owners, owners + 1)
-                    segments.append((i, shift + (by if by <= _MOST else 0), owner, new))
-            else:
-                returned = self._returned(segments, i, end, jump)
-                if returned:
-                    segments.append((i, *returned))
-                elif self._summer(i, jump):
-                    segments.append((i, shift - _HOUR, owner, "daylight_saving"))
+            why = self._backwards(last.begin, i, end, -jump) if self._is_back(i) else ""
+            if why == _OTHER or i in renamed and self._follows(last.begin, i, end):
+                segments.append(self._other(segments, i, end))
+            elif why:
+                segments.append(_Segment(i, last.shift + -(jump // _QUARTER) * _QUARTER, last.owner, why))
+            elif jump >= _HOUR:
+                ahead = self._ahead(segments, i, end, jump)
+                segments += [ahead] if ahead else []
         return [self._stretch(segments, n) for n in range(1, len(segments))]
 
-    def _stretch(self, segments: Sequence[tuple[int, int, int, str]], n: int) -> Stretch:
+    def _is_back(self, i: int) -> bool:
+        """Whether time goes back there, and not for one line alone."""
+        if not 2 <= i <= len(self._ts) - 2:
+            return False
+        return int(min(self._ts[i - 2], self._ts[i - 1]) - max(self._ts[i], self._ts[i + 1])) >= _SET
+
+    def _renamed(self) -> set[int]:
+        """Where a JVM begins to start that then goes by another name than the one before."""
+        found = set()
+        for column in _NAMES:
+            last, known = -1, ""
+            for i, value in enumerate(self._who[column]):
+                if value is None or column == "broker_id" and self._event[i] not in {"broker_starting", "broker_started"}:
+                    continue
+                if known and value != known:
+                    # Several that start together are one JVM's.
+                    between = [k for k in range(last + 1, i) if self._category[k] in _WORK]
+                    if between:
+                        found.add(next((k for k in range(between[-1] + 1, i) if self._is_start(k)), i))
+                last, known = i, value
+        return found
+
+    def _follows(self, begin: int, i: int, end: int) -> bool:
+        """Whether there, where a name changes, one log ends and another begins: not so where the two are merged line by line."""
+        before, after = (self._values("member_id", part).keys() for part in ((begin, i), (i, len(self._ts))))
+        return bool(before) and not before & after and self._named((begin, i), (i, end)) is False
+
+    def _is_start(self, i: int) -> bool:
+        """Whether only a JVM that starts prints this."""
+        return self._category[i] == "start" or self._event[i] in _STARTS or self._component[i] in _MAINS and self._event[i] == "config_dumped"
+
+    def _starts(self, i: int) -> bool:
+        """Whether what follows is the start of a JVM, or of a client that is all that the log has."""
+        if any(self._who["worker_url"]) or not self._event[i : i + 3].count("config_dumped"):
+            for k in range(i, min(i + 30, len(self._ts))):
+                if self._is_start(k) or self._category[k] in _WORK:
+                    return self._is_start(k)
+            return False
+        return True
+
+    def _other(self, segments: Sequence[_Segment], i: int, end: int) -> _Segment:
+        """The lines from there on as those of another process: of an earlier one that goes on, or a new one."""
+        return self._earlier(segments, i, end) or _Segment(i, 0, max(s.owner for s in segments) + 1, _OTHER)
+
+    def _earlier(self, segments: Sequence[_Segment], i: int, end: int) -> _Segment | None:
+        """The process of an earlier segment, if it goes on there."""
+        for n in range(len(segments) - 2, -1, -1):
+            begin, shift, owner, _ = segments[n]
+            stop = segments[n + 1].begin
+            if owner != segments[-1].owner and self._ts[stop - 1] <= self._ts[i] and self._alike((begin, stop), (i, end)):
+                return _Segment(i, shift, owner, _OTHER)
+        return None
+
+    def _stretch(self, segments: Sequence[_Segment], n: int) -> Stretch:
         begin, shift, owner, why = segments[n]
-        end = self._pos[segments[n + 1][0]] if n + 1 < len(segments) else 1 << 62
+        end = self._pos[segments[n + 1].begin] if n + 1 < len(segments) else 1 << 62
         name = self._name if not owner else f"{self._name}#{owner + 1}"
         jump = int(self._ts[begin - 1]), int(self._ts[begin])
         return Stretch(self._name, self._pos[begin], end, shift, name, why, self._paths[begin], jump, tuple(self._ids[begin - 2 : begin + 2]))
 
-    def _backwards(self, begin: int, i: int, end: int, by: int, passed: int) -> str:
-        """What a jump back is, by so many quarters of an hour while some time passed; empty: a clock that was set."""
-        starts = any(e in _STARTS for e in self._event[i : i + 30]) or "config_dumped" in self._event[i : i + 3]
+    def _backwards(self, begin: int, i: int, end: int, back: int) -> str:
+        """What a jump back is; empty: a clock that was set."""
+        by = -(-back // _QUARTER) * _QUARTER
+        is_zone = back >= _LEAST and by <= _MOST and not self._zoned
+        is_exact = is_zone and by - back <= _EXACT
         alike = self._alike((begin, i), (i, end))
-        if alike and not starts:
+        # A clock that is set back goes over what it has shown already; files in the wrong order do not.
+        is_before = bool(self._ts[i:end].max() <= self._ts[begin:i].min())
+        if self._starts(i):
+            is_same = alike and self._named((begin, i), (i, end))
+            return "" if is_same and back < _LEAST and not is_before else _OTHER
+        if alike is False or is_before and (self._undone((begin, i), (i, end)) or alike is None and not is_exact):
+            return _OTHER
+        if alike:
             # A JVM keeps its zone, but for daylight saving: an exact jump is the machine's, set from one zone to another.
-            return "" if passed > _EXACT else "daylight_saving" if by in (_HOUR, _HOUR // 2) and self._is_change(i) else "time_zone"
-        if passed <= _EXACT and by == _HOUR and self._is_change(i) and not starts and alike is None:
+            return "" if not is_exact else "daylight_saving" if by in (_HOUR, _HOUR // 2) and self._is_change(i) else "time_zone"
+        if is_exact and by == _HOUR and self._is_change(i):
             return "daylight_saving"
-        if passed > _EXACT and by <= _HOUR and alike is None and not starts:
-            return ""
-        return "other_machine"
+        return _OTHER if is_exact or back > _HOUR else ""
 
-    def _returned(self, segments: Sequence[tuple[int, int, int, str]], i: int, end: int, jump: int) -> tuple[int, int, str] | None:
-        """The earlier segment that goes on after a jump ahead: its shift, its process, why."""
-        begin, shift, owner, _ = segments[-1]
-        for n, (start, before, whose, _) in enumerate(segments[:-1]):
-            passed = jump - (shift - before)
-            if before >= shift or not -_EXACT <= passed < _QUARTER:
-                continue
-            if whose == owner and passed <= _EXACT and (self._is_change(i) or self._ts[i] - self._ts[begin] < 2 * _HOUR):
-                return before, owner, "daylight_saving"
-            stop = segments[n + 1][0]
-            if whose != owner and self._alike((start, stop), (i, end)) and not self._alike((begin, i), (i, end)):
-                return before, whose, "other_machine"
-        return None
+    def _ahead(self, segments: Sequence[_Segment], i: int, end: int, jump: int) -> _Segment | None:
+        """The segment that begins with a jump ahead; None: a pause."""
+        last = segments[-1]
+        if not self._alike((last.begin, i), (i, end)):
+            earlier = self._earlier(segments, i, end)
+            if earlier:
+                return earlier
+        for _, before, whose, _ in segments[:-1]:
+            passed = jump - (last.shift - before)
+            is_near = self._is_change(i) or self._ts[i] - self._ts[last.begin] < 2 * _HOUR
+            if whose == last.owner and before < last.shift and -_EXACT <= passed <= _EXACT and is_near:
+                return _Segment(i, before, whose, "daylight_saving")
+        return _Segment(i, last.shift - _HOUR, last.owner, "daylight_saving") if self._summer(i, jump) else None
 
     def _summer(self, i: int, jump: int) -> bool:
         """Whether a jump ahead by an hour is the beginning of summer time: at its moment, in the midst of lines, and no start of a JVM."""
+        if self._zoned:
+            return False
         near = i >= 2 and self._ts[i - 1] - self._ts[i - 2] < 5 * _EXACT and self._ts[i + 1] - self._ts[i] < 5 * _EXACT
         return bool(near and _HOUR <= jump <= _HOUR + _EXACT and self._is_change(i) and self._event[i] not in _STARTS)
 
@@ -203,16 +280,33 @@ class _Stream:
 
     def _alike(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
         """Whether two parts of the stream are of one process, by what names it in both; None: nothing does."""
-        told = None
-        for column in _WHO:
-            a, b = (Counter(v for v in self._who[column][slice(*part)] if v is not None) for part in (one, other))
-            if not a or not b:
-                continue
-            # Brokers name each other; most lines are of their own.
-            told = a.most_common(1)[0][0] == b.most_common(1)[0][0] if column == "broker_id" else bool(a.keys() & b.keys())
-            if told or column != "member_id":
-                return told
-        return told
+        told = self._named(one, other)
+        if told is not None:
+            return told
+        a, b = (self._values("member_id", part).keys() for part in (one, other))
+        return bool(a & b) if a and b else None
+
+    def _named(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
+        """Whether two parts of the stream go by one name; None: one of them has none."""
+        for column in _NAMES:
+            a, b = (self._values(column, part) for part in (one, other))
+            if a and b:
+                # Brokers name each other; most lines are of their own.
+                return a.most_common(1)[0][0] == b.most_common(1)[0][0] if column == "broker_id" else bool(a.keys() & b.keys())
+        return None
+
+    def _values(self, column: str, part: tuple[int, int]) -> Counter[Any]:
+        return Counter(v for v in self._who[column][slice(*part)] if v is not None)
+
+    def _undone(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether a member that both parts name has lower generations in the second: it is the earlier one."""
+        first, second = ({}, {})  # type: dict[str, int], dict[str, int]
+        for found, part, take in ((first, one, min), (second, other, max)):
+            for i in range(*part):
+                member, generation = self._who["member_id"][i], self._generation[i]
+                if member is not None and generation is not None and self._event[i] in {"joined", "synced"}:
+                    found[member] = take(found.get(member, generation), generation)
+        return any(second[m] < first[m] for m in first.keys() & second.keys())
 
 
 class _Spans:

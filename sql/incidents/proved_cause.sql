@@ -52,7 +52,7 @@ WITH alive AS (
   UNION ALL
   SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof
   FROM rule_clock_skew
-  WHERE code <> 'daylight_saving'
+  WHERE code NOT IN ('daylight_saving', 'another_log')
 )
 SELECT
   cause AS cause,

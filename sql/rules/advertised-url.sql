@@ -22,7 +22,8 @@ WITH advertised AS (
   JOIN worker_count c ON c.kafka_cluster = u.kafka_cluster AND c.group_id = u.group_id
   WHERE c.workers > 1
   GROUP BY u.kafka_cluster, u.group_id, u.worker_url
-  HAVING count(DISTINCT u.process_id) > 1 OR bool_or(u.is_loopback)
+  -- Two processes of one log are one worker's earlier and later lines.
+  HAVING count(DISTINCT regexp_replace(u.process_id, '#[0-9]+$', '')) > 1 OR bool_or(u.is_loopback)
 )
 SELECT
   'warning' AS severity,

@@ -73,7 +73,7 @@ LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_
 WHERE o.process_id IS NULL OR s.process_id < o.process_id
 UNION ALL
 SELECT
-  CASE WHEN j.shift_why = 'daylight_saving' THEN 'note' ELSE 'warning' END AS severity,
+  CASE WHEN j.shift_why = 'time_zone' THEN 'warning' ELSE 'note' END AS severity,
   'undecided' AS verdict,
   CAST(NULL AS STRING) AS kafka_cluster,
   CAST(NULL AS STRING) AS group_id,
@@ -81,7 +81,7 @@ SELECT
   j.from_ms AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
   CASE j.shift_why
-    WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed' ELSE 'another_machine' END AS code,
+    WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed' ELSE 'another_log' END AS code,
   named_struct(
     'process_id', j.process_id,
     'other_process_id', CAST(NULL AS STRING),

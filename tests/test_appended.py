@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of several processes in one file, one behind the other: they say what they say apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+from written_logs import case_of
+
+from forensics.case.folder import Case
+
+SAMPLES = Path(__file__).resolve().parent.parent / "sample_logs"
+RE_TIME = re.compile(r"^\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)
+
+
+def logs(sample: str) -> dict[str, str]:
+    """The files of a sample, by path."""
+    root = SAMPLES / sample / "logs"
+    return {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8") for p in sorted(root.rglob("*.log"))}
+
+
+def later(text: str, hours: int) -> str:
+    """The same lines as printed in a zone further east."""
+    return RE_TIME.sub(lambda m: f"[{datetime.fromisoformat(m['time']) + timedelta(hours=hours)},", text)
+
+
+def rows(case: Case, view: str) -> list[dict[str, object]]:
+    return ds.dataset(str(case.view_path(view)), format="parquet").to_table().to_pylist()
+
+
+def said(case: Case) -> tuple[Counter[tuple[object, ...]], set[object]]:
+    """Verdicts of all pairs, and the rules that found something to warn of."""
+    pairs = Counter((r["resource"], r["verdict"]) for r in rows(case, "split_brain"))
+    return pairs, {r["rule"] for r in rows(case, "finding") if r["severity"] != "note" and r["verdict"] == "proved"}
+
+
+@pytest.mark.parametrize(
+    ("sample", "first", "second", "hours"),
+    [
+        ("split-brain-frozen-worker-3.9.1", "w1/connect.log", "w2/connect.log", 0),
+        ("split-brain-frozen-worker-3.9.1", "w3/connect.log", "w2/connect.log", 1),
+        ("session-timeouts-consumers-3.9.1", "c1/consumer.log", "c2/consumer.log", 0),
+    ],
+)
+def test_two_logs_in_one_file_say_what_they_say_apart(any_engine, sample, first, second, hours, tmp_path):
+    apart = logs(sample)
+    together = {path: text for path, text in apart.items() if path != second}
+    together[first] = apart[first] + later(apart[second], hours)
+    pairs, rules = said(case_of(apart, tmp_path / "apart"))
+    case = case_of(together, tmp_path / "together")
+    both, found = said(case)
+    assert pairs
+    assert all(both[pair] >= number for pair, number in pairs.items())
+    # Of one log's two parts it is not known that they are of two machines: some pairs more, none of them proved.
+    assert all(verdict != "proved" for _, verdict in both - pairs)
+    assert found - rules <= ({"clock-skew"} if hours else set())
+    assert f"{first}#2" in {r["process_id"] for r in rows(case, "process")}
