@@ -62,7 +62,7 @@ WITH automatic AS (
       fenced_by, fenced_id, taken, taken_id, any_refused, event_id)) OVER (
       -- Generations order readers of any clock; where they are not known, only readers whose clocks can be compared follow each other.
       PARTITION BY kafka_cluster, group_id, resource, CASE WHEN generation IS NULL THEN reference_process_id END
-      ORDER BY incarnation, generation, start_lo, process_id, stream_pos) AS old
+      ORDER BY incarnation, generation, start_lo_ms, process_id, stream_pos) AS old
   FROM position_start
 ), known AS (
   SELECT t.*,
@@ -81,8 +81,8 @@ SELECT
   kafka_cluster, group_id, resource, old.process_id AS old_process_id, old.client AS old_client, old.member_id AS old_member_id,
     old.generation AS old_generation, process_id AS new_process_id, client AS new_client, member_id AS new_member_id,
     generation AS new_generation, incarnation,
-  old.start_offset AS old_from, old.last_committed, start_offset AS restarted_at, how AS restarted_how, start_lo AS restarted_lo,
-    start_hi AS restarted_hi,
+  old.start_offset AS old_from, old.last_committed, start_offset AS restarted_at, how AS restarted_how,
+  timestamp_millis(start_lo_ms) AS restarted_lo, timestamp_millis(start_hi_ms) AS restarted_hi,
   CASE WHEN got_to > old.start_offset OR is_exact THEN got_to END AS read_to,
   greatest(0L, got_to - greatest(start_offset, old.start_offset)) AS records_lo,
   CASE WHEN is_exact THEN greatest(0L, got_to - greatest(start_offset, old.start_offset)) END AS records_hi,

@@ -7,10 +7,10 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   kafka_cluster COMMENT 'Kafka cluster id',
   broker_id     COMMENT 'Broker id',
   how           COMMENT 'stopped (it said so), died (a new start follows without such a line), silent (its log ends)',
-  from_ts       COMMENT 'Last line before, by its own clock',
-  to_ts         COMMENT 'It was there again, by its own clock; NULL: not in its log',
-  from_lo       COMMENT 'Gone at the earliest then (reference clock)',
-  to_hi         COMMENT 'Back at the latest then',
+  from_ms       COMMENT 'Last line before, by its own clock (milliseconds since 1970)',
+  to_ms         COMMENT 'It was there again, by its own clock; NULL: not in its log',
+  from_lo_ms    COMMENT 'Gone at the earliest then (reference clock)',
+  to_hi_ms      COMMENT 'Back at the latest then',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   event_id      COMMENT 'Event that tells: the stop, or the next start'
 )
@@ -22,14 +22,14 @@ WITH stop AS (
 ), life AS (
   SELECT l.process_id, p.kafka_cluster, n.broker_id,
     CASE WHEN s.ts IS NOT NULL THEN 'stopped' WHEN l.next_start_ts IS NOT NULL THEN 'died' ELSE 'silent' END AS how,
-    coalesce(s.ts, l.last_ts) AS from_ts, l.next_start_ts AS to_ts, coalesce(s.event_id, l.next_start_id) AS event_id
+    unix_millis(coalesce(s.ts, l.last_ts)) AS from_ms, unix_millis(l.next_start_ts) AS to_ms,
+    coalesce(s.event_id, l.next_start_id) AS event_id
   FROM process_life l
   JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'
   LEFT JOIN cluster_broker n ON n.process_id = l.process_id
   LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
 )
-SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ts, l.to_ts,
-  timestamp_millis(unix_millis(l.from_ts) - o.hi_ms) AS from_lo, timestamp_millis(unix_millis(l.to_ts) - o.lo_ms) AS to_hi,
-    o.reference_process_id, l.event_id
+SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ms, l.to_ms,
+  l.from_ms - o.hi_ms AS from_lo_ms, l.to_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, l.event_id
 FROM life l
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

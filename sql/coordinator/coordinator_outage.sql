@@ -1,6 +1,6 @@
 -- One row per time in which one member had no coordinator that answered it, with what that did to it.
 -- Reads: client_event, fact_line, task_life, process_life, clock_offset
--- Grain: process_id, group_id, client, lost_ts
+-- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
 -- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
@@ -17,14 +17,14 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   broker_id     COMMENT 'Coordinator that was lost first',
   broker        COMMENT 'Its address',
   new_broker_id COMMENT 'Coordinator that answered at last',
-  lost_ts       COMMENT 'Lost, by its own clock',
-  found_ts      COMMENT 'It answered again, or was found and not lost again; NULL: not in the log',
-  closed_ts     COMMENT 'The member was closed before it found one, by its own clock',
-  back_ts       COMMENT 'Member again (assignment received after a join); NULL: it did not have to join, or never did',
-  last_ts       COMMENT 'Last line of the process in this life before it said that it stopped',
-  lost_lo       COMMENT 'Lost at the earliest then (reference clock)',
-  lost_hi       COMMENT 'Lost at the latest then',
-  found_hi      COMMENT 'Found, or closed, at the latest then; NULL: neither',
+  lost_ms       COMMENT 'Lost, by its own clock (milliseconds since 1970)',
+  found_ms      COMMENT 'It answered again, or was found and not lost again; NULL: not in the log',
+  closed_ms     COMMENT 'The member was closed before it found one, by its own clock',
+  back_ms       COMMENT 'Member again (assignment received after a join); NULL: it did not have to join, or never did',
+  last_ms       COMMENT 'Last line of the process in this life before it said that it stopped',
+  lost_lo_ms    COMMENT 'Lost at the earliest then (reference clock)',
+  lost_hi_ms    COMMENT 'Lost at the latest then',
+  found_hi_ms   COMMENT 'Found, or closed, at the latest then; NULL: neither',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds',
   losses        COMMENT 'How often a loss was printed',
@@ -59,8 +59,8 @@ WITH closed AS (
     ON g.process_id = t.process_id AND g.task = t.task
   WHERE t.ended IS NOT NULL AND NOT t.by_herder
 ), line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator,
-    coordinator_node, reason, coalesce(cause, error, reason) AS said,
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, unix_millis(ts) AS at_ms, event_id,
+    event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS said,
     CASE
       WHEN event = 'coordinator_lost' THEN 'lost'
       WHEN event = 'coordinator_discovered' THEN 'found'
@@ -71,44 +71,44 @@ WITH closed AS (
     END AS kind
   FROM client_event
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, ts, NULL, NULL, NULL, NULL, NULL, NULL,
-    'closed' FROM closed
+  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, unix_millis(ts), NULL, NULL, NULL, NULL, NULL,
+    NULL, 'closed'
+  FROM closed
 ), marked AS (
   SELECT *,
     max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
     max(CASE WHEN kind IN ('answered', 'closed') THEN stream_pos END) OVER before AS last_answered,
     max(CASE WHEN kind = 'found' THEN stream_pos END) OVER before AS last_found,
-    max(CASE WHEN kind = 'found' THEN ts END) OVER before AS last_found_ts,
+    max(CASE WHEN kind = 'found' THEN at_ms END) OVER before AS last_found_ms,
     coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, false) AS was_member
   FROM line
   WINDOW before AS (PARTITION BY process_id, instance, group_id, client
     ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered AS (
   SELECT *, count_if(kind = 'lost' AND (last_lost IS NULL OR last_answered > last_lost
-      OR last_found > last_lost AND unix_millis(ts) - unix_millis(last_found_ts) > coordinator_settled_ms))
+      OR last_found > last_lost AND at_ms - last_found_ms > coordinator_settled_ms))
     OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS outage
   FROM marked
 ), bounded AS (
   SELECT *,
     max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER o AS outage_last_lost,
-    min(CASE WHEN kind = 'lost' THEN ts END) OVER o AS outage_ts
+    min(CASE WHEN kind = 'lost' THEN at_ms END) OVER o AS outage_ms
   FROM numbered
   WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), first_found AS (
   SELECT *, min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN stream_pos END) OVER o AS found_pos,
-    min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN ts END) OVER o AS found_ts,
+    min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN at_ms END) OVER o AS found_ms,
     min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN stream_pos END) OVER o AS closed_pos,
-    min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN ts END) OVER o AS closed_ts,
+    min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN at_ms END) OVER o AS closed_ms,
     min(CASE WHEN stream_pos > outage_last_lost AND event IN ('synced', 'worker_assigned') THEN stream_pos END) OVER o AS synced_pos
   FROM bounded
   WHERE outage > 0
   WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), ended AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, ts, event_id, event, coordinator,
-    coordinator_node, reason, said, kind, was_member,
-    outage, outage_ts, outage_last_lost, closed_ts, is_closed,
-    CASE WHEN NOT is_closed THEN found_pos END AS found_pos, CASE WHEN NOT is_closed THEN found_ts END AS found_ts, CASE WHEN NOT is_closed
-      THEN synced_pos END AS synced_pos
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
+    coordinator_node, reason, said, kind, was_member, outage, outage_ms, outage_last_lost, closed_ms, is_closed,
+    CASE WHEN NOT is_closed THEN found_pos END AS found_pos, CASE WHEN NOT is_closed THEN found_ms END AS found_ms,
+    CASE WHEN NOT is_closed THEN synced_pos END AS synced_pos
   FROM (SELECT *, coalesce(closed_pos < found_pos, closed_pos IS NOT NULL) AS is_closed FROM first_found)
   WHERE NOT is_closed OR stream_pos < closed_pos
 ), outage AS (
@@ -119,11 +119,11 @@ WITH closed AS (
     2147483647 - min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'lost') AS broker_id,
     min_by(coordinator, stream_pos) FILTER (WHERE kind = 'lost') AS broker,
     2147483647 - max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found' AND stream_pos = found_pos) AS new_broker_id,
-    min(ts) FILTER (WHERE kind = 'lost') AS lost_ts,
-    min(found_ts) AS found_ts,
-    CASE WHEN bool_or(is_closed) THEN min(closed_ts) END AS closed_ts,
-    min(ts) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
-      AND (unix_millis(ts) - unix_millis(found_ts) <= outage_back_ms OR rejoined_soon)) AS back_ts,
+    min(at_ms) FILTER (WHERE kind = 'lost') AS lost_ms,
+    min(found_ms) AS found_ms,
+    CASE WHEN bool_or(is_closed) THEN min(closed_ms) END AS closed_ms,
+    min(at_ms) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
+      AND (at_ms - found_ms <= outage_back_ms OR rejoined_soon)) AS back_ms,
     count_if(kind = 'lost') AS losses,
     array_sort(collect_set(said) FILTER (WHERE kind = 'lost' AND said IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
@@ -142,9 +142,9 @@ WITH closed AS (
       min_by(event_id, stream_pos) FILTER (WHERE stream_pos = synced_pos AND rejoined_soon))), e -> e IS NOT NULL) AS witness
   FROM (
     -- What an outage does to a member shows at the latest when it is back.
-    SELECT *, ts >= outage_ts AND (found_ts IS NULL OR unix_millis(ts) - unix_millis(found_ts) <= outage_affected_ms) AS affected,
+    SELECT *, at_ms >= outage_ms AND (found_ms IS NULL OR at_ms - found_ms <= outage_affected_ms) AS affected,
       coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost
-        AND unix_millis(ts) - unix_millis(found_ts) <= outage_rejoined_ms)
+        AND at_ms - found_ms <= outage_rejoined_ms)
         OVER (PARTITION BY process_id, instance, group_id, client, outage), false) AS rejoined_soon
     FROM ended
   )
@@ -152,7 +152,8 @@ WITH closed AS (
 ), asked AS (
   -- Who wants a coordinator: a worker whose herder starts, a consumer that subscribed. Earlier releases than 1.0 print neither with a
   -- client.
-  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task, min(e.ts) AS ts,
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task,
+    unix_millis(min(e.ts)) AS at_ms,
     min_by(e.event_id, e.stream_pos) AS event_id, max(e.stream_pos) AS last_pos
   FROM fact_line e
   WHERE e.group_id IS NOT NULL AND e.client_id IS NOT NULL
@@ -160,31 +161,37 @@ WITH closed AS (
   GROUP BY e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind, e.task
 ), never AS (
   -- Of one that was closed and made anew, the last closing counts.
-  SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.ts, a.event_id, min(c.ts) AS closed_ts
+  SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id,
+    unix_millis(min(c.ts)) AS closed_ms
   FROM asked a
   LEFT JOIN closed c ON c.process_id = a.process_id AND c.instance = a.instance AND c.group_id = a.group_id AND c.client = a.client_id
     AND c.stream_pos > a.last_pos
   LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id
     AND d.client_id = a.client_id
     AND d.event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'worker_assigned')
-  GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.ts, a.event_id
+  GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id
 ), every AS (
   SELECT * FROM outage
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, ts, NULL,
-    closed_ts, NULL, 0, array(), false, false, false, array(event_id)
+  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, at_ms, NULL,
+    closed_ms, NULL, 0, array(), false, false, false, array(event_id)
   FROM never
+), placed AS (
+  SELECT e.*, unix_millis(l.stopping_ts) AS stopping_ms, unix_millis(l.last_ts) AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id
+  FROM every e
+  JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
+  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
 )
 SELECT
-  e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.client_id, e.is_worker, e.task, e.never, e.was_member, e.broker_id,
-    e.broker, e.new_broker_id,
-  e.lost_ts, e.found_ts, e.closed_ts, e.back_ts, coalesce(l.stopping_ts, l.last_ts) AS last_ts,
-  timestamp_millis(unix_millis(e.lost_ts) - o.hi_ms) AS lost_lo, timestamp_millis(unix_millis(e.lost_ts) - o.lo_ms) AS lost_hi,
-    timestamp_millis(unix_millis(coalesce(e.found_ts, e.closed_ts)) - o.lo_ms) AS found_hi, o.reference_process_id,
-  unix_millis(coalesce(e.found_ts, e.closed_ts, l.stopping_ts, l.last_ts)) - unix_millis(e.lost_ts) AS duration_ms,
-  e.losses, e.causes, e.revoked, e.thrown_out, e.left_group, e.witness
-FROM every e
-JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
-JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,
+  lost_ms, found_ms, closed_ms, back_ms,
+  coalesce(stopping_ms, end_ms) AS last_ms,
+  lost_ms - hi_ms AS lost_lo_ms,
+  lost_ms - lo_ms AS lost_hi_ms,
+  coalesce(found_ms, closed_ms) - lo_ms AS found_hi_ms,
+  reference_process_id,
+  coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms AS duration_ms,
+  losses, causes, revoked, thrown_out, left_group, witness
+FROM placed
 -- Losing it while closing down is everyday life.
-WHERE l.stopping_ts IS NULL OR e.lost_ts < l.stopping_ts
+WHERE stopping_ms IS NULL OR lost_ms < stopping_ms

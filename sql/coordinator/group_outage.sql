@@ -7,9 +7,9 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   group_id             COMMENT 'Group',
   reference_process_id COMMENT 'Process on whose clock the bounds are; `-` for members that never found a coordinator',
   never                COMMENT 'True when they never found a coordinator',
-  from_ts              COMMENT 'First loss, at the earliest (reference clock)',
-  last_lost            COMMENT 'Last member''s loss, at the latest',
-  to_ts                COMMENT 'All found one again, or were closed, at the latest; NULL: not all',
+  from_ms              COMMENT 'First loss, at the earliest (reference clock, milliseconds since 1970)',
+  last_lost_ms         COMMENT 'Last member''s loss, at the latest',
+  to_ms                COMMENT 'All found one again, or were closed, at the latest; NULL: not all',
   open                 COMMENT 'True when a member found none to the end of its log',
   longest_ms           COMMENT 'Longest of the members'' outages, milliseconds',
   session_ms           COMMENT 'session.timeout.ms of the members; 10000 where it is not printed',
@@ -34,8 +34,8 @@ COMMENT 'One row per outage of a group''s coordinator that did something to its 
 AS
 WITH felt AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member,
-    o.broker_id, o.broker, o.new_broker_id, o.lost_ts, o.found_ts, o.closed_ts, o.back_ts, o.last_ts, o.lost_lo, o.lost_hi, o.found_hi,
-      o.duration_ms, o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
+    o.broker_id, o.broker, o.new_broker_id, o.lost_ms, o.found_ms, o.closed_ms, o.back_ms, o.last_ms, o.lost_lo_ms, o.lost_hi_ms,
+    o.found_hi_ms, o.duration_ms, o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
     -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
     coalesce(CAST(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms, coalesce(w.bootstrap, b.value) AS bootstrap
@@ -48,34 +48,33 @@ WITH felt AS (
 ), heavy AS (
   SELECT * FROM felt
   -- Who is closed while it waits for its first coordinator has waited in vain only if that took long.
-  WHERE (was_member OR found_ts IS NULL AND (closed_ts IS NULL OR duration_ms > session_ms))
+  WHERE (was_member OR found_ms IS NULL AND (closed_ms IS NULL OR duration_ms > session_ms))
     -- A worker gives up its work a heartbeat interval after it noticed, long before the session is over.
     AND (duration_ms > session_ms OR revoked AND is_worker OR left_group)
 ), flagged AS (
   -- What was never found again lasts: nothing begins after it.
-  SELECT *, unix_millis(lost_lo) > outage_apart_ms + max(unix_millis(found_hi)) OVER before
-    AND count_if(found_hi IS NULL) OVER before = 0 AS begins
+  SELECT *, lost_lo_ms > outage_apart_ms + max(found_hi_ms) OVER before AND count_if(found_hi_ms IS NULL) OVER before = 0 AS begins
   FROM heavy
   WINDOW before AS (PARTITION BY kafka_cluster, group_id, reference_process_id, never
-    ORDER BY lost_lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    ORDER BY lost_lo_ms ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered AS (
   SELECT *, count_if(begins) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
-    ORDER BY lost_lo ROWS UNBOUNDED PRECEDING) AS n FROM flagged
+    ORDER BY lost_lo_ms ROWS UNBOUNDED PRECEDING) AS n FROM flagged
 ), placed AS (
   SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id FROM numbered
 )
 SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
-  min(lost_lo) AS from_ts, max(lost_hi) AS last_lost, CASE WHEN NOT bool_or(found_ts IS NULL AND closed_ts IS NULL)
-    THEN max(found_hi) END AS to_ts,
-  bool_or(found_ts IS NULL AND closed_ts IS NULL) AS open, max(duration_ms) AS longest_ms, max(session_ms) AS session_ms,
+  min(lost_lo_ms) AS from_ms, max(lost_hi_ms) AS last_lost_ms,
+  CASE WHEN NOT bool_or(found_ms IS NULL AND closed_ms IS NULL) THEN max(found_hi_ms) END AS to_ms,
+  bool_or(found_ms IS NULL AND closed_ms IS NULL) AS open, max(duration_ms) AS longest_ms, max(session_ms) AS session_ms,
     array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
   bool_or(is_worker) AS is_worker, bool_or(task IS NOT NULL) AS is_sink, max(broker_id) AS broker_id, max(broker) AS broker,
     max(new_broker_id) AS new_broker_id,
   array_sort(array_distinct(flatten(collect_list(causes)))) AS causes, sum(losses) AS losses,
   count(DISTINCT CASE WHEN revoked THEN process_id END) AS revoked, count(DISTINCT CASE WHEN thrown_out THEN process_id END) AS thrown_out,
     bool_or(left_group) AS left_group,
-  max(unix_millis(back_ts) - unix_millis(lost_ts)) AS back_ms, max(bootstrap) AS bootstrap,
-  array_sort(collect_set(struct(process_id, instance, lost_ts AS from_ts, coalesce(found_ts, closed_ts, last_ts) AS to_ts))) AS clients,
+  max(back_ms - lost_ms) AS back_ms, max(bootstrap) AS bootstrap,
+  array_sort(collect_set(struct(process_id, instance, lost_ms AS from_ms, coalesce(found_ms, closed_ms, last_ms) AS to_ms))) AS clients,
   slice(array_distinct(flatten(array_sort(collect_list(witness)))), 1, 16) AS witness
 FROM placed
 GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never

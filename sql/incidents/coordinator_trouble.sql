@@ -61,7 +61,7 @@ WITH outage AS (
   SELECT DISTINCT o.group_id, o.kafka_cluster, o.from_ms
   FROM left_over o
   JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id AND b.process_id IS NOT NULL
-  JOIN broker_absence l ON l.process_id = b.process_id AND unix_millis(l.from_lo) > coalesce(o.to_ms, o.from_ms)
+  JOIN broker_absence l ON l.process_id = b.process_id AND l.from_lo_ms > coalesce(o.to_ms, o.from_ms)
 ), judged AS (
   SELECT o.*,
     CASE

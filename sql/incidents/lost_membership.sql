@@ -89,7 +89,7 @@ WITH every AS (
   WHERE loss_id IS NOT NULL
   GROUP BY loss_id
 ), outage AS (
-  SELECT group_id, process_id, unix_millis(lost_lo) AS lost_lo_ms, unix_millis(lost_hi) AS lost_hi_ms, reference_process_id
+  SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, reference_process_id
   FROM coordinator_outage
   WHERE was_member
 ), placed AS (

@@ -22,8 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_trouble (
 COMMENT 'One row per time that one process by itself was paused, cut off, killed or too slow to poll.'
 AS
 WITH outage AS (
-  SELECT process_id, unix_millis(lost_lo) AS lost_lo_ms, coalesce(unix_millis(found_hi),
-    unix_millis(lost_hi) + duration_ms) AS found_hi_ms
+  SELECT process_id, lost_lo_ms, coalesce(found_hi_ms, lost_hi_ms + duration_ms) AS found_hi_ms
   FROM coordinator_outage
   WHERE was_member
 ), judged AS (

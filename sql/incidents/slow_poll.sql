@@ -59,6 +59,6 @@ LEFT JOIN (
 -- While its coordinator was away, or its process was paused or cut off, it is an effect of that.
 LEFT ANTI JOIN coordinator_outage o ON o.process_id = l.process_id AND o.instance = l.instance AND o.group_id = l.group_id
   AND o.was_member
-  AND unix_millis(o.lost_ts) <= l.left_ms AND coalesce(unix_millis(o.found_ts), l.left_ms) + outage_untroubled_ms >= l.left_ms
+  AND o.lost_ms <= l.left_ms AND coalesce(o.found_ms, l.left_ms) + outage_untroubled_ms >= l.left_ms
 LEFT ANTI JOIN process_trouble t ON t.process_id = l.process_id AND t.instance = l.instance AND t.cause <> 'poll_too_slow'
   AND t.from_lo_ms <= l.to_ms AND coalesce(t.to_hi_ms, l.from_ms) + outage_untroubled_ms >= l.from_ms

@@ -1,7 +1,7 @@
 -- One row per time that one cause made a group rebalance again: a member that came back, a connector that changed again, a round that
 -- changed nothing.
 -- Reads: generation, member_generation, member, fact_line, worker_group, clock_offset
--- Grain: kafka_cluster, group_id, kind, subject, ts
+-- Grain: kafka_cluster, group_id, kind, subject, at_ms
 -- A member is known by its process and client, by its group.instance.id, or by its client id and host; by its id alone it can never come
 -- back.
 CREATE OR REPLACE TEMPORARY VIEW storm_round (
@@ -10,15 +10,15 @@ CREATE OR REPLACE TEMPORARY VIEW storm_round (
   kind
     COMMENT 'returning (a member left and joined anew), connector (its configuration changed), idle (members and assignment as before)',
   subject       COMMENT 'Member''s process or client, connector, or the member that asked for the idle round',
-  ts            COMMENT 'When (reference clock, middle of its bounds)',
+  at_ms         COMMENT 'When (reference clock, middle of its bounds; milliseconds since 1970)',
   how           COMMENT 'returning: how the membership before ended; connector: updated, removed or state; idle: trigger',
   event_id      COMMENT 'Event that shows it'
 )
 COMMENT 'One row per time that one cause made a group rebalance again.'
 AS
 WITH round AS (
-  SELECT kafka_cluster, group_id, incarnation, generation, coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts) AS ts,
-    trigger, trigger_member_id, member_count, witness[0] AS event_id
+  SELECT kafka_cluster, group_id, incarnation, generation,
+    unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms, trigger, trigger_member_id, member_count, witness[0] AS event_id
   FROM generation
 ), named AS (
   SELECT kafka_cluster, group_id, member_id, left_client, left_broker, task,
@@ -26,8 +26,8 @@ WITH round AS (
       WHEN client_host IS NOT NULL THEN concat(client_id, ' at ', client_host) END, member_id) AS place
   FROM member
 ), life AS (
-  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, min(r.ts) AS ts,
-    min_by(r.event_id, struct(r.ts, r.event_id)) AS event_id
+  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, min(r.at_ms) AS at_ms,
+    min_by(r.event_id, struct(r.at_ms, r.event_id)) AS event_id
   FROM member_generation g
   JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
   JOIN round r ON r.kafka_cluster = g.kafka_cluster AND r.group_id = g.group_id AND r.incarnation = g.incarnation
@@ -35,15 +35,16 @@ WITH round AS (
   GROUP BY n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task
   UNION ALL
   -- Only the coordinator's log is here: who made the group rebalance by joining it.
-  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, r.ts, r.event_id
+  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, r.at_ms, r.event_id
   FROM round r
   JOIN named n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.member_id = r.trigger_member_id
   LEFT ANTI JOIN member_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.member_id = r.trigger_member_id
   WHERE r.trigger = 'member_joined'
 ), returned AS (
-  SELECT *, lag(coalesce(nullif(left_client, 'unknown'), nullif(left_broker, 'unknown'), 'gone')) OVER w AS ended, lag(ts) OVER w AS last_ts
+  SELECT *, lag(coalesce(nullif(left_client, 'unknown'), nullif(left_broker, 'unknown'), 'gone')) OVER w AS ended,
+    lag(at_ms) OVER w AS last_ms
   FROM life
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY ts)
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms)
 ), worker AS (
   -- All workers read the changes; the one that printed most is asked.
   SELECT f.kafka_cluster, w.group_id, f.process_id, row_number() OVER (PARTITION BY f.kafka_cluster, w.group_id ORDER BY count(*) DESC,
@@ -61,30 +62,29 @@ WITH round AS (
   GROUP BY g.kafka_cluster, g.group_id, g.incarnation, g.generation
 ), idle AS (
   SELECT r.*, s.sign = lag(s.sign) OVER w AND s.whole AND lag(s.whole) OVER w AND s.seen = r.member_count AND lag(s.seen = r.member_count)
-    OVER w AND r.generation = lag(r.generation) OVER w + 1 AS same, lag(r.ts) OVER w AS last_ts
+    OVER w AND r.generation = lag(r.generation) OVER w + 1 AS same, lag(r.at_ms) OVER w AS last_ms
   FROM round r JOIN signed s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.incarnation = r.incarnation
     AND s.generation = r.generation
   WINDOW w AS (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation ORDER BY r.generation)
 ), change AS (
-  SELECT f.kafka_cluster, w.group_id, f.connector, f.event, timestamp_millis(unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS ts,
-    f.event_id
+  SELECT f.kafka_cluster, w.group_id, f.connector, f.event, unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.event_id
   FROM fact_line f JOIN worker w ON w.kafka_cluster = f.kafka_cluster AND w.process_id = f.process_id AND w.nth = 1
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('connector_config_updated', 'connector_config_removed', 'connector_target_state_changed') AND f.connector IS NOT NULL
 )
-SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, ts, ended AS how, event_id
+SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, ended AS how, event_id
 FROM returned
 -- The consumer of a sink task that its worker stops and starts is no cause: the worker's group is.
-WHERE last_ts IS NOT NULL AND place <> member_id AND NOT (task IS NOT NULL AND ended = 'left')
+WHERE last_ms IS NOT NULL AND place <> member_id AND NOT (task IS NOT NULL AND ended = 'left')
 UNION ALL
-SELECT kafka_cluster, group_id, 'connector' AS kind, connector AS subject, ts, CASE event WHEN 'connector_config_updated' THEN 'updated'
+SELECT kafka_cluster, group_id, 'connector' AS kind, connector AS subject, at_ms, CASE event WHEN 'connector_config_updated' THEN 'updated'
   WHEN 'connector_config_removed' THEN 'removed' ELSE 'state' END AS how, event_id
 FROM change
 UNION ALL
-SELECT i.kafka_cluster, i.group_id, 'idle' AS kind, coalesce(n.place, i.trigger_member_id, 'nobody known') AS subject, i.ts,
+SELECT i.kafka_cluster, i.group_id, 'idle' AS kind, coalesce(n.place, i.trigger_member_id, 'nobody known') AS subject, i.at_ms,
   i.trigger AS how, i.event_id
 FROM idle i
 LEFT JOIN named n ON n.kafka_cluster = i.kafka_cluster AND n.group_id = i.group_id AND n.member_id = i.trigger_member_id
 LEFT ANTI JOIN change c ON c.kafka_cluster = i.kafka_cluster AND c.group_id = i.group_id
-  AND c.ts <= i.ts AND unix_millis(c.ts) >= unix_millis(i.last_ts) - storm_change_ms
+  AND c.at_ms <= i.at_ms AND c.at_ms >= i.last_ms - storm_change_ms
 WHERE i.same

@@ -15,14 +15,14 @@ CREATE OR REPLACE TEMPORARY VIEW position_start (
   incarnation    COMMENT 'Which life of the group''s metadata',
   generation     COMMENT 'Generation (KIP-848: the member''s epoch) of the client at that time',
   stream_pos     COMMENT 'Order inside the process',
-  ts             COMMENT 'When, by its own clock',
+  at_ms          COMMENT 'When, by its own clock (milliseconds since 1970)',
   event_id       COMMENT 'Its event',
   how
     COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
   start_offset   COMMENT 'Offset at which it begins',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
-  start_lo       COMMENT 'Began at the earliest then (reference clock)',
-  start_hi       COMMENT 'Began at the latest then',
+  start_lo_ms    COMMENT 'Began at the earliest then (reference clock)',
+  start_hi_ms    COMMENT 'Began at the latest then',
   last_committed COMMENT 'Highest offset that it committed, by its own lines (DEBUG); NULL: no line says',
   asked_offset   COMMENT 'Highest offset that it asked to commit',
   asked_id       COMMENT 'Its event',
@@ -102,16 +102,15 @@ WITH turn AS (
   WHERE event = 'member_state_changed' AND member_epoch > 0 AND group_id IS NOT NULL
   GROUP BY process_id, instance, coalesce(task, client_id), group_id
 ), placed AS (
-  SELECT s.*, array_max(filter(m.rounds, x -> x.pos < s.stream_pos)) AS at
+  SELECT s.*, unix_millis(s.ts) AS at_ms, array_max(filter(m.rounds, x -> x.pos < s.stream_pos)) AS at
   FROM span s
   LEFT JOIN membership m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client AND m.group_id = s.group_id
 )
 SELECT
   c.kafka_cluster, s.group_id, s.resource, s.process_id, s.instance, s.client, s.task, s.at.member_id AS member_id,
     s.at.incarnation AS incarnation, s.at.generation AS generation,
-  s.stream_pos, s.ts, s.event_id, s.how, s.at_offset AS start_offset,
-  o.reference_process_id,
-  timestamp_millis(unix_millis(s.ts) - o.hi_ms) AS start_lo, timestamp_millis(unix_millis(s.ts) - o.lo_ms) AS start_hi,
+  s.stream_pos, s.at_ms, s.event_id, s.how, s.at_offset AS start_offset,
+  o.reference_process_id, s.at_ms - o.hi_ms AS start_lo_ms, s.at_ms - o.lo_ms AS start_hi_ms,
   s.last_committed, s.asked.at_offset AS asked_offset, s.asked.event_id AS asked_id, s.refused.at_offset AS refused_offset,
     s.refused.event_id AS refused_id,
   CASE WHEN s.is_final THEN s.automatic.at_offset END AS final_offset,

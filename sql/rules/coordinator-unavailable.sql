@@ -2,15 +2,12 @@
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
 -- Reads: offsets_topic, offsets_replica, broker_generation, fact_line
 -- Times are on the reference clock; a member's own lines are compared with its own span of the outage, by its own clock.
-WITH outage AS (
-  SELECT o.*, unix_millis(o.from_ts) AS from_ms, unix_millis(o.last_lost) AS last_lost_ms, unix_millis(o.to_ts) AS to_ms
-  FROM group_outage o
-), group_process AS (
+WITH group_process AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
 ), untroubled AS (
   -- Members of the group in other processes, whose logs go on through it.
   SELECT o.outage_id, count(DISTINCT j.process_id) AS processes
-  FROM outage o
+  FROM group_outage o
   JOIN group_process j ON j.kafka_cluster = o.kafka_cluster AND j.group_id = o.group_id AND NOT array_contains(o.who, j.process_id)
   JOIN process p ON p.process_id = j.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
@@ -18,27 +15,27 @@ WITH outage AS (
   GROUP BY o.outage_id
 ), absent AS (
   SELECT o.outage_id,
-    min_by(struct(a.how, unix_millis(a.from_ts) AS from_ms, unix_millis(a.to_ts) AS to_ms, a.event_id),
-      struct(a.from_ts, a.process_id, a.event_id)) AS broker
-  FROM outage o
+    min_by(struct(a.how, a.from_ms, a.to_ms, a.event_id),
+      struct(a.from_ms, a.process_id, a.event_id)) AS broker
+  FROM group_outage o
   JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
     AND a.reference_process_id = o.reference_process_id
   -- A loss is noticed at once or at the next heartbeat; a log that merely ends has to end right there.
-  WHERE unix_millis(a.from_lo) <= o.last_lost_ms + broker_noticed_ms
-    AND CASE WHEN a.how = 'silent' THEN unix_millis(a.from_lo) >= o.from_ms - broker_silent_ms
-      ELSE a.to_hi IS NULL OR unix_millis(a.to_hi) >= o.from_ms - broker_noticed_ms END
+  WHERE a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
+    AND CASE WHEN a.how = 'silent' THEN a.from_lo_ms >= o.from_ms - broker_silent_ms
+      ELSE a.to_hi_ms IS NULL OR a.to_hi_ms >= o.from_ms - broker_noticed_ms END
   GROUP BY o.outage_id
 ), served AS (
   -- Its broker went on coordinating: the broker was there.
   SELECT o.outage_id, count(*) AS generations
-  FROM outage o
+  FROM group_outage o
   JOIN cluster_broker c ON c.kafka_cluster = o.kafka_cluster AND c.broker_id = o.broker_id
   JOIN clock_offset k ON k.process_id = c.process_id AND k.is_island_reference AND k.reference_process_id = o.reference_process_id
   JOIN broker_generation g ON g.process_id = c.process_id AND unix_millis(g.stabilized_ts) - k.hi_ms > o.last_lost_ms
     AND unix_millis(g.stabilized_ts) - k.lo_ms < coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
 ), client AS (
-  SELECT outage_id, explode(clients) AS own FROM outage
+  SELECT outage_id, explode(clients) AS own FROM group_outage
 ), network AS (
   -- What the members' connections say meanwhile.
   SELECT c.outage_id,
@@ -53,11 +50,11 @@ WITH outage AS (
   FROM client c
   JOIN fact_line l ON l.process_id = c.own.process_id AND l.instance = c.own.instance
     AND l.event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed')
-    AND unix_millis(l.ts) BETWEEN unix_millis(c.own.from_ts) - outage_before_ms AND unix_millis(c.own.to_ts)
+    AND unix_millis(l.ts) BETWEEN c.own.from_ms - outage_before_ms AND c.own.to_ms
   GROUP BY c.outage_id
 ), unwritten AS (
   SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, struct(l.ts, l.event_id)) AS event_id
-  FROM outage o
+  FROM group_outage o
   JOIN fact_line l ON l.kafka_cluster = o.kafka_cluster AND l.event IN ('group_store_failed', 'coordinator_write_failed')
     AND l.said RLIKE '(?i)not.?enough.?replicas'
     AND unix_millis(l.ts) BETWEEN o.from_ms - outage_writes_ms AND coalesce(o.to_ms, o.from_ms + outage_open_ms) + outage_writes_ms
@@ -92,7 +89,7 @@ WITH outage AS (
       WHEN n.failed > 0 THEN 'connections_failed'
       ELSE 'unknown'
     END AS code
-  FROM outage o
+  FROM group_outage o
   LEFT JOIN untroubled u ON u.outage_id = o.outage_id
   LEFT JOIN absent a ON a.outage_id = o.outage_id
   LEFT JOIN served s ON s.outage_id = o.outage_id
@@ -110,7 +107,7 @@ WITH outage AS (
   LEFT ANTI JOIN fact_line c ON c.process_id = f.process_id AND c.instance = f.instance AND c.event = 'kafka_cluster_id'
   WHERE f.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed')
 ), unstarted AS (
-  SELECT l.kafka_cluster, w.group_id, l.process_id, l.instance, min(unix_millis(l.ts)) AS from_ms,
+  SELECT l.kafka_cluster, w.group_id, l.process_id, l.instance, unix_millis(min(l.ts)) AS from_ms,
     count_if(l.event <> 'connect_start_failed') AS failed_connections, max(w.bootstrap) AS bootstrap, max(w.security) AS security,
     bool_or(l.event = 'authentication_failed') AS is_authentication,
     coalesce(max(CASE WHEN l.event = 'authentication_failed' THEN l.said END),

@@ -2,7 +2,7 @@
 -- Reads: storm_round, generation, member_generation, process_start
 -- A cause is a member or a connector; rounds that changed nothing are one storm whoever asked for them.
 WITH round AS (
-  SELECT kafka_cluster, group_id, kind, subject, how, event_id, unix_millis(ts) AS at_ms,
+  SELECT kafka_cluster, group_id, kind, subject, how, event_id, at_ms,
     CASE WHEN kind = 'idle' THEN 'idle' ELSE subject END AS chain
   FROM storm_round
 ), spaced AS (
