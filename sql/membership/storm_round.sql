@@ -18,7 +18,8 @@ COMMENT 'One row per time that one cause made a group rebalance again.'
 AS
 WITH round AS (
   SELECT kafka_cluster, group_id, incarnation, generation,
-    unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms, trigger, trigger_member_id, member_count, witness[0] AS event_id
+    unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms,
+    trigger, trigger_member_id, member_count, witness[0] AS event_id
   FROM generation
 ), named AS (
   SELECT kafka_cluster, group_id, member_id, left_client, left_broker, task,
