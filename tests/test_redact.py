@@ -243,6 +243,46 @@ def test_what_no_pattern_knows_is_withheld_unless_it_is_wanted(tmp_path: Path) -
         assert name not in text
 
 
+def test_an_address_in_a_name_is_the_same_address_with_dashes(tmp_path: Path) -> None:
+    coordinator = (
+        f"{JOINED}: [Consumer clientId=app-ip-10-1-2-3-0, groupId=orders] Discovered group coordinator {{}}:9092 (id: 2147483646 rack: null)"
+    )
+    hosts = ("ip-172-23-88-11.eu-west-1.compute.internal", "10-1-2-3.billing.pod.cluster.local", "172.23.88.11", "web_192_168_7_9")
+    logs = written(tmp_path / "in", ip_172_23_88_45_log=[coordinator.format(host) for host in hosts])
+    (logs / "ip_172_23_88_45.log").rename(logs / "ip-172-23-88-45.log")
+    mapping = tmp_path / "names"
+    redact(logs, tmp_path / "out", mapping=mapping)
+    text = whole(tmp_path / "out")
+    assert not re.search(r"172.23.88|10.1.2.3|192.168.7", text)
+    dashed = json.loads(mapping.read_text())["addresses"]["172.23.88.11"].replace(".", "-")
+    assert f"coordinator ip-{dashed}." in text
+    assert [r["event"] for r in read([logs]).events] == [r["event"] for r in read([tmp_path / "out"]).events] == ["coordinator_discovered"] * 4
+    assert re.search(r"^ip-198-1[89]-\d+-\d+\.log$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("name", "kept"), [
+    ("acme-broker-20260114", ""), ("acme-INC4711", ""), ("ledger-90210-x", ""), ("acme-kafka-12", "-12"), ("acme123", "123"), ("acme-broker-1001", "broker-1001"),
+])  # fmt: skip
+def test_long_numbers_in_names_are_replaced_and_short_ones_tell_siblings_apart(name: str, kept: str, tmp_path: Path) -> None:
+    logs = written(tmp_path / "in", **{f"{name}__app_log": joined("c-1", name, "t")})
+    redact(logs, tmp_path / "out")
+    text = whole(tmp_path / "out")
+    assert not re.search(r"20260114|4711|90210|acme", text)
+    assert f"{kept}]" in text
+    assert re.search(rf"^\S*{kept}/app.log$", text, re.MULTILINE)
+
+
+def test_siblings_look_alike_and_days_of_rotation_stay(tmp_path: Path) -> None:
+    logs = written(
+        tmp_path / "in", host_ocelot1__connect_log=joined("c-1", "orders", "t"), host_ocelot3__connect_log_2026=joined("host-ocelot3", "orders", "t")
+    )
+    (logs / "host_ocelot3" / "connect.log_2026").rename(logs / "host_ocelot3" / "connect.log.2026-11-21-07")
+    redact(logs, tmp_path / "out")
+    one, three = sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert one[:-1] == three[:-1]
+    assert [p.name for p in (tmp_path / "out").rglob("connect.log*")].count("connect.log.2026-11-21-07") == 1
+
+
 def test_secrets_and_stack_traces(tmp_path: Path) -> None:
     logs = written(tmp_path / "in", app_log=joined("c-1", "orders", "payments"))
     with (logs / "app.log").open("a") as file:

@@ -30,9 +30,27 @@ _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F
 UUID = re.compile(_UUID)
 IPV4 = re.compile(r"(?<![\w.])(?!0\.)\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
 IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]{1,4}){5}))[0-9a-fA-F:]{3,39}(?![\w:])")
-_PARTS = re.compile(rf"(?P<uuid>(?<![0-9A-Za-z]){_UUID}(?![0-9A-Za-z]))|(?P<four>{IPV4.pattern})|(?P<six>{IPV6.pattern})|(?P<word>[^\W_]+)")
+
+
+def _dashed(sign: str) -> str:
+    octet = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+    four = rf"(?!0{sign}){sign.join([octet] * 4)}(?![^\W_])"
+    private = rf"(?=10{sign}|192{sign}168{sign}|172{sign}(?:1[6-9]|2\d|3[01]){sign})"
+    return rf"(?:ip|ec2){sign}{four}|(?<!\d{sign})(?:{private}{four}|{four}(?!{sign}\d))"
+
+
+#: An address as names of machines and pods hold it: `ip-10-1-2-3`, `10-1-2-3.billing.pod.cluster.local`, `worker_10_1_2_3`.
+DASHED = re.compile(rf"(?<![^\W_])(?:{_dashed('-')}|{_dashed('_')})")
+_PARTS = re.compile(
+    rf"(?P<uuid>(?<![0-9A-Za-z]){_UUID}(?![0-9A-Za-z]))|(?P<four>{IPV4.pattern})|(?P<dashed>{DASHED.pattern})|(?P<six>{IPV6.pattern})|(?P<word>[^\W_]+)"
+)
 _NUMBERED = re.compile(r"([^\W\d_]+)(\d{1,4})")
 _HEX = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+#: Numbers up to so many digits tell siblings apart, and stay in names; a longer one may be a ticket, an account or a day.
+_SHORT = 3
+#: So many pseudonyms of a number are tried until a longer one is taken.
+_PER_LENGTH = 1_000
 _OFTEN = 5
 
 
@@ -86,6 +104,9 @@ class Pseudonyms:
         number, made = self._hash("word", word, attempt), ""
         if _HEX.fullmatch(word):  # an id: what knows it by its form knows it still
             return f"{number:032x}"[: len(word)].rjust(len(word), "0")
+        if word.isdigit():
+            least = 10 ** (len(word) - 1 + attempt // _PER_LENGTH)
+            return str(least + number % (9 * least))
         for _ in range(_SYLLABLES):
             number, consonant = divmod(number, len(_CONSONANTS))
             number, vowel = divmod(number, len(_VOWELS))
@@ -93,11 +114,18 @@ class Pseudonyms:
         return made
 
     def word(self, word: str) -> str:
-        """The pseudonym of a word; a number at its end stays."""
+        """The pseudonym of a word; a short number at its end stays."""
         numbered = _NUMBERED.fullmatch(word)
         if numbered:
-            return self._made(numbered[1]) + numbered[2]
+            return self._made(numbered[1]) + (numbered[2] if len(numbered[2]) <= _SHORT else self._made(numbered[2]))
         return self._made(word)
+
+    def word_of_text(self, word: str) -> str:
+        """The pseudonym of a word of running text, which is not remembered; that of a name's word is the same."""
+        numbered = _NUMBERED.fullmatch(word)
+        if numbered:
+            return self.passing(numbered[1]) + (numbered[2] if len(numbered[2]) <= _SHORT else self.passing(numbered[2]))
+        return self.passing(word)
 
     def _made(self, word: str) -> str:
         known = self.words.get(word)
@@ -147,6 +175,11 @@ class Pseudonyms:
             attempt += 1
         return made
 
+    def dashed(self, text: str) -> str:
+        """The pseudonym of an address that is part of a name: that of the same address with points, with dashes again."""
+        before, sign, address = _undashed(text)
+        return before + self.address(address).replace(".", sign)
+
     def uuid(self, text: str) -> str:
         """Another uuid."""
         known = self.uuids.get(text)
@@ -158,6 +191,7 @@ class Pseudonyms:
     def keep_order(self, texts: Iterable[str]) -> None:
         """Chooses addresses and uuids in names so that they are sorted as those that they stand for: where two members are equal, the first by its id is told."""
         whole = "\n".join(texts)
+        whole += "".join(f"\n{_undashed(found)[2]}" for found in DASHED.findall(whole))
         for pattern, known, make in ((UUID, self.uuids, self.uuid), (IPV4, self.addresses, self.address)):
             new = sorted({found for found in pattern.findall(whole) if found not in known and make(found) != found})
             known.update(zip(new, sorted(make(text) for text in new), strict=True))
@@ -177,9 +211,17 @@ class Pseudonyms:
                 return self.uuid(value)
             if kind in ("four", "six"):
                 return self.address(value)
-            return value if value.isdigit() or value in stay else self.word(value)
+            if kind == "dashed":
+                return self.dashed(value)
+            if value in stay or (value.isdigit() and _is_short(text, found.start(), value, stay)):
+                return value
+            return self.word(value)
 
         return _PARTS.sub(part, text)
+
+    def is_replaced(self, number: str) -> bool:
+        """Whether a number is part of a name that has a pseudonym."""
+        return number in self.words
 
     def keep_partitions(self, groups: Iterable[str], name_of: Callable[[str], str], counts: Collection[int]) -> dict[str, bool]:
         """Chooses words so that the pseudonyms of groups are held by the partitions of `__consumer_offsets` that hold the groups.
@@ -227,3 +269,19 @@ class Pseudonyms:
                 break
         if best is not None:
             self._take(word, best)
+
+
+def _is_short(text: str, at: int, number: str, stay: Collection[str]) -> bool:
+    """Whether a number in a name stays: it has few digits, or is a port, a year or the id of a broker."""
+    before = text[:at]
+    if len(number) <= _SHORT or before.endswith(":"):
+        return True
+    words = re.findall(r"[^\W_]+", before)
+    return len(number) == 4 and (_YEAR.fullmatch(number) is not None or bool(words and words[-1] in stay))  # noqa: PLR2004
+
+
+def _undashed(text: str) -> tuple[str, str, str]:
+    """What stands before an address in dashed form, its sign, and the address with points."""
+    sign = "_" if "_" in text else "-"
+    *before, a, b, c, d = text.split(sign)
+    return "".join(word + sign for word in before), sign, f"{a}.{b}.{c}.{d}"

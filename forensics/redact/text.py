@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from forensics.redact.assignment_bytes import hides_text, rewritten_decimals
-from forensics.redact.pseudonyms import IPV4, IPV6, UUID, Pseudonyms
+from forensics.redact.pseudonyms import DASHED, IPV4, IPV6, UUID, Pseudonyms
 from forensics.redaction import hide
 
 #: Classes of Kafka, of Java and of what both are used with: everybody has them.
@@ -39,9 +39,16 @@ _PARTITION_ITEMS = re.compile(r"[^\s,;:\[\](){}\"'=]+")
 _AROUND_PARTITIONS = {"map", "set", "Set", "List", "partition", "begin_offset", "undefined", "earliest", "latest", "null"}
 _PYTHON_TOPIC = re.compile(r"(?<=topic=')[^']*|(?<=topic=u')[^']*")
 _AROUND_SOURCES = {"pod", "container", "pods", "containers", ""}
+_WORD = re.compile(r"[^\W_]+")
+#: Days and times of rotated files, and their short numbers behind a point.
+_IN_FILE_NAMES = re.compile(
+    r"(?<!\d)(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])(?:[-_.T]?\d\d(?:[-_.:]?\d\d){0,2})?Z?(?!\d)|(?<=\.)\d{1,4}(?![^\W_])"
+)
 _FILE_NAME = re.compile(r"\.(?:log|out|txt|json|err|csv|gz)(?:\W|$)")
 #: Addresses that stay, or that redact gives.
 _OUR_ADDRESSES = ("198.18.", "198.19.", "127.", "0.")
+_OUR_DASHED = tuple(begin.replace(".", "-") for begin in _OUR_ADDRESSES)
+_DASHED_HOST = re.compile(r"(?<![^\W_])ip-(\d{1,3}(?:-\d{1,3}){3})(?!\d)")
 _MOST_REMEMBERED = 200_000
 
 #: What the value of a setting names, by its key.
@@ -123,6 +130,7 @@ class Rewriter:
             rf"(?P<uuid>(?<![0-9A-Za-z]){UUID.pattern}(?![0-9A-Za-z]))",
             f"(?P<cls>{_KNOWN_CLASS})",
             f"(?P<four>{IPV4.pattern})",
+            f"(?P<dashed>{DASHED.pattern})",
             f"(?P<six>{IPV6.pattern})",
             r"(?P<word>[^\W_]+)",
         ]
@@ -136,7 +144,7 @@ class Rewriter:
     def _is_plain(self, name: str) -> bool:
         """Whether a name is made of nothing but words that stay inside names."""
         words = re.findall(r"[^\W_]+", name)
-        return not IPV4.search(name) and all(w.isdigit() or w in self._vocabulary.inside for w in words)
+        return not IPV4.search(name) and not DASHED.search(name) and all(w.isdigit() or w in self._vocabulary.inside for w in words)
 
     def _may_run(self, name: str) -> bool:
         """Whether a name may be replaced wherever it stands: it is no word of Kafka."""
@@ -217,13 +225,16 @@ class Rewriter:
 
     def file_name(self, name: str) -> str:
         """The name of a file or a folder: what tells kinds of logs and rotated files apart stays."""
-        tokens = re.findall(r"[^\W_]+", name)
         plain = self._vocabulary.files | {w.lower() for w in self._vocabulary.inside}
-        return self.pseudonyms.name(name, frozenset(t for t in tokens if t.isdigit() or t.lower() in plain or re.fullmatch(r"\d+(?:T\d+)?Z?", t)))
+        kept = {t for t in _WORD.findall(name) if t.lower() in plain}
+        kept.update(t for found in _IN_FILE_NAMES.finditer(name) for t in _WORD.findall(found[0]) if not self.pseudonyms.is_replaced(t))
+        return self.pseudonyms.name(name, frozenset(kept))
 
     def leaks(self, text: str) -> bool:
         """Whether a known name, or an address that is none of ours, is left in a text."""
         if self._leak is not None and self._leak.search(text):
+            return True
+        if "ip-" in text and any(not found.startswith(_OUR_DASHED) for found in _DASHED_HOST.findall(text)):
             return True
         return any(not found.startswith(_OUR_ADDRESSES) for found in IPV4.findall(text))
 
@@ -316,6 +327,8 @@ class Rewriter:
             return self._hosts[text]
         if kind == "uuid":
             return self.pseudonyms.uuid(text)
+        if kind == "dashed":
+            return self.pseudonyms.dashed(text)
         return text if kind == "cls" else self.pseudonyms.address(text)
 
     def _word(self, word: str) -> str:
@@ -324,8 +337,7 @@ class Rewriter:
         humps = _HUMP.findall(word)
         if len(humps) > 1 and "".join(humps) == word and all(h.lower() in self._vocabulary.running for h in humps):
             return word
-        numbered = re.fullmatch(r"([^\W\d_]+)(\d{1,4})", word)
-        return self.pseudonyms.passing(numbered[1]) + numbered[2] if numbered else self.pseudonyms.passing(word)
+        return self.pseudonyms.word_of_text(word)
 
 
 def _rank(kind: str) -> tuple[bool, str]:
