@@ -283,6 +283,74 @@ def test_siblings_look_alike_and_days_of_rotation_stay(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "out").rglob("connect.log*")].count("connect.log.2026-11-21-07") == 1
 
 
+@pytest.mark.parametrize(("around", "kept"), [
+    ({"kubernetes": {"labels": {"acmebank.corp/team": "fossa", "app_kubernetes_io/name": "acme", "binturong_owner": "jd"}, "annotations": {"vault.hcorp/role": "x"}, "pod_ip": "10.1.2.3"}},
+     ["kubernetes", "labels", "app_kubernetes_io/name", "annotations", "pod_ip"]),
+    ({"attrs": {"tag": "acme", "acmebank.team": "fossa"}, "mdc": {"customer_dingo": "jd", "traceId": "1"}}, ["attrs", "tag", "mdc", "traceId"]),
+    ({"acct": "123456789012", "custno": 48213, "geo": 47.3769, "geo2": "8.5417", "ok": True, "retries": 3, "level_value": 20000, "phone": "+41 79 123 45 67"}, ["level_value"]),
+])  # fmt: skip
+def test_keys_and_numbers_of_json_are_replaced_but_for_those_of_encoders_and_collectors(
+    around: dict[str, Any], kept: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    head = {"@timestamp": "2026-11-21T08:15:41.355Z", "level": "INFO", "logger_name": JOINED, "thread_name": "main"}
+    lines = [{**head, "message": line.partition(": ")[2], **around} for line in joined("c-1", "orders", "t")]
+    lines.append({**head, "message": "Jane paid", "logger_name": "com.acme.Billing", **around})
+    (tmp_path / "in" / "app.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for keep in (False, True):
+        redact(tmp_path / "in", tmp_path / f"out{keep}", keep_unrecognised=keep)
+        text = whole(tmp_path / f"out{keep}")
+        assert not re.search(r"acme|fossa|binturong|hcorp|vault|dingo|geo|acct|custno|1234567|48213|47\.3|8\.5417|79 123|10\.1\.2", text)
+        assert all(f'"{key}": ' in text for key in kept)
+        assert "20000" in text or "level_value" not in kept
+        assert len(read([tmp_path / f"out{keep}"]).events) == len(read([tmp_path / "in"]).events) > 0
+
+
+def test_settings_of_kafka_keep_keys_and_numbers_and_others_do_not(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = ["bootstrap.servers=b:9092", "group.id=orders", "max.poll.interval.ms=300000", "fetch.max.bytes=52428800", "acme.account.id=123456789012"]
+    (tmp_path / "in" / "client.properties").write_text("\n".join(lines) + "\n")
+    connector = {
+        "name": "gold",
+        "config": {
+            "connector.class": "com.acme.Sink",
+            "tasks.max": "2",
+            "transforms.mask.type": "x",
+            "acme.vault.path": "a/b",
+            "flush.timeout.ms": "100000",
+        },
+    }
+    (tmp_path / "in" / "rest.json").write_text(json.dumps({**connector, "tasks": [{"connector": "gold", "task": 0}], "type": "sink"}))
+    summary = redact(tmp_path / "in", tmp_path / "out")
+    text = whole(tmp_path / "out")
+    assert summary.files == 2
+    assert "max.poll.interval.ms=300000" in text
+    assert "fetch.max.bytes=52428800" in text
+    assert '"flush.timeout.ms": "100000"' in text
+    assert "transforms.mask.type" in text
+    assert not re.search(r"acme|vault|123456", text)
+
+
+def test_long_numbers_of_kept_text_are_replaced_and_times_stay(tmp_path: Path) -> None:
+    said = "com.acme.Billing: 4111111111111111, 4111 1111 1111 1111, +41 79 123 45 67, 044 123 45 67, 415-555-0123, DE02 1203 0000 0000 2020 51 since 2026-11-21 07:51:22,503 in 250 ms"
+    redact(written(tmp_path / "in", app_log=[*joined("c-1", "orders", "t"), said]), tmp_path / "out", keep_unrecognised=True)
+    text = whole(tmp_path / "out")
+    assert not re.search(r"4111|1111|79 123|044|555|1203|2020", text)
+    assert "since 2026-11-21 07:51:22,503 in 250 ms" in text
+
+
+def test_offsets_and_times_stay_where_a_reader_takes_them(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    head = "GROUP           TOPIC          PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID"
+    row = "acme-orders     acme-payments  0          1234567890      1234567899      9               -               -               -"
+    (tmp_path / "in" / "groups.txt").write_text(f"\n{head}\n{row}\n")
+    redact(tmp_path / "in", tmp_path / "out")
+    text = whole(tmp_path / "out")
+    assert "1234567890" in text
+    assert "1234567899" in text
+    assert "acme" not in text
+
+
 def test_secrets_and_stack_traces(tmp_path: Path) -> None:
     logs = written(tmp_path / "in", app_log=joined("c-1", "orders", "payments"))
     with (logs / "app.log").open("a") as file:

@@ -184,6 +184,7 @@ class _Redaction:
         self._vocabulary: Vocabulary = vocabulary_of(catalogue)
         self._pseudonyms = Pseudonyms.of_mapping(self._vocabulary, mapping) if mapping else Pseudonyms(self._vocabulary)
         self._names = Names()
+        self._keys = {key.rstrip("?") for event in catalogue.events for key in event.keys}
         self._literals = "\n".join(event.pattern.replace("\\", "") for event in catalogue.events)
         self._total = sum(e.text.size or 0 for e in self._evidence)
         self.summary = Summary(left_out=[(e.path, e.note or e.status) for e in evidence if e.status != READ])
@@ -235,7 +236,7 @@ class _Redaction:
             done += evidence.text.size or 0
             self._progress("reading names", done, self._total)
         self._pseudonyms.keep_order(name for names in self._names.by_kind.values() for name in names)
-        self._rewriter = Rewriter(self._pseudonyms, self._names, self._literals)
+        self._rewriter = Rewriter(self._pseudonyms, self._names, self._literals, self._keys)
         counts = self._names.offsets_partitions or {_PARTITIONS}
         groups = self._names.of("group")
         kept = self._pseudonyms.keep_partitions(groups, lambda g: self._rewriter.of_kind("group", g), sorted(counts))

@@ -21,7 +21,7 @@ from forensics.records.layouts import strip_colours
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, Start, decode
 from forensics.redact.assignment_bytes import rewritten_decimals
 from forensics.redact.text import Names, Rewriter, kind_of_setting, names_something
-from forensics.redaction import hide, scrub
+from forensics.redaction import scrub
 from forensics.schema import Field
 
 WITHHELD = "[withheld]"
@@ -34,6 +34,11 @@ _COLUMN = re.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:? ")
 #: A pattern that takes longer has its record withheld.
 _SECONDS = 2
 _JSON_HEADS = ("time", "level", "line")
+#: Keys whose numbers are times, levels or places in a program, whatever the others are.
+_NUMBERS_OF_RECORDS = {
+    "level", "level_value", "levelno", "line", "lineNumber", "line_number", "lineno", "pid", "process_id", "thread_id", "threadId", "threadPriority", "epochSecond", "nanoOfSecond",
+    "seconds", "nanos", "timestampSeconds", "timestampNanos", "@version", "_PID", "PRIORITY",
+}  # fmt: skip
 #: What times, levels and numbers of lines look like.
 _HEAD_VALUE = re.compile(r"[A-Za-z]{1,10}|[A-Za-z]{0,4}[\d:.,/+\-TZ ]{1,40}(?:[A-Za-z]{1,4}[\d: ]{0,12}){0,3}")
 
@@ -597,7 +602,7 @@ class RecordRewriter:
             return self._rewriter.partitions(text)
         if known.type == "list":
             return self._rewriter.items(kind, text)
-        return self._rewriter.running(text) if known.type == "offsets" else self._rewriter.of_kind(kind, text)
+        return self._rewriter.running(text, numbers=True) if known.type == "offsets" else self._rewriter.of_kind(kind, text)
 
     def _map(self, text: str) -> str:
         """A leader's assignment: members and topics wherever they stand, resources in brackets."""
@@ -615,7 +620,7 @@ class RecordRewriter:
         found = _SETTING.fullmatch(line)
         if found is None:
             return self._rewriter.running(line)
-        return f"{found['before']}{found['key']}{found['equals']}{self._rewriter.setting(found['key'], found['value'])}"
+        return f"{found['before']}{self._rewriter.setting_key(found['key'])}{found['equals']}{self._rewriter.setting(found['key'], found['value'])}"
 
     def _prefix(self, prefix: str) -> str:
         """Context prefixes, `[b|task-1] [Consumer clientId=..., groupId=...] `."""
@@ -643,7 +648,7 @@ class RecordRewriter:
         kept = [
             value
             for value in (keys.get(what, found) for what in _JSON_HEADS)
-            if isinstance(value, str) and value is not old and _HEAD_VALUE.fullmatch(value)
+            if value is not None and value is not old and (not isinstance(value, str) or _HEAD_VALUE.fullmatch(value))
         ]
         trace = keys.get("trace", found)
         first = message if not isinstance(trace, str) else message[: max(1, len(message) - len(trace.split("\n")))]
@@ -656,11 +661,13 @@ class RecordRewriter:
 
         def rewritten(value: Any, key: str = "") -> Any:  # noqa: ANN401  (JSON)
             if isinstance(value, Mapping):
-                return {self._rewriter.running(k) if self._rewriter.leaks(k) else k: rewritten(v, k) for k, v in value.items()}
+                return {self._rewriter.key(k): rewritten(v, k) for k, v in value.items()}
             if isinstance(value, list):
                 return [rewritten(v, key) for v in value]
-            if not isinstance(value, str) or any(value is k for k in kept):
+            if any(value is k for k in kept) or value is None or isinstance(value, bool):
                 return value
+            if not isinstance(value, str):
+                return value if key in _NUMBERS_OF_RECORDS else self._rewriter.number_of_key(key, value)
             if value is old:
                 return "\n".join(first)
             if value is trace:
@@ -668,7 +675,7 @@ class RecordRewriter:
             for name, mine in special.items():
                 if value is mine:
                     return self._part(name, value)
-            return self._rewriter.running(hide(key, value))
+            return value if key in _NUMBERS_OF_RECORDS and value.isdigit() else self._rewriter.text_of_key(key, value)
 
         return json.dumps(rewritten(found), ensure_ascii=False)
 

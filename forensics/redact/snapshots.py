@@ -99,7 +99,7 @@ class SnapshotRewriter:
         found = _PROPERTY.fullmatch(text)
         if not text.strip() or found is None:
             return text if not text.strip() else f"# {WITHHELD}" if text.lstrip().startswith(("#", "!")) else self._rewriter.running(hide_line(text))
-        return f"{found['before']}{found['key']}{found['equals']}{self._rewriter.setting(found['key'], found['value'])}"
+        return f"{found['before']}{self._rewriter.setting_key(found['key'])}{found['equals']}{self._rewriter.setting(found['key'], found['value'])}"
 
     def _row(self, text: str) -> str:
         """A row of a table: what follows a name stays in its column, if there is room."""
@@ -115,21 +115,25 @@ class SnapshotRewriter:
         """A line of `kafka-topics --describe`: what stands behind `Configs:` are settings."""
         told, label, settings = text.partition("Configs:")
         told = re.sub(r"\S+", lambda m: self._told_of_topic(told, m), told)
-        return told + label + re.sub(r"([\w.]+)=([^,\s]*)", lambda m: f"{m[1]}={self._rewriter.setting(m[1], m[2])}", settings)
+        return (
+            told
+            + label
+            + re.sub(r"([\w.]+)=([^,\s]*)", lambda m: f"{self._rewriter.setting_key(m[1])}={self._rewriter.setting(m[1], m[2])}", settings)
+        )
 
     def _told_of_topic(self, text: str, found: re.Match[str]) -> str:
         before = text[: found.start()].rstrip()
         kind = "topic" if before.endswith("Topic:") else "id" if before.endswith("TopicId:") else None
-        return self._rewriter.of_kind(kind, found[0]) if kind and not found[0].endswith(":") else self._rewriter.running(found[0])
+        return self._rewriter.of_kind(kind, found[0]) if kind and not found[0].endswith(":") else self._rewriter.running(found[0], numbers=True)
 
     def _parts(self, text: str) -> str:
         """Text of which each part may be a name."""
         known = self._exact.get(text)
         if known is not None:
             return known
-        return _PARTS.sub(lambda m: self._exact[m[0]] if m[0] in self._exact else self._rewriter.running(m[0]), text) if any(
-            m[0] in self._exact for m in _PARTS.finditer(text)
-        ) else self._rewriter.running(text)  # fmt: skip
+        if any(m[0] in self._exact for m in _PARTS.finditer(text)):
+            return _PARTS.sub(lambda m: self._exact[m[0]] if m[0] in self._exact else self._rewriter.running(m[0], numbers=True), text)
+        return self._rewriter.running(text, numbers=True)
 
     def _line(self, text: str, key: str) -> tuple[str, str]:
         """A line of output that may hold JSON."""
@@ -173,7 +177,7 @@ class SnapshotRewriter:
             return key
         if key in self._exact:
             return self._exact[key]
-        return self._rewriter.running(key) if "." not in key and not key.replace("_", "").isalpha() else key
+        return self._rewriter.setting_key(key)
 
     def _value(self, key: str, value: str) -> str:
         if key in _IN_BYTES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,21 @@ _ADDRESS = re.compile(r"(?P<before>[\s/]*(?:\d+@)?)(?:(?P<scheme>[\w.+-]+)://)?(
 _FRAME = re.compile(r"\s*(?:at [\w.$/@<>]+\(.*|\.\.\. \d+ (?:more|common frames omitted).*)")
 _OWN_FRAME = re.compile(
     r"\s*at (?:(?:app|java\.base|platform)//?(?:[\w.@]*/)?)?(?:org\.apache|java|javax|jdk|sun|scala|kafka|org\.eclipse\.jetty|org\.glassfish)\."
+)
+_FRACTION = re.compile(r"-?\d+\.\d+(?:[eE][+-]?\d+)?")
+#: A whole value that is a number, a size or a share.
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_LONG_NUMBER = 6
+#: Keys whose numbers tell how long, how large or how many.
+_MEASURE = re.compile(r"(?:^|[._-])(?:ms|s|sec|seconds|minutes|hours|days|bytes|size|max|min|count|messages|records|port)$", re.IGNORECASE)
+#: What Java prints for none, for ever, and for the node of a coordinator.
+_CONSTANT = re.compile(r"214748(?:36\d\d|2[6-9]\d\d|3[0-5]\d\d)|9223372036854775807|4294967295")
+_WHEN = r"(?<!\d)(?:19|20)\d\d-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?!\d)"
+#: Numbers of cards and telephones in groups.
+_GROUPED = (
+    r"(?<![\w.-])(?:\d{4}(?P<gap>[ -])\d{4}(?P=gap)\d{4}(?P=gap)\d{1,7}|\d{4}[ -]\d{6}[ -]\d{5}|\+[1-9](?=(?:[ ./()-]{0,2}\d){7})(?:[ ./()-]{0,2}\d){7,14}|"
+    r"\d{3}-\d\d-\d{4}|756(?:\.\d{4}){2}\.\d\d|[A-Z]{2}\d\d(?: [0-9A-Z]{4}){3,7}(?: [0-9A-Z]{1,3})?|"
+    r"\(?0[1-9]\d{1,3}\)?[ /-]{1,2}\d{3,}(?:[ /-]\d{2,})*|\(?[2-9]\d\d\)?[ -]\d{3}-\d{4})(?![\w]|[.-]\d)"
 )
 _SIZE = re.compile(r"\d+(?:ns|us|ms|s|m|h|d|b|kb|mb|gb|k|g|kib|mib|gib|x|st|nd|rd|th|z|t\d\d)", re.IGNORECASE)
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -95,13 +110,17 @@ class Rewriter:
         pseudonyms: of words and addresses.
         names: all that the evidence told.
         literals: text of the catalogue's patterns: what stands there may be no name.
+        keys: of JSON, that patterns ask for.
     """
 
-    def __init__(self, pseudonyms: Pseudonyms, names: Names, literals: str = "") -> None:
+    def __init__(self, pseudonyms: Pseudonyms, names: Names, literals: str = "", keys: Collection[str] = ()) -> None:
         self.pseudonyms, self._names, self._literals = pseudonyms, names, literals
+        self._keys = frozenset(keys)
+        self._numbers_of_kafka = frozenset(re.findall(r"\d{6,}", literals))
         self._vocabulary = pseudonyms.vocabulary
         self._plain = {kind: {name for name in names.of(kind) if self._is_plain(name)} for kind in ("group", "connector")}
         self._words: dict[str, str] = {}
+        self._setting_keys: dict[str, str] = {}
         self._by_kind: dict[str, Callable[[str], str]] = {
             "group": self._group, "client": self._client, "member": self._member, "address": self._address, "task": self._numbered, "partition": self._partition,
             "topic": self._topic, "id": self._id, "path": self.running, "thread": self.thread, "class": self.running, "words": self.running,
@@ -129,6 +148,8 @@ class Rewriter:
         parts = [
             rf"(?P<uuid>(?<![0-9A-Za-z]){UUID.pattern}(?![0-9A-Za-z]))",
             f"(?P<cls>{_KNOWN_CLASS})",
+            f"(?P<when>{_WHEN})",
+            f"(?P<grouped>{_GROUPED})",
             f"(?P<four>{IPV4.pattern})",
             f"(?P<dashed>{DASHED.pattern})",
             f"(?P<six>{IPV6.pattern})",
@@ -276,6 +297,8 @@ class Rewriter:
         """The value of a setting, without secrets and names."""
         value = hide(key, value)
         kind = kind_of_setting(key)
+        if _NUMBER.fullmatch(value) and (_MEASURE.search(key) or self.setting_key(key) == key):
+            return value
         if kind is None or not names_something(value):
             return self.running(value)
         return ",".join(self._setting_item(kind, item) for item in value.split(","))
@@ -292,7 +315,7 @@ class Rewriter:
             return [self.value(kind, item) for item in value]
         if isinstance(value, Mapping):
             if kind == "configuration":
-                return {k: self.setting(k, v) if isinstance(v, str) else v for k, v in value.items()}
+                return {self.setting_key(k): self.setting(k, v) if isinstance(v, str) else v for k, v in value.items()}
             if kind == "assignment":
                 return {self.of_kind("member", k): [self.resource(item) for item in v] for k, v in value.items()}
             return {self.of_kind(kind, k): v for k, v in value.items()}
@@ -300,8 +323,15 @@ class Rewriter:
 
     # --- running text
 
-    def running(self, text: str) -> str:
-        """Text of which nobody knows what it names: known names are replaced, and every word that not everybody has."""
+    def running(self, text: str, *, numbers: bool = False) -> str:
+        """Text of which nobody knows what it names: known names are replaced, every word that is not Kafka's or plain English, and long numbers.
+
+        Args:
+            text: of one or several lines.
+            numbers: keep numbers: offsets, times and sizes of a tool's output.
+        """
+        if numbers:
+            return self._tokens.sub(self._token_or_number, text)
         if len(text) > _SHORTEST_NUMBERS and ", " in text and (found := _NUMBERS.search(text)):
             text = text[: found.start()] + _NUMBERS.sub(self._numbers, text[found.start() :])
         if "\n" in text:
@@ -311,6 +341,44 @@ class Rewriter:
     def _numbers(self, found: re.Match[str]) -> str:
         """A list of numbers that may be a text, byte by byte."""
         return rewritten_decimals(found[0], self.of_kind) or "0" if hides_text(found[0]) else found[0]
+
+    def key(self, key: str) -> str:
+        """A key in JSON, of which all words are replaced that encoders and collectors do not have; those that patterns ask for stay."""
+        return key if key in self._keys else self._key(key, self._vocabulary.keys)
+
+    def setting_key(self, key: str) -> str:
+        """A key of a setting, of which all words are replaced that settings of Kafka and of usual connectors do not have."""
+        known = self._setting_keys.get(key)
+        if known is None:
+            known = self._key(key, self._vocabulary.settings)
+            if len(self._setting_keys) < _MOST_REMEMBERED:
+                self._setting_keys[key] = known
+        return known
+
+    def _key(self, key: str, stay: Collection[str]) -> str:
+        def part(found: re.Match[str]) -> str:
+            word = found[0]
+            humps = [h.lower() for h in _HUMP.findall(word)]
+            own = word.lower() in stay or ("".join(humps) == word.lower() and all(h in stay for h in humps))
+            return word if own else self._word(word)
+
+        return _WORD.sub(part, key)
+
+    def number_of_key(self, key: str, value: float) -> float:
+        """A number in JSON: one that a pattern asks for by its key, or a short one, stays."""
+        if key in self._keys or (isinstance(value, int) and abs(value) < 1_000):  # noqa: PLR2004
+            return value
+        return int(self.pseudonyms.passing(str(abs(value)))) if isinstance(value, int) else 0.0
+
+    def text_of_key(self, key: str, value: str) -> str:
+        """A text in JSON."""
+        value = hide(key, value)
+        if key not in self._keys and (value.isdigit() and len(value) > 3 or _FRACTION.fullmatch(value)):  # noqa: PLR2004
+            return self.pseudonyms.passing(value) if value.isdigit() else "0.0"
+        return self.running(value)
+
+    def _token_or_number(self, found: re.Match[str]) -> str:
+        return found[0] if found.lastgroup == "grouped" or found[0].isdigit() else self._token(found)
 
     def _token(self, found: re.Match[str]) -> str:
         kind, text = found.lastgroup, found[0]
@@ -329,10 +397,15 @@ class Rewriter:
             return self.pseudonyms.uuid(text)
         if kind == "dashed":
             return self.pseudonyms.dashed(text)
-        return text if kind == "cls" else self.pseudonyms.address(text)
+        if kind == "grouped":
+            return re.sub(r"\d+", lambda m: self.pseudonyms.passing(m[0]), text)
+        return text if kind in ("cls", "when") else self.pseudonyms.address(text)
 
     def _word(self, word: str) -> str:
-        if word.isdigit() or word.lower() in self._vocabulary.running or word in self._vocabulary.inside or _SIZE.fullmatch(word):
+        if word.isdigit():
+            known = len(word) < _LONG_NUMBER or word in self._numbers_of_kafka or _CONSTANT.fullmatch(word)
+            return word if known else self.pseudonyms.passing(word)
+        if word.lower() in self._vocabulary.running or word in self._vocabulary.inside or _SIZE.fullmatch(word):
             return word
         humps = _HUMP.findall(word)
         if len(humps) > 1 and "".join(humps) == word and all(h.lower() in self._vocabulary.running for h in humps):

@@ -29,12 +29,16 @@ class Vocabulary:
         inside: left inside names too.
         topics: whole names that everybody has.
         files: in lower case: left in names of files and folders.
+        keys: in lower case: left in keys of JSON.
+        settings: in lower case: left in keys of settings.
     """
 
     running: frozenset[str]
     inside: frozenset[str]
     topics: frozenset[str]
     files: frozenset[str]
+    keys: frozenset[str]
+    settings: frozenset[str]
 
 
 @cache
@@ -65,4 +69,5 @@ def vocabulary_of(catalogue: Catalogue) -> Vocabulary:
         running.update(word.lower() for word in _words_of_pattern(block["pattern"]))
     inside = frozenset(plain["inside_names"])
     running.update(word.lower() for word in inside)
-    return Vocabulary(frozenset(running), inside, frozenset(plain["topics"]), frozenset(plain["files"]))
+    keys, settings = ({*running, *plain[name].split()} for name in ("json_keys", "setting_keys"))
+    return Vocabulary(frozenset(running), inside, frozenset(plain["topics"]), frozenset(plain["files"]), frozenset(keys), frozenset(settings))
