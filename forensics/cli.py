@@ -268,9 +268,7 @@ def report(
     if told.model.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and told.model.nothing_examined():
-        say(
-            "Nothing was found because nothing could be examined; the report says why. With --fail-on, this counts as evidence that could not be read."
-        )
+        say("Split brain could not be examined; the report says why. With --fail-on, this counts as evidence that could not be read.")
         raise typer.Exit(3)
     if unread:
         raise typer.Exit(3)

@@ -1,5 +1,5 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
--- Reads: range_row, process_life, evidence_file, member, generation, shared_log, quiet_log
+-- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -57,6 +57,22 @@ WITH placed AS (
   ) w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   WHERE process_id IS NULL AND left_client IS NULL
   GROUP BY coalesce(client_id, member_id), client_host, group_id
+  UNION ALL
+  -- Without a coordinator's log the leader is the one other member that a worker names: by an id of which no log here has a line.
+  -- A log that begins later may be that of an earlier life of the same client; members that print no id may be the leader themselves.
+  SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code, NULL, g.group_id, NULL
+  FROM (
+    SELECT kafka_cluster, group_id, incarnation, generation, leader_member_id AS member_id,
+      regexp_replace(leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client,
+      coalesce(first_joined_ts, last_synced_ts) AS from_ts, coalesce(last_synced_ts, first_joined_ts) AS to_ts
+    FROM generation
+    WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
+  ) g
+  LEFT ANTI JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
+    AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client)
+  LEFT ANTI JOIN member_generation u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.incarnation = g.incarnation
+    AND u.generation = g.generation AND u.member_id IS NULL
+  GROUP BY g.client, g.group_id
   UNION ALL
   SELECT
     concat('coordinator of ', group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),

@@ -70,7 +70,7 @@ def brief_of(views: dict | None = None) -> list[tuple[str, str]]:
 
 def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> None:
     told = brief_of()
-    assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Not seen"]
+    assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Missing"]
     assert told[0][1].startswith("Split brain: PROVED")
     assert told[1][1] == "critical: w2/connect.log: process_paused (began 10:00:50 to 10:00:55) → session timeout → split brain of tasks"
     assert told[2][1] == "orders-2: without an owner for up to 2.00 s, worked on twice for at least 990 ms."
@@ -108,7 +108,7 @@ def test_the_brief_of_a_quiet_case_says_what_the_all_clear_rests_on() -> None:
     views = rows() | {"split_brain": [], "finding": [], "incident": []}
     told = brief_of(views)
     assert told[0][1].startswith("Split brain: NONE FOUND")
-    assert [label for label, _ in told] == ["", "Not seen"]
+    assert [label for label, _ in told] == ["", "How sure", "Missing"]
     assert told[1][1].startswith("This rests on")
 
 
@@ -372,6 +372,38 @@ def test_members_without_a_log_stand_in_the_title() -> None:
     written = flat(as_text(views=views))
     assert "Split brain: NONE FOUND among the members whose logs are here (1 more has none)" in written
     assert "1 member has no log here: what it owned is not known." in written
+
+
+def one_worker() -> dict:
+    """The log of one worker alone: it led a life in a group of which nothing else is here."""
+    views = rows() | {"split_brain": [], "finding": [], "incident": []}
+    for name in ("ownership", "member"):
+        views[name] = [r for r in views[name] if r.get("process_id") in (None, "w2/connect.log", "w2")]
+    views["generation"] = [g | {"seen_by_broker": False, "member_count": 1} for g in views["generation"]]
+    views["coverage"] = [c for c in views["coverage"] if c["kind"] == "gap"]
+    return views
+
+
+def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
+    views = one_worker()
+    assert "Split brain: NOT EXAMINED, for the log of only one member is here" in flat(as_text(views=views))
+    assert made(views).nothing_examined()
+    missing = {"from_ts": None, "to_ts": None, "kind": "missing_process", "note": ""}
+    views["coverage"].append(missing | {"process_id": "member connect-w1:8083"})
+    views["coverage"].append(missing | {"process_id": "coordinator of connect-cluster"})
+    written = flat(as_text(views=views))
+    assert "only one member is here (1 more has none)" in written
+    assert "Its lines name another member: connect-w1:8083." in written
+    assert ("Missing", "the log of 1 member, the coordinator's log for connect-cluster, 1 silence of 40.0 s together.") in brief_of(views)
+    assert "NONE FOUND" not in written
+
+
+def test_one_member_is_an_all_clear_where_the_coordinator_says_that_it_was_alone() -> None:
+    views = one_worker()
+    views["generation"] = [g | {"seen_by_broker": True, "member_count": 1} for g in views["generation"]]
+    assert "Split brain: NONE FOUND This rests on" in flat(as_text(views=views))
+    views["generation"][0]["member_count"] = 2
+    assert "NOT EXAMINED" in as_text(views=views)
 
 
 def test_a_group_whose_owners_no_line_tells_is_named() -> None:

@@ -39,6 +39,7 @@ _SEVERAL = {
 }
 #: Causes that befall several in the same way: one line tells all of them.
 _ALIKE = ("clock_wrong",)
+_COORDINATOR = "coordinator of "
 #: What rules find, where their ids alone say it badly.
 _CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
 
@@ -81,12 +82,12 @@ def write(report: Report, names: Names, clock: Clock) -> list[Said]:
         lines.append(Said(_opening(advice), "What to do first", anchor=anchor))
     sure, unseen = _how_sure(report, title if tone == "good" and told else ""), _unseen(report, clock)
     if not told and report.examined["examined"]:
-        unseen = rests_on(report, clock)
+        sure = rests_on(report, clock, but=False)
     if len(lines) + bool(sure) + bool(unseen) > MOST:
-        both = f"{sure} Not seen: {unseen}" if sure and unseen else sure or unseen
+        both = f"{sure} Missing: {unseen}" if sure and unseen else sure or unseen
         return [*lines[: MOST - 1], Said(both, "How sure", tone="dim", anchor="unseen")]
     lines += [Said(sure, "How sure", tone="dim")] if sure else []
-    lines += [Said(unseen, "Not seen", tone="dim", anchor="unseen")] if unseen else []
+    lines += [Said(unseen, "Missing", tone="dim", anchor="unseen")] if unseen else []
     return lines
 
 
@@ -195,17 +196,20 @@ def _unseen(report: Report, clock: Clock) -> str:
     """What is missing, in a few words; where nothing is known to be, what was looked at."""
     facts, parts = report.examined, []
     if missing := facts["members_without_log"]:
-        parts.append(f"the logs of {count(missing, 'member')}")
+        parts.append(f"the log{'s' * (missing > 1)} of {count(missing, 'member')}")
+    if groups := sorted({c["process_id"].removeprefix(_COORDINATOR) for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)}):
+        parts.append(f"the coordinator's log for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if facts["gaps"]:
         parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
     if others := facts["groups_not_examined"]:
-        parts.append(f"who owned what in {fold(others, 3)}")
+        unknown = f"ownership in {fold(others, 3)} is unknown"
+        return f"{', '.join(parts)}, so {unknown}." if parts else f"{unknown}."
     if parts:
         return f"{', '.join(parts)}."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
-        return f"nothing is known to be missing from {clock.second(facts['from_ts'], facts['to_ts'])}."
+        return f"nothing, as far as the logs tell, from {clock.second(facts['from_ts'], facts['to_ts'])}."
     return ""
 
 

@@ -27,6 +27,7 @@ _WHY = {
     "of its own.",
     "no_info": "The logs name tasks or workers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
+    "one_log": "Only {only} is here of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
     "group": "No line tells who owned what in {groups}.",
     "window": "Nobody's ownership is known in the time that was asked for; without it the case tells of {ownerships}.",
 }
@@ -43,7 +44,8 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
         groups: the groups that the reader asked for; none: all.
 
     Returns:
-        `examined`; `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `ownerships`
+        `examined`, false too where all that is known of a group's members comes from one of them, and no coordinator says that there were no others;
+        `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `ownerships`
         (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`.
     """
     named = {o["process_id"] for o in owned}
@@ -62,13 +64,14 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
     known = {g["group_id"] for name in ("generation", "member") for g in rows[name] if g.get("group_id")}
     seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
     files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]
+    one_log = bool(owned) and _one_log(rows, owned)
     return {
-        "examined": bool(owned),
-        "why": None if owned else _why(rows, files, window, bool(list(groups))),
+        "examined": bool(owned) and not one_log,
+        "why": ("one_log" if one_log else None) if owned else _why(rows, files, window, bool(list(groups))),
         "resources": dict(Counter(kind for kind, _, _ in {(o["resource_kind"], o.get("group_id"), o["resource"]) for o in owned})),
         "groups": len({o.get("group_id") for o in owned}),
         "owners": len(owners),
-        "members_without_log": sum(c["kind"] == "missing_process" and (c["process_id"] or "").startswith("member ") for c in coverage),
+        "members_without_log": sum(_is_member(c) for c in coverage),
         "ownerships": len(rows["ownership"]),
         "files": len(files),
         "records": sum(f["records"] or 0 for f in files),
@@ -78,6 +81,26 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
         "gap_ms": sum(round((end - start).total_seconds() * 1000) for start, end in holes),
         "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
     }
+
+
+def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
+    """Whether no group has the logs of two members, and of one of those that were owned in no coordinator says that it had only one."""
+    here: dict[str, set[str]] = {}
+    for row in (*rows["member"], *rows["ownership"]):
+        if row.get("process_id") and row.get("group_id"):
+            here.setdefault(row["group_id"], set()).add(row["process_id"])
+    if any(len(processes) > 1 for processes in here.values()):
+        return False
+    of: dict[str, list[Row]] = {}
+    for generation in rows["generation"]:
+        of.setdefault(generation["group_id"], []).append(generation)
+    # A worker or consumer that is in no group shares its work with nobody.
+    asked = {o["group_id"] for o in owned if o.get("group_id")}
+    return not all(of.get(group) and all(_alone(g) for g in of[group]) for group in asked)
+
+
+def _alone(generation: Row) -> bool:
+    return bool(generation["seen_by_broker"]) and generation["member_count"] is not None and generation["member_count"] <= 1
 
 
 def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_group: bool) -> str:
@@ -100,7 +123,19 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
     return "no_assignments"
 
 
-def not_examined(report: Report) -> list[Block]:
+def _named(report: Report) -> str:
+    """The members without a log."""
+    members = sorted({c["process_id"].removeprefix("member ") for c in report.coverage if _is_member(c)})
+    if not members:
+        return "Nothing says that there were no other members."
+    return f"Its lines name {'another member' if len(members) == 1 else 'other members'}: {_listed(members)}."
+
+
+def _is_member(c: Row) -> bool:
+    return c["kind"] == "missing_process" and (c["process_id"] or "").startswith("member ")
+
+
+def not_examined(report: Report, clock: Clock) -> list[Block]:
     """Why nothing was examined, and what to turn on or to bring."""
     facts = report.examined
     told: dict[str, Any] = {
@@ -108,14 +143,21 @@ def not_examined(report: Report) -> list[Block]:
         "records": count(facts["records"], "record"),
         "groups": ", ".join(report.filters.get("groups") or ()),
         "ownerships": count(facts["ownerships"], "ownership"),
+        "only": "the log of one process" if facts["owners"] == 1 else f"one log for each of {count(facts['groups'], 'group')}",
+        "owned": _listed(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
+        "known": _named(report),
     }
     text = _WHY[facts["why"]].format(**told)
     blocks: list[Block] = [Para(text + " Whether two owned the same work at once cannot be said: this is no all-clear.", label="Why", tone="warn")]
+    if facts["why"] == "one_log":
+        blocks.append(Para(rests_on(report, clock)))
     if facts["why"] in ("window", "several_members"):
         return blocks
     blocks.append(
         Para("bring the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")
     )
+    if facts["why"] == "one_log":
+        return blocks
     blocks.append(
         Para("these loggers tell of groups, at INFO; with less, or with the root logger at WARN, their lines are missing.", label="Turn on")
     )
@@ -123,8 +165,8 @@ def not_examined(report: Report) -> list[Block]:
     return blocks
 
 
-def rests_on(report: Report, clock: Clock) -> str:
-    """What was looked at, in a sentence."""
+def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
+    """What was looked at, in a sentence, and, with `but`, what was not."""
     facts = report.examined
     resources = _listed([count(facts["resources"][kind], kind) for kind in _KINDS if facts["resources"].get(kind)])
     text = f"This rests on {resources} of {count(facts['groups'], 'group')}, owned by {count(facts['owners'], 'process', 'processes')} whose logs are here"
@@ -134,6 +176,8 @@ def rests_on(report: Report, clock: Clock) -> str:
     if facts["gaps"]:
         text += f", with {count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together"
     text += "."
+    if not but:
+        return text
     if missing := facts["members_without_log"]:
         text += f" {count(missing, 'member')} {'has' if missing == 1 else 'have'} no log here: what {'it' if missing == 1 else 'they'} owned is not known."
     if others := facts["groups_not_examined"]:
@@ -141,5 +185,7 @@ def rests_on(report: Report, clock: Clock) -> str:
     return text
 
 
-def _listed(parts: list[str]) -> str:
+def _listed(parts: list[str], most: int = 6) -> str:
+    if len(parts) > most:
+        parts = [*parts[: most - 1], f"{len(parts) - most + 1:,} more"]
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts) or "no resource"

@@ -38,6 +38,8 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
         proofs: tells proofs.
         everything: tell each finding in full (the reader asked for this rule), with all its lines.
     """
+    if not report.findings and report.nothing_examined() and report.examined["why"] == "one_log":
+        return [Para("None in this log.")]
     if not report.findings and report.nothing_examined():
         return [Para("None: the lines that most rules need are not in these logs.")]
     if not report.findings:

@@ -40,9 +40,13 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
     """
     splits = report.split_brain
     by_verdict = {v: [s for s in splits if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
+    unseen = report.examined["members_without_log"]
     if not splits and not report.examined["examined"]:
-        return "Split brain: NOT EXAMINED", "warn", not_examined(report)
-    title, tone = _title(by_verdict, report.examined["members_without_log"])
+        if report.examined["why"] != "one_log":
+            return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
+        others = f" ({_without(unseen)})" if unseen else ""
+        return f"Split brain: NOT EXAMINED, for the log of only one member is here{others}", "warn", not_examined(report, clock)
+    title, tone = _title(by_verdict, unseen)
     blocks: list[Block] = []
     told = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}
     for verdict in ("proved", "undecided"):
@@ -76,8 +80,12 @@ def _title(by_verdict: dict[str, list[Row]], unseen: int) -> tuple[str, Tone]:
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
     if unseen:
-        return f"Split brain: NONE FOUND among the members whose logs are here ({unseen:,} more {'has' if unseen == 1 else 'have'} none)", "warn"
+        return f"Split brain: NONE FOUND among the members whose logs are here ({_without(unseen)})", "warn"
     return "Split brain: NONE FOUND", "good"
+
+
+def _without(members: int) -> str:
+    return f"{members:,} more {'has' if members == 1 else 'have'} none"
 
 
 def _resources(row: Row, number: int) -> str:

@@ -1,5 +1,5 @@
--- One row per member that the broker removed because it heard no heartbeat.
--- Reads: event, process_cluster, member, config_value, client_event, clock_offset
+-- One row per member that the broker removed because it heard no heartbeat, by the broker's log or, without one, by the member's own.
+-- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation
 -- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
 WITH expired AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.ts, e.event_id
@@ -22,6 +22,21 @@ WITH expired AS (
 ), worker_session AS (
   SELECT process_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' AND component = 'DistributedConfig'
   GROUP BY process_id
+), told_unknown AS (
+  SELECT h.*
+  FROM client_event h
+  LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
+  WHERE h.event = 'heartbeat_failed' AND h.member_id IS NOT NULL
+    AND coalesce(h.error, h.cause, h.reason) LIKE '%UNKNOWN\\_MEMBER\\_ID%'
+), unanswered AS (
+  -- What the member said before that of its session, since it last joined.
+  SELECT h.event_id, max(CASE WHEN l.event = 'joined' THEN l.stream_pos END) AS joined_pos,
+    max_by(struct(l.event_id, l.ts, l.stream_pos), l.stream_pos) FILTER (WHERE l.event = 'coordinator_lost') AS lost
+  FROM told_unknown h
+  JOIN client_event l ON l.process_id = h.process_id AND l.instance = h.instance AND l.group_id = h.group_id AND l.client = h.client
+    AND l.stream_pos < h.stream_pos
+  WHERE l.event = 'joined' OR l.event = 'coordinator_lost' AND l.cause LIKE 'session timed out%'
+  GROUP BY h.event_id
 )
 SELECT
   'warning' AS severity,
@@ -53,3 +68,32 @@ LEFT JOIN own ON own.event_id = x.event_id
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
 WHERE NOT coalesce(m.left_client IN ('left', 'poll_timeout'), false)
+UNION ALL
+SELECT
+  'warning' AS severity,
+  'proved' AS verdict,
+  h.kafka_cluster AS kafka_cluster,
+  h.group_id AS group_id,
+  h.member_id AS subject,
+  unix_millis(u.lost.ts) AS from_ms,
+  unix_millis(h.ts) AS to_ms,
+  'own_words' AS code,
+  named_struct(
+    'member_id', h.member_id,
+    'process_id', h.process_id,
+    'instance', h.instance,
+    'task', h.task,
+    'broker', CAST(NULL AS STRING),
+    'removed_at_ms', unix_millis(h.ts),
+    'session_ms', try_cast(coalesce(s.session_ms, w.session_ms) AS BIGINT),
+    'last_event', 'coordinator_lost',
+    'last_at_ms', unix_millis(u.lost.ts)
+  ) AS facts,
+  array(
+    named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', u.lost.event_id),
+    named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)
+  ) AS proof
+FROM told_unknown h
+JOIN unanswered u ON u.event_id = h.event_id AND u.lost.stream_pos > coalesce(u.joined_pos, -1)
+LEFT JOIN session s ON s.process_id = h.process_id AND s.client_id = h.client_id
+LEFT JOIN worker_session w ON w.process_id = h.process_id
