@@ -30,13 +30,13 @@ COMMENT 'One row per ownership of a task, connector or partition, with bounds of
 AS
 SELECT
   h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,
-  timestamp_millis(unix_millis(h.start_lo_ts) - o.hi_ms) AS start_lo,
-  timestamp_millis(unix_millis(h.start_hi_ts) + r.resolution_ms - o.lo_ms) AS start_hi,
-  h.stop_asked_ts,
-  timestamp_millis(unix_millis(h.work_stop_lo_ts) - o.hi_ms) AS work_stop_lo,
-  timestamp_millis(unix_millis(h.work_stop_hi_ts) + r.resolution_ms - o.lo_ms) AS work_stop_hi,
-  timestamp_millis(unix_millis(h.stop_lo_ts) - o.hi_ms) AS stop_lo,
-  timestamp_millis(unix_millis(h.stop_hi_ts) + r.resolution_ms - o.lo_ms) AS stop_hi,
+  timestamp_millis(h.start_lo_ms - o.hi_ms) AS start_lo,
+  timestamp_millis(h.start_hi_ms + r.resolution_ms - o.lo_ms) AS start_hi,
+  timestamp_millis(h.stop_asked_ms) AS stop_asked_ts,
+  timestamp_millis(h.work_stop_lo_ms - o.hi_ms) AS work_stop_lo,
+  timestamp_millis(h.work_stop_hi_ms + r.resolution_ms - o.lo_ms) AS work_stop_hi,
+  timestamp_millis(h.stop_lo_ms - o.hi_ms) AS stop_lo,
+  timestamp_millis(h.stop_hi_ms + r.resolution_ms - o.lo_ms) AS stop_hi,
   h.phase_end, h.stop_how, o.reference_process_id,
   filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL) AS witness
 FROM holding h

@@ -1,5 +1,6 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
--- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, ownership, client_event, clock_offset, join_round
+-- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
+-- Reads: client_event, clock_offset, join_round
 -- Reads: duplicate_ledger
 -- Grain: ownership_a, ownership_b
 -- Words: by view
@@ -46,7 +47,7 @@ WITH judged AS (
   SELECT
     r.a_id, r.b_id, r.clock_how, r.clock_witness, r.lo_ms, r.hi_ms, r.is_next,
     o.certain_ms, o.possible_ms, o.work_possible_ms,
-    g.a_first_ts, g.a_last_ts, g.a_sign_id, g.b_first_ts, g.b_last_ts, g.b_sign_id,
+    g.a_first_ms, g.a_last_ms, g.a_sign_id, g.b_first_ms, g.b_last_ms, g.b_sign_id,
     c.first_id, c.left_generation, c.got_generation, c.witness AS handover,
     CASE
       -- No clock is compared here, so nothing that clocks say outweighs it.
@@ -61,30 +62,33 @@ WITH judged AS (
   LEFT JOIN pair_sign g ON g.a_id = r.a_id AND g.b_id = r.b_id
   LEFT JOIN causal_handover c ON c.a_id = r.a_id AND c.b_id = r.b_id
 ), placed AS (
+  -- All that has no other name is on the reference clock: lo and hi bound the start, end_lo and end_hi the end.
   SELECT
     j.*,
     a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
     a.generation AS a_generation, b.generation AS b_generation, b.member_id AS b_member_id,
-    a.stop_asked_ts AS a_stop_asked,
-    a.start_hi_ts AS a_start_hi_ts, least(a.stop_lo_ts, ua.until_ts) AS a_stop_lo_ts, b.start_hi_ts AS b_start_hi_ts,
-    least(b.stop_lo_ts, ub.until_ts) AS b_stop_lo_ts,
+    a.stop_asked_ms AS a_stop_asked,
+    a.start_hi_ms AS a_start_hi_ms, least(a.stop_lo_ms, ua.until_ms) AS a_stop_lo_ms, b.start_hi_ms AS b_start_hi_ms,
+    least(b.stop_lo_ms, ub.until_ms) AS b_stop_lo_ms,
     ua.until_id AS a_until_id, ub.until_id AS b_until_id, ua.heard_witness AS a_heard, ub.heard_witness AS b_heard,
-    ua.until_ts AS a_seen_ts, ub.until_ts AS b_seen_ts,
-    a.start_lo_ts AS a_start_lo_ts, b.start_lo_ts AS b_start_lo_ts, a.stop_hi_ts AS a_stop_hi_ts, b.stop_hi_ts AS b_stop_hi_ts,
+    ua.until_ms AS a_seen_ms, ub.until_ms AS b_seen_ms,
+    a.start_lo_ms AS a_start_lo_ms, b.start_lo_ms AS b_start_lo_ms, a.stop_hi_ms AS a_stop_hi_ms, b.stop_hi_ms AS b_stop_hi_ms,
     a.start_sign_id AS a_start_id, a.stop_id AS a_stop_id, a.last_sign_id AS a_last_id, a.stop_asked_id AS a_asked_id,
     b.start_id AS b_order_id, b.start_sign_id AS b_start_id, b.stop_id AS b_stop_id, b.last_sign_id AS b_last_id,
     a.stop_how AS a_stop_how,
-    oa.start_lo AS a_lo, oa.start_hi AS a_hi, oa.stop_lo AS a_end_lo, oa.stop_hi AS a_end_hi, oa.work_stop_hi AS a_work_hi,
-    ob.start_lo AS b_lo, ob.start_hi AS b_hi, ob.stop_lo AS b_end_lo, ob.stop_hi AS b_end_hi, ob.work_stop_hi AS b_work_hi,
+    a.start_lo_ms - ca.hi_ms AS a_lo, a.start_hi_ms + ra.resolution_ms - ca.lo_ms AS a_hi, a.stop_lo_ms - ca.hi_ms AS a_end_lo,
+    a.stop_hi_ms + ra.resolution_ms - ca.lo_ms AS a_end_hi, a.work_stop_hi_ms + ra.resolution_ms - ca.lo_ms AS a_work_hi,
+    b.start_lo_ms - cb.hi_ms AS b_lo, b.start_hi_ms + rb.resolution_ms - cb.lo_ms AS b_hi, b.stop_lo_ms - cb.hi_ms AS b_end_lo,
+    b.stop_hi_ms + rb.resolution_ms - cb.lo_ms AS b_end_hi, b.work_stop_hi_ms + rb.resolution_ms - cb.lo_ms AS b_work_hi,
     ca.lo_ms AS a_off_lo, ca.hi_ms AS a_off_hi, cb.lo_ms AS b_off_lo, cb.hi_ms AS b_off_hi,
     CASE WHEN j.worked THEN 'work' WHEN a.resource_kind = 'partition' THEN 'held' ELSE 'thread' END AS kind,
     row_number() OVER (PARTITION BY j.b_id, a.process_id, j.verdict
-      ORDER BY j.certain_ms DESC NULLS LAST, a.start_hi_ts DESC, j.a_id) AS nth
+      ORDER BY j.certain_ms DESC NULLS LAST, a.start_hi_ms DESC, j.a_id) AS nth
   FROM judged j
   JOIN holding a ON a.ownership_id = j.a_id
   JOIN holding b ON b.ownership_id = j.b_id
-  JOIN ownership oa ON oa.ownership_id = j.a_id
-  JOIN ownership ob ON ob.ownership_id = j.b_id
+  JOIN process_resolution ra ON ra.process_id = a.process_id
+  JOIN process_resolution rb ON rb.process_id = b.process_id
   JOIN clock_offset ca ON ca.process_id = a.process_id AND ca.is_island_reference
   JOIN clock_offset cb ON cb.process_id = b.process_id AND cb.is_island_reference
   LEFT JOIN owner_line ua ON ua.ownership_id = j.a_id
@@ -93,8 +97,8 @@ WITH judged AS (
   SELECT *,
     CASE WHEN verdict = 'proved' THEN certain_ms ELSE 0 END AS there_certain,
     CASE WHEN verdict = 'refuted' THEN 0L WHEN possible_ms IS NOT NULL THEN greatest(0, possible_ms) END AS there_possible,
-    CASE WHEN kind = 'work' THEN greatest(0, least(unix_millis(a_last_ts) - a_off_hi, unix_millis(b_last_ts) - b_off_hi)
-      - greatest(unix_millis(a_first_ts) - a_off_lo, unix_millis(b_first_ts) - b_off_lo)) END AS work_certain,
+    CASE WHEN kind = 'work' THEN greatest(0, least(a_last_ms - a_off_hi, b_last_ms - b_off_hi)
+      - greatest(a_first_ms - a_off_lo, b_first_ms - b_off_lo)) END AS work_certain,
     CASE WHEN verdict = 'refuted' THEN 0L WHEN work_possible_ms IS NOT NULL THEN greatest(0, work_possible_ms) END AS work_possible
   FROM placed
 ), assignment AS (
@@ -110,20 +114,20 @@ WITH judged AS (
     ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
     AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b_member_id
       OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
-        AND d.restarted_hi >= p.b_lo AND (p.b_end_hi IS NULL OR d.restarted_lo <= p.b_end_hi))
+        AND unix_millis(d.restarted_hi) >= p.b_lo AND (p.b_end_hi IS NULL OR unix_millis(d.restarted_lo) <= p.b_end_hi))
   WHERE p.verdict <> 'refuted'
   GROUP BY p.a_id, p.b_id
 ), trouble AS (
   -- What befell the first owner's membership, before and after the second began.
   SELECT p.a_id, p.b_id,
     bool_or(c.event IN ('coordinator_lost', 'worker_revoking')
-      AND unix_millis(c.ts) + coalesce(p.lo_ms, 0) <= unix_millis(p.b_start_hi_ts)) AS lost_before,
+      AND unix_millis(c.ts) + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
-      AND unix_millis(c.ts) + coalesce(p.hi_ms, 0) > unix_millis(p.b_start_hi_ts)) AS lost_after,
+      AND unix_millis(c.ts) + coalesce(p.hi_ms, 0) > p.b_start_hi_ms) AS lost_after,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
-    AND c.ts >= p.a_start_hi_ts AND unix_millis(c.ts) <= unix_millis(p.a_stop_lo_ts) + loss_noticed_ms
+    AND unix_millis(c.ts) BETWEEN p.a_start_hi_ms AND p.a_stop_lo_ms + loss_noticed_ms
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
 ), told AS (
@@ -138,27 +142,27 @@ WITH judged AS (
     END AS code,
     -- Of two that were not there together, the one that ended first; nearly always a.
     CASE WHEN p.first_id IS NOT NULL THEN p.first_id = p.a_id
-      ELSE p.a_stop_hi_ts IS NOT NULL AND p.b_start_lo_ts IS NOT NULL END AS a_was_first,
+      ELSE p.a_stop_hi_ms IS NOT NULL AND p.b_start_lo_ms IS NOT NULL END AS a_was_first,
     -- What costs least first: a log that exists, a note of the machine, then another level for the next time.
     filter(array(
-      CASE WHEN coalesce(p.a_start_lo_ts, p.a_start_hi_ts, p.a_stop_lo_ts, p.a_stop_hi_ts) IS NULL THEN 'line_times_of_a' END,
-      CASE WHEN coalesce(p.b_start_lo_ts, p.b_start_hi_ts, p.b_stop_lo_ts, p.b_stop_hi_ts) IS NULL AND p.a_process <> p.b_process
+      CASE WHEN coalesce(p.a_start_lo_ms, p.a_start_hi_ms, p.a_stop_lo_ms, p.a_stop_hi_ms) IS NULL THEN 'line_times_of_a' END,
+      CASE WHEN coalesce(p.b_start_lo_ms, p.b_start_hi_ms, p.b_stop_lo_ms, p.b_stop_hi_ms) IS NULL AND p.a_process <> p.b_process
         THEN 'line_times_of_b' END,
       CASE WHEN p.clock_how = 'stepped' THEN 'clock_set'
         WHEN p.clock_how = 'none' OR p.hi_ms - p.lo_ms > clocks_close_ms THEN 'coordinator_log' END,
-      CASE WHEN p.a_stop_hi_ts IS NULL AND p.a_stop_lo_ts IS NOT NULL THEN 'end_of_a' END,
-      CASE WHEN p.a_start_lo_ts IS NULL AND p.a_start_hi_ts IS NOT NULL THEN 'start_of_a' END,
-      CASE WHEN p.b_start_lo_ts IS NULL AND p.b_start_hi_ts IS NOT NULL THEN 'start_of_b' END,
-      CASE WHEN p.b_start_hi_ts IS NULL AND p.b_start_lo_ts IS NOT NULL THEN 'sign_of_b' END,
-      CASE WHEN p.b_stop_hi_ts IS NULL AND p.b_stop_lo_ts IS NOT NULL AND NOT coalesce(p.b_end_lo >= p.a_end_hi, false) THEN 'end_of_b' END,
+      CASE WHEN p.a_stop_hi_ms IS NULL AND p.a_stop_lo_ms IS NOT NULL THEN 'end_of_a' END,
+      CASE WHEN p.a_start_lo_ms IS NULL AND p.a_start_hi_ms IS NOT NULL THEN 'start_of_a' END,
+      CASE WHEN p.b_start_lo_ms IS NULL AND p.b_start_hi_ms IS NOT NULL THEN 'start_of_b' END,
+      CASE WHEN p.b_start_hi_ms IS NULL AND p.b_start_lo_ms IS NOT NULL THEN 'sign_of_b' END,
+      CASE WHEN p.b_stop_hi_ms IS NULL AND p.b_stop_lo_ms IS NOT NULL AND NOT coalesce(p.b_end_lo >= p.a_end_hi, false) THEN 'end_of_b' END,
       CASE WHEN p.a_stop_how = 'process_restarted' AND p.a_process <> p.b_process
-        AND p.a_stop_lo_ts IS NOT NULL AND p.a_stop_hi_ts IS NOT NULL THEN 'process_end_of_a' END,
+        AND p.a_stop_lo_ms IS NOT NULL AND p.a_stop_hi_ms IS NOT NULL THEN 'process_end_of_a' END,
       CASE WHEN p.resource_kind <> 'partition' AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL)
         THEN 'debug_level_of_a' END,
       -- It ended somewhere between two lines that are far apart, though lines of it would have said when.
-      CASE WHEN unix_millis(p.a_stop_hi_ts) - unix_millis(p.a_stop_lo_ts) > clocks_close_ms AND p.a_stop_how <> 'process_restarted'
+      CASE WHEN p.a_stop_hi_ms - p.a_stop_lo_ms > clocks_close_ms AND p.a_stop_how <> 'process_restarted'
         THEN 'lines_of_a' END,
-      CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ts IS NOT NULL AND p.b_stop_hi_ts IS NOT NULL
+      CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ms IS NOT NULL AND p.b_stop_hi_ms IS NOT NULL
         AND p.hi_ms - p.lo_ms <= clocks_close_ms AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
     ), e -> e IS NOT NULL) AS evidence,
     CASE WHEN p.first_id IS NOT NULL THEN p.handover
@@ -194,6 +198,30 @@ WITH judged AS (
     CASE WHEN verdict = 'undecided' AND least(a_end_hi, b_end_hi) < greatest(a_lo, b_lo) THEN NULL
       ELSE least(a_end_hi, b_end_hi) END AS first_end_hi
   FROM told
+), together AS (
+  -- From when to when both may have been there; of a pair that worked, both did.
+  SELECT *,
+    CASE WHEN is_unclocked THEN CASE WHEN a_lo IS NOT NULL AND b_lo IS NOT NULL THEN least(a_lo, b_lo) END
+      ELSE greatest(a_lo, b_lo) END AS from_lo_ms,
+    CASE
+      WHEN kind = 'work' THEN greatest(a_first_ms - a_off_lo, b_first_ms - b_off_lo)
+      WHEN a_hi IS NOT NULL AND b_hi IS NOT NULL AND NOT is_unclocked THEN CASE WHEN verdict = 'undecided'
+        -- If they were together at all, that began before it ended.
+        THEN greatest(least(greatest(a_hi, b_hi), first_end_hi), a_lo, b_lo) ELSE greatest(a_hi, b_hi) END
+    END AS from_hi_ms,
+    CASE
+      WHEN kind = 'work'
+        THEN greatest(a_first_ms - a_off_lo, b_first_ms - b_off_lo, least(a_last_ms - a_off_hi, b_last_ms - b_off_hi))
+      WHEN verdict = 'proved' THEN least(a_seen_ms - a_off_hi, b_seen_ms - b_off_hi)
+      WHEN a_end_lo IS NOT NULL AND b_end_lo IS NOT NULL AND NOT is_unclocked THEN CASE WHEN verdict = 'undecided'
+        THEN least(greatest(least(a_end_lo, b_end_lo), a_lo, b_lo), first_end_hi) ELSE least(a_end_lo, b_end_lo) END
+    END AS to_lo_ms,
+    CASE
+      WHEN kind = 'work' THEN least(a_work_hi, b_work_hi)
+      WHEN is_unclocked THEN CASE WHEN a_end_hi IS NOT NULL AND b_end_hi IS NOT NULL THEN greatest(a_end_hi, b_end_hi) END
+      ELSE first_end_hi
+    END AS to_hi_ms
+  FROM proof
 )
 SELECT
   p.kafka_cluster AS kafka_cluster,
@@ -203,25 +231,10 @@ SELECT
   p.a_process AS process_a,
   p.b_process AS process_b,
   p.kind AS kind,
-  CASE WHEN p.is_unclocked THEN CASE WHEN p.a_lo IS NOT NULL AND p.b_lo IS NOT NULL THEN least(p.a_lo, p.b_lo) END
-    ELSE greatest(p.a_lo, p.b_lo) END AS from_lo,
-  CASE WHEN p.kind = 'work'
-    THEN greatest(timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo))
-    WHEN p.a_hi IS NOT NULL AND p.b_hi IS NOT NULL AND NOT p.is_unclocked THEN CASE WHEN p.verdict = 'undecided'
-      -- If they were together at all, that began before it ended.
-      THEN greatest(least(greatest(p.a_hi, p.b_hi), p.first_end_hi), p.a_lo, p.b_lo) ELSE greatest(p.a_hi, p.b_hi) END END AS from_hi,
-  CASE WHEN p.kind = 'work'
-    THEN greatest(
-      timestamp_millis(unix_millis(p.a_first_ts) - p.a_off_lo), timestamp_millis(unix_millis(p.b_first_ts) - p.b_off_lo),
-      least(timestamp_millis(unix_millis(p.a_last_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_last_ts) - p.b_off_hi)))
-    WHEN p.verdict = 'proved'
-      THEN least(timestamp_millis(unix_millis(p.a_seen_ts) - p.a_off_hi), timestamp_millis(unix_millis(p.b_seen_ts) - p.b_off_hi))
-    WHEN p.a_end_lo IS NOT NULL AND p.b_end_lo IS NOT NULL AND NOT p.is_unclocked THEN CASE WHEN p.verdict = 'undecided'
-      THEN least(greatest(least(p.a_end_lo, p.b_end_lo), p.a_lo, p.b_lo), p.first_end_hi)
-      ELSE least(p.a_end_lo, p.b_end_lo) END END AS to_lo,
-  CASE WHEN p.kind = 'work' THEN least(p.a_work_hi, p.b_work_hi)
-    WHEN p.is_unclocked THEN CASE WHEN p.a_end_hi IS NOT NULL AND p.b_end_hi IS NOT NULL THEN greatest(p.a_end_hi, p.b_end_hi) END
-    ELSE p.first_end_hi END AS to_hi,
+  timestamp_millis(p.from_lo_ms) AS from_lo,
+  timestamp_millis(p.from_hi_ms) AS from_hi,
+  timestamp_millis(p.to_lo_ms) AS to_lo,
+  timestamp_millis(p.to_hi_ms) AS to_hi,
   CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END AS certain_ms,
   CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END AS possible_ms,
   p.verdict AS verdict,
@@ -238,14 +251,14 @@ SELECT
   END END AS cause,
   p.code AS code,
   named_struct(
-    'a_start_lo_at_ms', unix_millis(p.a_start_lo_ts),
-    'a_start_hi_at_ms', unix_millis(p.a_start_hi_ts),
-    'a_stop_lo_at_ms', unix_millis(p.a_stop_lo_ts),
-    'a_stop_hi_at_ms', unix_millis(p.a_stop_hi_ts),
-    'b_start_lo_at_ms', unix_millis(p.b_start_lo_ts),
-    'b_start_hi_at_ms', unix_millis(p.b_start_hi_ts),
-    'b_stop_lo_at_ms', unix_millis(p.b_stop_lo_ts),
-    'b_stop_hi_at_ms', unix_millis(p.b_stop_hi_ts),
+    'a_start_lo_at_ms', p.a_start_lo_ms,
+    'a_start_hi_at_ms', p.a_start_hi_ms,
+    'a_stop_lo_at_ms', p.a_stop_lo_ms,
+    'a_stop_hi_at_ms', p.a_stop_hi_ms,
+    'b_start_lo_at_ms', p.b_start_lo_ms,
+    'b_start_hi_at_ms', p.b_start_hi_ms,
+    'b_stop_lo_at_ms', p.b_stop_lo_ms,
+    'b_stop_hi_at_ms', p.b_stop_hi_ms,
     'a_removed_later', p.a_heard IS NOT NULL,
     'b_removed_later', p.b_heard IS NOT NULL,
     'clock_lo_ms', p.lo_ms,
@@ -268,4 +281,4 @@ SELECT
   p.there_possible AS there_possible_ms,
   p.work_certain AS work_certain_ms,
   p.work_possible AS work_possible_ms
-FROM proof p
+FROM together p

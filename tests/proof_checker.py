@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from forensics.case import folder as case_folder
 
 Row = dict[str, Any]
 FOREVER = 1 << 60
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: As `clock_jitter_ms` and `clock_setback`: clocks wander by this, threads print out of order by that.
 JITTER_MS, DISORDER_MS = 10, 2_000
 #: As `heartbeat_late_ms`: a request is on its way, and a session that ran out is noticed, within this.
@@ -74,7 +76,7 @@ def read(root: Path) -> tuple[Evidence, dict[str, list[Row]]]:
         for line in ds.dataset(path, format="parquet").to_table(EVENT + SESSION).to_pylist():
             told = dict(line.pop("config") or ()).get("session.timeout.ms", line.pop("session_timeout_ms"))
             line["session_ms"] = int(told) if told is not None and str(told).isdigit() else None
-            line["ms"] = None if line["ts"] is None else round(line["ts"].timestamp() * 1000)
+            line["ms"] = None if line["ts"] is None else (line["ts"] - EPOCH) // timedelta(milliseconds=1)
             lines[line["event_id"]] = line | {"resolution_ms": line["resolution_ms"] or 1}
     links = [(e["from_event_id"], e["to_event_id"]) for e in rows("clock_edge")]
     holdings = {h["ownership_id"]: h for h in rows("holding")}
@@ -131,10 +133,10 @@ def clock_fault(evidence: Evidence, cited: list[str], claim: Row, stepped: bool)
 
 def _span(evidence: Evidence, cited: list[str], ownership: Row, process: str) -> tuple[int, int]:
     """First and last moment at which cited lines of an owner show it there: not before it was, nor after it ended."""
-    begun, ended = ownership["start_hi_ts"], ownership["stop_lo_ts"]
-    inside = [x["ms"] for x in evidence.of(cited, process) if begun.timestamp() * 1000 - 0.5 <= x["ms"] <= ended.timestamp() * 1000 + 0.5]
+    begun, ended = ownership["start_hi_ms"], ownership["stop_lo_ms"]
+    inside = [x["ms"] for x in evidence.of(cited, process) if begun <= x["ms"] <= ended]
     heard = _heard(evidence, cited, ownership, process)
-    if inside and heard is not None and heard >= begun.timestamp() * 1000:
+    if inside and heard is not None and heard >= begun:
         inside.append(heard)
     return (min(inside), max(inside)) if inside else (FOREVER, -FOREVER)
 

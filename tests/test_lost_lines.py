@@ -180,14 +180,17 @@ def case(tmp_path_factory):
     return case_of(CONSUMERS | WORKERS, tmp_path_factory.mktemp("lost"))
 
 
-def seconds(moment: datetime | None) -> float | None:
+def seconds(moment: datetime | int | None) -> float | None:
+    """Seconds since the start of the logs, of a moment or of milliseconds since 1970."""
+    if isinstance(moment, int):
+        moment = datetime.fromtimestamp(moment / 1000, UTC)
     return None if moment is None else (moment - START) / timedelta(seconds=1)
 
 
 def holding(case, process: str, resource: str) -> tuple[float | None, float | None]:
     """Until when it was surely owned, and from when on surely not."""
     (row,) = [r for r in rows(case, "holding") if r["process_id"].startswith(f"{process}/") and r["resource"] == resource]
-    return seconds(row["stop_lo_ts"]), seconds(row["stop_hi_ts"])
+    return seconds(row["stop_lo_ms"]), seconds(row["stop_hi_ms"])
 
 
 def test_what_is_given_up_as_it_was_given_was_owned_all_the_time(case):
@@ -229,7 +232,7 @@ def test_a_task_that_prints_after_the_word_that_all_have_stopped_was_given_up_on
 
 def ends(case, process: str) -> list[float | None]:
     lives = [r for r in rows(case, "holding") if r["process_id"].startswith(f"{process}/") and r["resource"] == "b-0"]
-    return [seconds(row["stop_hi_ts"]) for row in sorted(lives, key=lambda r: r["instance"])]
+    return [seconds(row["stop_hi_ms"]) for row in sorted(lives, key=lambda r: r["instance"])]
 
 
 def test_a_worker_that_goes_on_in_time_has_seen_its_task_end(case):

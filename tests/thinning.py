@@ -15,7 +15,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -145,7 +145,11 @@ def read_rows(paths: dict[str, Path], copies: Iterable[Copy]) -> None:
 
 
 def _spans(row: Row) -> tuple[datetime | None, datetime | None, datetime | None, datetime | None]:
-    return row["start_lo_ts"], row["start_hi_ts"], row["stop_lo_ts"], row["stop_hi_ts"]  # type: ignore[return-value]
+    start_lo, start_hi, stop_lo, stop_hi = (
+        None if row[bound] is None else datetime.fromtimestamp(row[bound] / 1000, UTC)  # type: ignore[operator]
+        for bound in ("start_lo_ms", "start_hi_ms", "stop_lo_ms", "stop_hi_ms")
+    )
+    return start_lo, start_hi, stop_lo, stop_hi
 
 
 def _key(row: Row) -> tuple[str, str, str]:
@@ -207,8 +211,8 @@ def _same_start(row: Row, other: Row) -> bool:
     return (
         _spans(row)[0] is not None
         and _spans(row)[0] == _spans(other)[0]
-        or row["first_sign_ts"] is not None
-        and row["first_sign_ts"] == other["first_sign_ts"]
+        or row["first_sign_ms"] is not None
+        and row["first_sign_ms"] == other["first_sign_ms"]
     )
 
 

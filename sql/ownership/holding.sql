@@ -12,16 +12,16 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   member_id      COMMENT 'Member id',
   instance       COMMENT 'n-th start of it in the process',
   generation     COMMENT 'Generation that assigned it',
-  start_lo_ts    COMMENT 'Not owned before; NULL: owned when the log began',
-  start_hi_ts    COMMENT 'Surely owned from then on',
-  stop_asked_ts  COMMENT 'Asked to stop',
-  first_sign_ts  COMMENT 'First sign of life',
-  last_sign_ts   COMMENT 'Last sign of life',
-  work_stop_lo_ts COMMENT 'Surely at work until then',
-  work_stop_hi_ts COMMENT 'Surely not at work from then on; NULL: nothing says so',
-  stop_lo_ts     COMMENT 'Surely owned until then',
-  seen_ts        COMMENT 'Last line that by itself shows it owned; NULL: none does',
-  stop_hi_ts     COMMENT 'Surely not owned from then on; NULL: nothing says so',
+  start_lo_ms    COMMENT 'Not owned before (milliseconds since 1970); NULL: owned when the log began',
+  start_hi_ms    COMMENT 'Surely owned from then on',
+  stop_asked_ms  COMMENT 'Asked to stop',
+  first_sign_ms  COMMENT 'First sign of life',
+  last_sign_ms   COMMENT 'Last sign of life',
+  work_stop_lo_ms COMMENT 'Surely at work until then',
+  work_stop_hi_ms COMMENT 'Surely not at work from then on; NULL: nothing says so',
+  stop_lo_ms     COMMENT 'Surely owned until then',
+  seen_ms        COMMENT 'Last line that by itself shows it owned; NULL: none does',
+  stop_hi_ms     COMMENT 'Surely not owned from then on; NULL: nothing says so',
   phase_end      COMMENT 'What it was doing when last heard of',
   stop_how       COMMENT 'Which line says that it ended',
   start_id       COMMENT 'Event of the start',
@@ -29,7 +29,7 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   stop_asked_id  COMMENT 'Event of the order to stop',
   last_sign_id   COMMENT 'Event of the last sign of life',
   stop_id        COMMENT 'Event that says that it ended',
-  heard_ts
+  heard_ms
     COMMENT 'Last moment at which its coordinator surely heard it, when that is what shows it owned; NULL: a line of its own does',
   heard_id       COMMENT 'Event with which its coordinator removed it afterwards'
 )
@@ -42,10 +42,19 @@ SELECT
   concat_ws('/', process_instance, life) AS owner,
   member_id,
   row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life) AS instance,
-  generation, start_lo_ts, start_hi_ts, stop_asked_ts, first_sign_ts, last_sign_ts, work_stop_lo_ts, work_stop_hi_ts, stop_lo_ts, seen_ts,
-    stop_hi_ts,
-  phase_end, stop_how, start_id, start_sign_id, stop_asked_id, last_sign_id, stop_id, CAST(NULL AS TIMESTAMP) AS heard_ts,
-    CAST(NULL AS STRING) AS heard_id
+  generation,
+  unix_millis(start_lo_ts) AS start_lo_ms,
+  unix_millis(start_hi_ts) AS start_hi_ms,
+  unix_millis(stop_asked_ts) AS stop_asked_ms,
+  unix_millis(first_sign_ts) AS first_sign_ms,
+  unix_millis(last_sign_ts) AS last_sign_ms,
+  unix_millis(work_stop_lo_ts) AS work_stop_lo_ms,
+  unix_millis(work_stop_hi_ts) AS work_stop_hi_ms,
+  unix_millis(stop_lo_ts) AS stop_lo_ms,
+  unix_millis(seen_ts) AS seen_ms,
+  unix_millis(stop_hi_ts) AS stop_hi_ms,
+  phase_end, stop_how, start_id, start_sign_id, stop_asked_id, last_sign_id, stop_id, CAST(NULL AS BIGINT) AS heard_ms,
+  CAST(NULL AS STRING) AS heard_id
 FROM task_holding
 WHERE start_id IS NOT NULL OR start_sign_id IS NOT NULL OR stop_asked_id IS NOT NULL
 UNION ALL
@@ -53,10 +62,14 @@ SELECT
   left(sha2(concat_ws('|', start_id, resource, process_id, client), 256), 16) AS ownership_id,
   kafka_cluster, group_id, 'partition' AS resource_kind, resource, process_id, client AS owner, member_id,
   row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos) AS instance,
-  generation, start_ts AS start_lo_ts, start_ts AS start_hi_ts, CAST(NULL AS TIMESTAMP) AS stop_asked_ts, start_ts AS first_sign_ts,
-    CAST(NULL AS TIMESTAMP) AS last_sign_ts, CAST(NULL AS TIMESTAMP) AS work_stop_lo_ts, stop_hi_ts AS work_stop_hi_ts, stop_lo_ts,
-    stop_lo_ts AS seen_ts, stop_hi_ts,
+  generation, start_ms AS start_lo_ms, start_ms AS start_hi_ms, CAST(NULL AS BIGINT) AS stop_asked_ms, start_ms AS first_sign_ms,
+  CAST(NULL AS BIGINT) AS last_sign_ms, CAST(NULL AS BIGINT) AS work_stop_lo_ms, stop_hi_ms AS work_stop_hi_ms, stop_lo_ms,
+  stop_lo_ms AS seen_ms, stop_hi_ms,
   CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END AS phase_end,
   stop_how, start_id, start_id AS start_sign_id, CAST(NULL AS STRING) AS stop_asked_id, CAST(NULL AS STRING) AS last_sign_id, stop_id,
-    heard_ts, heard_id
-FROM partition_holding
+  heard_ms, heard_id
+FROM (
+  SELECT *, unix_millis(start_ts) AS start_ms, unix_millis(stop_lo_ts) AS stop_lo_ms, unix_millis(stop_hi_ts) AS stop_hi_ms,
+    unix_millis(heard_ts) AS heard_ms
+  FROM partition_holding
+)

@@ -24,7 +24,7 @@ COMMENT 'One row per ownership pair: how long both owned the resource at least a
 AS
 WITH padded AS (
   SELECT r.a_id, r.b_id, r.lo_ms, r.hi_ms, struct(a.*) AS a, struct(b.*) AS b,
-    least(a.stop_lo_ts, p.until_ts) AS a_until_ts, least(b.stop_lo_ts, q.until_ts) AS b_until_ts,
+    least(a.stop_lo_ms, p.until_ms) AS a_until_ms, least(b.stop_lo_ms, q.until_ms) AS b_until_ms,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE x.resolution_ms END AS x_ms,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE y.resolution_ms END AS y_ms
   FROM ownership_pair r
@@ -39,10 +39,10 @@ WITH padded AS (
   -- NULL: no bound on that side, which greatest and least leave out.
   SELECT
     a_id, b_id, lo_ms AS l, hi_ms AS u,
-    unix_millis(a.start_lo_ts) AS a_start_lo, unix_millis(a.start_hi_ts) + x_ms AS a_start_hi,
-    unix_millis(a_until_ts) AS a_stop_lo, unix_millis(a.stop_hi_ts) + x_ms AS a_stop_hi, unix_millis(a.work_stop_hi_ts) + x_ms AS a_work_hi,
-    unix_millis(b.start_lo_ts) AS b_start_lo, unix_millis(b.start_hi_ts) + y_ms AS b_start_hi,
-    unix_millis(b_until_ts) AS b_stop_lo, unix_millis(b.stop_hi_ts) + y_ms AS b_stop_hi, unix_millis(b.work_stop_hi_ts) + y_ms AS b_work_hi
+    a.start_lo_ms AS a_start_lo, a.start_hi_ms + x_ms AS a_start_hi,
+    a_until_ms AS a_stop_lo, a.stop_hi_ms + x_ms AS a_stop_hi, a.work_stop_hi_ms + x_ms AS a_work_hi,
+    b.start_lo_ms AS b_start_lo, b.start_hi_ms + y_ms AS b_start_hi,
+    b_until_ms AS b_stop_lo, b.stop_hi_ms + y_ms AS b_stop_hi, b.work_stop_hi_ms + y_ms AS b_work_hi
   FROM padded
 ), sane AS (
   SELECT a_id, b_id, l, u, a_start_lo, a_start_hi, a_stop_lo, b_start_lo, b_start_hi, b_stop_lo,

@@ -6,11 +6,11 @@
 CREATE OR REPLACE TEMPORARY VIEW pair_sign (
   a_id       COMMENT 'Ownership',
   b_id       COMMENT 'The other',
-  a_first_ts COMMENT 'a''s first sign while both were there, by a''s clock; NULL: none',
-  a_last_ts  COMMENT 'a''s last sign while both were there, by a''s clock',
+  a_first_ms COMMENT 'a''s first sign while both were there, by a''s clock; NULL: none',
+  a_last_ms  COMMENT 'a''s last sign while both were there, by a''s clock',
   a_sign_id  COMMENT 'Its event',
-  b_first_ts COMMENT 'b''s first sign while both were there, by b''s clock; NULL: none',
-  b_last_ts  COMMENT 'b''s last sign while both were there, by b''s clock',
+  b_first_ms COMMENT 'b''s first sign while both were there, by b''s clock; NULL: none',
+  b_last_ms  COMMENT 'b''s last sign while both were there, by b''s clock',
   b_sign_id  COMMENT 'Its event'
 )
 COMMENT 'One row per ownership pair whose owners surely were there together: the signs of life of each in that time.'
@@ -21,25 +21,27 @@ WITH side AS (
   UNION ALL
   SELECT a_id, b_id, 'b', b_id, b_from_ms, least(b_to_ms, b_work_to_ms) FROM overlap WHERE certain_ms > 0
 ), sign AS (
-  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, ts AS since_ts, ts, event_id
+  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, unix_millis(ts) AS since_ms,
+    unix_millis(ts) AS at_ms, event_id
   FROM task_line
   WHERE is_work
   UNION ALL
-  SELECT process_id, 'partition', resource, client, since_ts, ts, event_id
+  SELECT process_id, 'partition', resource, client, unix_millis(since_ts), unix_millis(ts), event_id
   FROM partition_work
 ), seen AS (
-  SELECT s.a_id, s.b_id, s.side, min(g.ts) AS first_ts, max(g.ts) AS last_ts, max_by(g.event_id, struct(g.ts, g.event_id)) AS sign_id
+  SELECT s.a_id, s.b_id, s.side, min(g.at_ms) AS first_ms, max(g.at_ms) AS last_ms,
+    max_by(g.event_id, struct(g.at_ms, g.event_id)) AS sign_id
   FROM side s
   JOIN holding h ON h.ownership_id = s.ownership_id
   JOIN sign g ON g.process_id = h.process_id AND g.resource_kind = h.resource_kind AND g.resource = h.resource AND g.owner = h.owner
-    AND unix_millis(g.since_ts) >= s.from_ms AND unix_millis(g.ts) <= s.to_ms
+    AND g.since_ms >= s.from_ms AND g.at_ms <= s.to_ms
   GROUP BY s.a_id, s.b_id, s.side
 )
 SELECT
   a_id, b_id,
-  max(first_ts) FILTER (WHERE side = 'a') AS a_first_ts, max(last_ts) FILTER (WHERE side = 'a') AS a_last_ts,
+  max(first_ms) FILTER (WHERE side = 'a') AS a_first_ms, max(last_ms) FILTER (WHERE side = 'a') AS a_last_ms,
     max(sign_id) FILTER (WHERE side = 'a') AS a_sign_id,
-  max(first_ts) FILTER (WHERE side = 'b') AS b_first_ts, max(last_ts) FILTER (WHERE side = 'b') AS b_last_ts,
+  max(first_ms) FILTER (WHERE side = 'b') AS b_first_ms, max(last_ms) FILTER (WHERE side = 'b') AS b_last_ms,
     max(sign_id) FILTER (WHERE side = 'b') AS b_sign_id
 FROM seen
 GROUP BY a_id, b_id

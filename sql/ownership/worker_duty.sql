@@ -9,28 +9,29 @@ CREATE OR REPLACE TEMPORARY VIEW worker_duty (
   round         COMMENT 'Round of the worker',
   generation    COMMENT 'Generation that assigned it',
   task          COMMENT 'Task',
-  assigned_ts   COMMENT 'Assigned, by the worker''s clock',
-  until_ts      COMMENT 'Next assignment, or the end of what the log tells, by the worker''s clock',
+  assigned_ms   COMMENT 'Assigned, by the worker''s clock (milliseconds since 1970)',
+  until_ms      COMMENT 'Next assignment, or the end of what the log tells, by the worker''s clock',
   started       COMMENT 'True when a thread of it was there after the assignment and before the next one',
   event_id      COMMENT 'The assignment'
 )
 COMMENT 'One row per task that an assignment gave to a worker: whether it ran there.'
 AS
 WITH given AS (
-  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.round, j.generation, j.assigned, j.worker_assigned_ts AS ts,
+  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.round, j.generation, j.assigned,
+    unix_millis(j.worker_assigned_ts) AS at_ms,
     j.worker_assigned_id AS event_id,
-    coalesce(lead(j.worker_assigned_ts) OVER (PARTITION BY j.process_id, j.instance, j.group_id, j.client ORDER BY j.round), l.stopping_ts,
-      l.last_ts) AS until_ts
+    unix_millis(coalesce(lead(j.worker_assigned_ts) OVER (PARTITION BY j.process_id, j.instance, j.group_id, j.client ORDER BY j.round),
+      l.stopping_ts, l.last_ts)) AS until_ms
   FROM join_round j JOIN process_life l ON l.process_id = j.process_id AND l.instance = j.instance
   WHERE j.is_worker AND j.worker_assigned_ts IS NOT NULL
 ), task AS (
-  SELECT kafka_cluster, group_id, process_id, instance, round, generation, ts, until_ts, event_id,
+  SELECT kafka_cluster, group_id, process_id, instance, round, generation, at_ms, until_ms, event_id,
     explode(filter(assigned, a -> a RLIKE '-[0-9]+$')) AS task FROM given
 ), run AS (
-  SELECT process_id, resource, start_lo_ts, start_hi_ts, stop_asked_ts, stop_hi_ts AS stop_ts FROM holding WHERE resource_kind = 'task'
+  SELECT process_id, resource, start_lo_ms, start_hi_ms, stop_asked_ms, stop_hi_ms AS stop_ms FROM holding WHERE resource_kind = 'task'
 )
-SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.ts AS assigned_ts, t.until_ts,
-  coalesce(bool_or(coalesce(r.start_lo_ts, r.start_hi_ts) <= t.until_ts AND (r.stop_ts IS NULL OR r.stop_ts >= t.ts)
-    AND (r.stop_asked_ts IS NULL OR r.stop_asked_ts >= t.ts)), false) AS started, t.event_id
+SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.at_ms AS assigned_ms, t.until_ms,
+  coalesce(bool_or(coalesce(r.start_lo_ms, r.start_hi_ms) <= t.until_ms AND (r.stop_ms IS NULL OR r.stop_ms >= t.at_ms)
+    AND (r.stop_asked_ms IS NULL OR r.stop_asked_ms >= t.at_ms)), false) AS started, t.event_id
 FROM task t LEFT JOIN run r ON r.process_id = t.process_id AND r.resource = t.task
-GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.ts, t.until_ts, t.event_id
+GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.at_ms, t.until_ms, t.event_id

@@ -36,13 +36,13 @@ WITH clock AS (
 ), never_started AS (
   SELECT
     d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks,
-    min(unix_millis(d.assigned_ts) - k.ahead_ms) AS from_ms, max(unix_millis(d.until_ts) - unix_millis(d.assigned_ts)) AS waited_ms,
+    min(d.assigned_ms - k.ahead_ms) AS from_ms, max(d.until_ms - d.assigned_ms) AS waited_ms,
     slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
   FROM worker_duty d
   JOIN clock k ON k.process_id = d.process_id
   LEFT ANTI JOIN failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.task = d.task
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
-  WHERE NOT d.started AND unix_millis(d.until_ts) - unix_millis(d.assigned_ts) >= not_started_ms
+  WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
   GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_assignment AS (
   -- Of a sink task's consumer.

@@ -72,7 +72,7 @@ WITH printed_line AS (
   SELECT DISTINCT w.group_id, regexp_replace(h.resource, '-[0-9]+$', '') AS connector
   FROM holding h
   JOIN worker w ON w.process_id = h.process_id
-  WHERE h.resource_kind = 'task' AND h.first_sign_ts IS NOT NULL
+  WHERE h.resource_kind = 'task' AND h.first_sign_ms IS NOT NULL
 ), told_once AS (
   -- A file repeats what logs have already told.
   SELECT p.*,

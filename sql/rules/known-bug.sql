@@ -64,15 +64,16 @@ WITH split AS (
     AND unix_millis(c.ts) - f.at_ms < bug_short_ms
   WHERE f.event = 'config_read_timeout' AND f.worker_group_id IS NOT NULL
   UNION ALL
-  SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, unix_millis(d.assigned_ts) - o.lo_ms, d.event_id,
+  SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, d.assigned_ms - o.lo_ms, d.event_id,
     array(
       named_struct('event_id', c.event_id, 'role', 'revokes its tasks itself'),
       named_struct('event_id', d.event_id, 'role', 'assigned again')
     )
   FROM worker_duty d
-  JOIN gave_up_tasks c ON c.process_id = d.process_id AND c.instance = d.instance AND c.group_id = d.group_id AND c.ts <= d.assigned_ts
+  JOIN gave_up_tasks c ON c.process_id = d.process_id AND c.instance = d.instance AND c.group_id = d.group_id
+    AND unix_millis(c.ts) <= d.assigned_ms
   LEFT JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference
-  WHERE NOT d.started AND unix_millis(d.until_ts) - unix_millis(d.assigned_ts) >= not_started_ms
+  WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
   UNION ALL
   SELECT 'KAFKA-10763' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(named_struct('event_id', f.event_id, 'role', 'skips the revocations'))

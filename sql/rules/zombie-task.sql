@@ -3,7 +3,7 @@
 -- A thread whose client left or closed before the worker gave up on it cannot read or write any more: that is a note.
 WITH failed AS (
   SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life,
-    min(t.ts) AS failed_ts, min_by(t.event_id, t.stream_pos) AS failed_id
+    unix_millis(min(t.ts)) AS failed_ms, min_by(t.event_id, t.stream_pos) AS failed_id
   FROM task_line t
   JOIN process_life p ON p.process_id = t.process_id AND p.instance = t.instance
   WHERE t.kind = 'failed_stop' AND (p.stopping_ts IS NULL OR t.ts < p.stopping_ts)
@@ -18,22 +18,22 @@ WITH failed AS (
   GROUP BY ownership_id
 )
 SELECT
-  CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'note' WHEN b.worked THEN 'critical' ELSE 'warning' END AS severity,
+  CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'note' WHEN b.worked THEN 'critical' ELSE 'warning' END AS severity,
   'proved' AS verdict,
   f.kafka_cluster AS kafka_cluster,
   f.group_id AS group_id,
   f.resource AS subject,
-  unix_millis(f.failed_ts) - o.lo_ms AS from_ms,
-  unix_millis(h.stop_hi_ts) - o.lo_ms AS to_ms,
-  CASE WHEN h.work_stop_hi_ts <= f.failed_ts THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later'
+  f.failed_ms - o.lo_ms AS from_ms,
+  h.stop_hi_ms - o.lo_ms AS to_ms,
+  CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later'
     ELSE 'never_ended' END AS code,
   named_struct(
     'task', f.resource,
     'process_id', f.process_id,
     'instance', f.instance,
-    'asked_at_ms', unix_millis(h.stop_asked_ts),
-    'given_up_at_ms', unix_millis(f.failed_ts),
-    'last_sign_at_ms', CASE WHEN h.last_sign_ts > f.failed_ts THEN unix_millis(h.last_sign_ts) END,
+    'asked_at_ms', h.stop_asked_ms,
+    'given_up_at_ms', f.failed_ms,
+    'last_sign_at_ms', CASE WHEN h.last_sign_ms > f.failed_ms THEN h.last_sign_ms END,
     'stop_how', h.stop_how
   ) AS facts,
   array(
