@@ -506,7 +506,10 @@ def redact(
     ] = None,
     keep_unrecognised: Annotated[
         bool,
-        typer.Option("--keep-unrecognised", help="Keep the text of records that no pattern knows, with all words replaced that not everybody has."),
+        typer.Option(
+            "--keep-unrecognised",
+            help="Keep the text of records that no pattern knows, with every word replaced that is not Kafka's or plain English.",
+        ),
     ] = False,
     layout: Annotated[list[str] | None, typer.Option("--layout", metavar="[GLOB=]PATTERN", help="As for ingest. Repeatable.")] = None,
     parsers: ParsersOption = None,
@@ -514,6 +517,8 @@ def redact(
     """Write a copy of some logs in which hosts, addresses, groups, topics, connectors, client ids and users have other names, and secrets are gone.
 
     The same name becomes the same pseudonym everywhere, so the copy gives the same report. Read the copy before you give it away.
+
+    Exits with 3 when some of the evidence could not be read, or nothing in it could be copied: then there is no copy.
     """
     from forensics.inventory.source_options import SourceOptions
     from forensics.redact.copying import redact as copied
@@ -529,6 +534,8 @@ def redact(
             progress=step,
         )
     say_redacted(summary, target, mapping)
+    if summary.faults:
+        raise typer.Exit(3)
 
 
 @app.command(short_help="Say which rows only one of two cases has.")

@@ -115,19 +115,21 @@ def say_redacted(summary: Redacted, target: Path, mapping: Path | None) -> None:
     counts = summary.counts
     say(f"{count(summary.files, 'file')} with {count(counts.lines, 'line')} written to {target}.")
     if summary.replaced:
-        say("Names replaced: " + ", ".join(f"{number:,} {kind}" for kind, number in summary.replaced.items()) + ".")
+        say("Names replaced: " + ", ".join(summary.replaced) + ".")
     say(f"{count(counts.rewritten, 'record')} of known events kept, with other names.")
     if counts.kept:
-        say(f"{count(counts.kept, 'record')} of no known event kept, with all words replaced that not everybody has.")
+        say(f"{count(counts.kept, 'record')} of no known event kept, with every word replaced that is not Kafka's or plain English.")
     if withheld := counts.unrecognised + counts.damaged:
-        why = f"; {counts.damaged:,} of them of known events that would have told something else" if counts.damaged else ""
-        say(f"{count(withheld, 'record')} withheld but for time, level, logger and who said it{why}.")
+        why = f" In {counts.damaged:,} of them it is a known event whose meaning would change once names are replaced." if counts.damaged else ""
+        say(f"{count(withheld, 'record')}: message withheld; time, level, logger and source kept.{why}")
     if counts.strange:
         say(f"{count(counts.strange, 'line')} that {'belongs' if counts.strange == 1 else 'belong'} to no record withheld.")
     for path, reason in summary.left_out[:_SHOWN]:
         say(f"left out {printable(path)}: {reason}")
     if len(summary.left_out) > _SHOWN:
         say(f"left out {count(len(summary.left_out) - _SHOWN, 'more file')}")
+    for path, reason in summary.faults:
+        say(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}")
     if summary.groups_moved:
         say(f"The pseudonyms of {count(len(summary.groups_moved), 'group')} fall into other partitions of __consumer_offsets than the groups.")
     say(f"Names and pseudonyms are in {mapping}: keep it to yourself." if mapping else "No mapping was kept: nobody can undo the pseudonyms.")

@@ -22,7 +22,7 @@ from test_layout_families import RECORDS
 from forensics.case import views
 from forensics.case.ingestion import ingest
 from forensics.catalogue.patterns import load
-from forensics.errors import UsageError
+from forensics.errors import EvidenceError, UsageError
 from forensics.offsets_topic.replica_placement import group_partition
 from forensics.redact.copying import redact
 
@@ -184,7 +184,9 @@ def written(folder: Path, **files: list[str]) -> Path:
         file = folder / name.replace("__", "/").replace("_log", ".log")
         file.parent.mkdir(parents=True, exist_ok=True)
         told = (line.partition(": ") for line in lines)
-        file.write_text("".join(f"[2026-11-21 07:51:{n:02},000] INFO {text} ({logger})\n" for n, (logger, _, text) in enumerate(told)))
+        file.write_text(
+            "".join(f"[2026-11-21 07:{51 + n // 60}:{n % 60:02},000] INFO {text} ({logger})\n" for n, (logger, _, text) in enumerate(told))
+        )
     return folder
 
 
@@ -435,6 +437,48 @@ def test_archives_and_rotated_files_stay_apart(tmp_path: Path) -> None:
     assert "ledger" not in whole(tmp_path / "out")
     packed = next((tmp_path / "out").rglob("connect.log.1.gz"))
     assert gzip.decompress(packed.read_bytes()).count(b"\n") == 2
+
+
+def test_what_is_cut_off_is_cut_off_in_the_copy(tmp_path: Path) -> None:
+    logs = written(tmp_path / "plain", app_log=[*joined("c-1", "orders", "payments"), *(f"{JOINED}: [Consumer clientId=c-{n}, groupId=orders] Member c-{n}-"
+                   f"{n:08}-9e4f-4b2d-9b5d-ab8dfbbd4bed sending LeaveGroup request" for n in range(300))])  # fmt: skip
+    packed = gzip.compress((logs / "app.log").read_bytes())
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "app.log.gz").write_bytes(packed[: len(packed) * 2 // 3])
+    summary = redact(tmp_path / "in", tmp_path / "out")
+    ((path, reason),) = summary.faults
+    assert path == "app.log.gz"
+    assert "cut off" in reason
+    before, after = ingest([tmp_path / "in"], tmp_path / "a").faults, ingest([tmp_path / "out"], tmp_path / "b").faults
+    assert [p for p, _ in before] == [p for p, _ in after] == ["app.log.gz"]
+    assert "cut off" in after[0][1]
+    assert [(r["event"], r["line"]) for r in read([tmp_path / "in"], broken=True).events] == [
+        (r["event"], r["line"]) for r in read([tmp_path / "out"], broken=True).events
+    ]
+
+
+def test_nothing_to_copy_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    for name, content in (("empty", None), ("junk.txt", b"hello\n"), ("random.gz", bytes(range(256)) * 9), ("bad.zip", b"PK\x03\x04" + b"x" * 99)):
+        source = tmp_path / "in" / name
+        source.parent.mkdir(exist_ok=True)
+        source.mkdir() if content is None else source.write_bytes(content)
+        with pytest.raises(EvidenceError, match="nothing in .* that can be copied") as told:
+            redact(source, tmp_path / "out", mapping=tmp_path / "names")
+        assert told.value.exit_code == 3
+        assert [p.name for p in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_file_is_no_folder_to_write_to_and_a_list_no_mapping(tmp_path: Path) -> None:
+    logs = written(tmp_path / "in", app_log=joined("c-1", "orders", "payments"))
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="is a file"):
+        redact(logs, tmp_path / "file")
+    for content in ("[]", "{bad", "{}", '{"key": 1}', '{"key": "ab", "words": [], "addresses": {}, "uuids": {}, "names": {}}'):
+        (tmp_path / "names").write_text(content)
+        with pytest.raises(UsageError, match="is no mapping") as told:
+            redact(logs, tmp_path / "out", mapping=tmp_path / "names")
+        assert "Error" not in str(told.value.why)
+        assert (tmp_path / "names").read_text() == content
 
 
 #: What collectors, encoders and terminals make of a log, one of each kind.

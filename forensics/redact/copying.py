@@ -10,17 +10,18 @@ import os
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from forensics.catalogue.patterns import Catalogue, load
 from forensics.catalogue.recogniser import Recogniser
-from forensics.errors import UsageError, reason_of
+from forensics.errors import EvidenceError, UsageError, reason_of
 from forensics.evidence.containers import Content, Text, contents, place_of
-from forensics.inventory.evidence import READ, Evidence
+from forensics.inventory.evidence import READ, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions
 from forensics.records.layouts import Layouts, packaged
@@ -39,12 +40,15 @@ _MAPPING_MODE = 0o600
 _ABOUT = (
     "Pseudonyms of `forensics redact`: whoever has this file can undo them. Give it to `--mapping` again, and other evidence gets the same names."
 )
-#: Kinds as they are told, and the kinds of captures in each.
+#: One and several of a kind as they are told, and the kinds of captures in each.
 _TOLD = {
-    "groups": ("group",), "hosts and addresses": ("host", "address"), "connectors": ("connector",), "topics": ("topic",), "client ids": ("client",),
-    "member ids": ("member",), "instance ids": ("instance",), "users and databases": ("user",), "racks": ("rack",), "cluster and topic ids": ("id",),
-    "transactional ids": ("transaction",), "sources in merged files": ("source",),
+    ("group", "groups"): ("group",), ("host or address", "hosts and addresses"): ("host", "address"), ("connector", "connectors"): ("connector",), ("topic", "topics"): ("topic",),
+    ("client id", "client ids"): ("client",), ("member id", "member ids"): ("member",), ("instance id", "instance ids"): ("instance",),
+    ("user or database", "users and databases"): ("user",), ("rack", "racks"): ("rack",), ("cluster or topic id", "cluster and topic ids"): ("id",),
+    ("transactional id", "transactional ids"): ("transaction",), ("source in merged files", "sources in merged files"): ("source",),
 }  # fmt: skip
+#: So many reasons are told when nothing could be copied.
+_REASONS = 3
 
 
 @dataclass
@@ -53,18 +57,20 @@ class Summary:
 
     Attributes:
         files: how many were written.
-        replaced: names that became others, by kind in words.
+        replaced: names that became others, by kind in words: `1 group`, `2 hosts and addresses`.
         counts: what became of the records.
         snapshots: outputs of tools that were written.
         left_out: files that are not in the copy, and why.
+        faults: path and reason of what could not be read, or not to its end.
         groups_moved: groups whose pseudonym falls into another partition of __consumer_offsets.
     """
 
     files: int = 0
-    replaced: dict[str, int] = field(default_factory=dict)
+    replaced: list[str] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     snapshots: int = 0
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[tuple[str, str]] = field(default_factory=list)
     groups_moved: list[str] = field(default_factory=list)
 
 
@@ -84,13 +90,14 @@ def redact(
         source: a file or a folder.
         target: the folder to write; it must not exist, or be empty.
         mapping: where names and pseudonyms are written; if it is there, its names are used again.
-        keep_unrecognised: keep the text of records that no event knows, with words replaced that not everybody has.
+        keep_unrecognised: keep the text of records that no event knows, with every word replaced that is not Kafka's or plain English.
         options: what the user said about the evidence.
         parsers: folders of the user's own patterns.
         progress: told the step, and bytes done and in all.
 
     Raises:
         UsageError: a path cannot be used.
+        EvidenceError: there is nothing that can be copied.
     """
     _check(source, target, mapping)
     options = options or SourceOptions()
@@ -102,6 +109,7 @@ def redact(
     try:
         work.write(stage)
         work.compare(stage, options)
+        _demand_some(source, work.summary)
         stage.chmod(0o755)
         if target.is_dir():
             target.rmdir()
@@ -114,11 +122,25 @@ def redact(
     return work.summary
 
 
+def _demand_some(source: Path, summary: Summary) -> None:
+    if summary.files:
+        return
+    told = list({**dict(summary.left_out), **dict(summary.faults)}.items())
+    more = len(told) - _REASONS
+    reasons = [f"{path}: {reason}" for path, reason in told[:_REASONS]] + ([f"{more} more"] if more > 0 else [])
+    raise EvidenceError(
+        f"There is nothing in {source} that can be copied.", why="; ".join(reasons) or "there is no file in it", where=str(source),
+        fix="Name a file or folder of logs, archives of them, or outputs of Kafka's tools.",
+    )  # fmt: skip
+
+
 def _check(source: Path, target: Path, mapping: Path | None) -> None:
     if not source.exists():
         raise UsageError(f"There is no file or folder {source}.", where=str(source))
     whole = target.resolve()
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target} is a file.", why="the copy is a folder", where=str(target), fix="Name a folder that does not exist.")
+    if target.exists() and any(target.iterdir()):
         raise UsageError(
             f"{target} is not empty.", why="the copy is written whole or not at all", where=str(target), fix="Name a folder that does not exist."
         )
@@ -141,13 +163,22 @@ def _read_mapping(mapping: Path | None) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(mapping.read_text(encoding="utf-8"))
-        bytes.fromhex(found["key"])
-        assert all(isinstance(found[key], dict) for key in ("words", "addresses", "uuids", "names"))  # noqa: S101
-    except (OSError, ValueError, KeyError, TypeError, AssertionError) as e:
-        raise UsageError(
-            f"{mapping} is no mapping.", why=reason_of(e), where=str(mapping), fix="Name a file that does not exist, or one that redact wrote."
-        ) from e
+        why = "" if _is_mapping(found) else "it does not hold a key, words, addresses, uuids and names as redact writes them"
+    except (OSError, ValueError) as e:
+        why = reason_of(e)
+    if why:
+        raise UsageError(f"{mapping} is no mapping.", why=why, where=str(mapping), fix="Name a file that does not exist, or one that redact wrote.")
     return cast("dict[str, Any]", found)
+
+
+def _is_mapping(found: Any) -> bool:  # noqa: ANN401  (JSON)
+    def texts(value: Any) -> bool:  # noqa: ANN401  (JSON)
+        return isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
+
+    if not isinstance(found, dict) or not re.fullmatch(r"(?:[0-9a-f]{2})+", str(found.get("key"))):
+        return False
+    names = found.get("names")
+    return all(texts(found.get(part)) for part in ("words", "addresses", "uuids")) and isinstance(names, dict) and all(map(texts, names.values()))
 
 
 def _write_mapping(mapping: Path, content: dict[str, Any]) -> None:
@@ -164,14 +195,25 @@ def _write_mapping(mapping: Path, content: dict[str, Any]) -> None:
         raise
 
 
-def _lines(stream: Text) -> Iterator[bytes]:
-    """Lines of a text, with their line breaks."""
-    held = b""
-    while data := stream.read(_BLOCK):
-        *whole, held = (held + data).split(b"\n")
-        yield from (line + b"\n" for line in whole)
-    if held:
-        yield held
+class _Lines:
+    """Lines of a text, with their line breaks.
+
+    Attributes:
+        broken_off: the last one that was given has no line break.
+    """
+
+    def __init__(self, stream: Text) -> None:
+        self._stream = stream
+        self.broken_off = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        held = b""
+        while data := self._stream.read(_BLOCK):
+            *whole, held = (held + data).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+        if held:
+            self.broken_off = True
+            yield held
 
 
 class _Redaction:
@@ -187,7 +229,10 @@ class _Redaction:
         self._keys = {key.rstrip("?") for event in catalogue.events for key in event.keys}
         self._literals = "\n".join(event.pattern.replace("\\", "") for event in catalogue.events)
         self._total = sum(e.text.size or 0 for e in self._evidence)
-        self.summary = Summary(left_out=[(e.path, e.note or e.status) for e in evidence if e.status != READ])
+        self.summary = Summary(
+            left_out=[(e.path, e.note or e.status) for e in evidence if e.status not in (READ, UNREADABLE)],
+            faults=[(e.path, e.note or e.status) for e in evidence if e.status == UNREADABLE],
+        )
         self._written: dict[str, Evidence] = {}
         self._counts: dict[str, Counts] = {}
         #: By path: for each record of a file, whether some event knows it.
@@ -227,7 +272,7 @@ class _Redaction:
             if evidence.format.kind == LOG:
                 reader = self._reader(evidence)
                 known = self._known[evidence.path] = bytearray()
-                for whole in wholes(_lines(stream), reader):
+                for whole in wholes(_Lines(stream), reader):
                     if whole.start is not None:
                         known.append(_collected(collector, reader, whole))
             else:
@@ -249,12 +294,14 @@ class _Redaction:
         for evidence, content in self._contents():
             reason = self._can(evidence)
             try:
-                reason = reason or self._write_file(stage, evidence, Text(content, evidence.text.encoding))
+                reason = reason or self._write_file(stage, evidence, content)
             except OSError:
                 raise
             except Exception as e:  # whatever is wrong with one file, it is named, and not in the copy
                 reason = reason_of(e)
                 (stage / self.path(evidence.path)).unlink(missing_ok=True)
+            if content.error:
+                self.summary.faults.append((evidence.path, content.error))
             if reason:
                 self.summary.left_out.append((evidence.path, reason))
             else:
@@ -262,27 +309,36 @@ class _Redaction:
                 self._written[self.path(evidence.path)] = evidence
             done += evidence.text.size or 0
             self._progress("writing without names", done, self._total)
-        self.summary.replaced = {told: n for told, kinds in _TOLD.items() if (n := len(self._replaced(*kinds)))}
+        numbers = {told: len(self._replaced(*kinds)) for told, kinds in _TOLD.items()}
+        self.summary.replaced = [f"{number:,} {one if number == 1 else several}" for (one, several), number in numbers.items() if number]
 
     def _replaced(self, *kinds: str) -> dict[str, str]:
         return {name: new for kind in kinds for name in self._names.by_kind.get(kind, ()) if (new := self._rewriter.of_kind(kind, name)) != name}
 
-    def _write_file(self, stage: Path, evidence: Evidence, stream: Text) -> str:
+    def _write_file(self, stage: Path, evidence: Evidence, content: Content) -> str:
+        """Writes a file; says why it could not."""
+        stream = Text(content, evidence.text.encoding)
         path = stage / self.path(evidence.path)
         if evidence.format.kind != LOG:
             new = SnapshotRewriter(self._rewriter, self._recogniser.catalogue.fields).rewrite(evidence.format.kind, _all(stream))
             if new is None:
-                return "without its names it would tell something else"
+                return "its meaning would change once names are replaced"
             path.parent.mkdir(parents=True, exist_ok=True)
-            with _opened(path) as file:
+            with _opened(path, content) as file:
                 file.write(new)
             self.summary.snapshots += 1
             return ""
         records = RecordRewriter(self._reader(evidence), self._recogniser, self._rewriter, keep_unrecognised=self._keep)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _opened(path) as file:
-            for line in records.lines(_lines(stream), self._known.get(evidence.path, b"")):
-                file.write(line.encode("utf-8", "replace") + b"\n")
+        lines = _Lines(stream)
+        with _opened(path, content) as file:
+            held = None
+            for line in records.lines(lines, self._known.get(evidence.path, b"")):
+                if held is not None:
+                    file.write(held + b"\n")
+                held = line.encode("utf-8", "replace")
+            if held is not None:
+                file.write(held if lines.broken_off else held + b"\n")
         if not records.counts.records:
             path.unlink()
             return "no record of a log in it"
@@ -317,7 +373,7 @@ class _Redaction:
         if old:
             self._counts.pop(old.path, None)
             self.summary.snapshots -= old.format.kind != LOG
-        self.summary.left_out.append((old.path if old else path, f"without its names it would be read otherwise: {why}"))
+        self.summary.left_out.append((old.path if old else path, f"with names replaced it is not read as what it was any more ({why})"))
 
     def mapping(self) -> dict[str, Any]:
         """Names and pseudonyms, and the key."""
@@ -347,8 +403,20 @@ def _all(stream: Text) -> bytes:
     return b"".join(parts)
 
 
-def _opened(path: Path) -> BinaryIO:
-    """A file to write, compressed as its name says."""
+@contextmanager
+def _opened(path: Path, content: Content) -> Iterator[BinaryIO]:
+    """A file to write, compressed as its name says; one of gzip is cut off at its end if the content was not read to its own."""
+    cut = None
+    with _compressed(path) as file:
+        yield file
+        if content.error and isinstance(file, gzip.GzipFile) and file.fileobj is not None:
+            file.flush(zlib.Z_SYNC_FLUSH)  # what is in the file up to here can be read, and then the end is missing
+            cut = file.fileobj.tell()
+    if cut is not None:
+        os.truncate(path, cut)
+
+
+def _compressed(path: Path) -> BinaryIO:
     suffix = path.suffix.lower()
     if suffix == ".gz":
         return cast("BinaryIO", gzip.GzipFile(path, "wb", mtime=0))

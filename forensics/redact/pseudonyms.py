@@ -21,7 +21,7 @@ from forensics.redact.vocabulary import Vocabulary
 
 _CONSONANTS, _VOWELS = "bdfgjklmnprtvz", "aeiou"
 _SYLLABLES = 5
-#: Where addresses go: 198.18.0.0/15, which no network has (RFC 2544), and 2001:db8::/32, which is for documents (RFC 3849).
+#: Where addresses go, ranges reserved for testing and documentation: 198.18.0.0/15 (RFC 2544) and 2001:db8::/32 (RFC 3849).
 _FOUR, _FOUR_BITS = int(ipaddress.IPv4Address("198.18.0.0")), 17
 _SIX = int(ipaddress.IPv6Address("2001:db8::"))
 #: So many hashes are tried until a group falls into its own partition.
@@ -149,7 +149,7 @@ class Pseudonyms:
         self._taken.add(pseudonym)
 
     def address(self, text: str) -> str:
-        """The pseudonym of an address; what is no address, or one that everybody has, stays."""
+        """The pseudonym of an address; what is no address, or that of the machine itself, stays."""
         known = self.addresses.get(text)
         if known is None:
             known = self._new_address(text)

@@ -254,7 +254,7 @@ class RecordRewriter:
         reader: of the file.
         recogniser: knows the events.
         rewriter: of names and text.
-        keep_unrecognised: keep the messages of records that no event knows, with words replaced that not everybody has.
+        keep_unrecognised: keep the messages of records that no event knows, with every word replaced that is not Kafka's or plain English.
     """
 
     def __init__(self, reader: RecordReader, recogniser: Recogniser, rewriter: Rewriter, *, keep_unrecognised: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Text without names: a text of which it is known what it names, and running text, in which known names and all words that not everybody has are replaced."""
+"""Text without names: a text of which it is known what it names, and running text, in which known names are replaced, and every word that is not Kafka's or plain English."""
 
 from __future__ import annotations
 
