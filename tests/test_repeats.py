@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pyarrow.dataset as ds
 import pytest
 import three_months
 from written_logs import case_of
 
-from forensics.report import content, model, text
+from forensics.report import brief, content, model, text
+from forensics.report.names import Names
 
 pytestmark = pytest.mark.engine
 
@@ -33,7 +37,7 @@ def test_three_months_of_the_same_trouble_are_a_handful_of_findings(told) -> Non
     lost = [o for o in rows(case, "occurrence") if o["finding_id"] == worst["finding_id"]]
     assert worst["worst_ms"] == max(o["lasted_ms"] for o in lost)
     assert (worst["from_ts"], worst["to_ts"]) == (min(o["from_ts"] for o in lost), max(o["to_ts"] for o in lost))
-    assert f"(the longest of {cluster.cut_off}, from 2026-08-" in worst["headline"]
+    assert f"(the longest of {cluster.cut_off} for 3 subjects, from 2026-08-" in worst["headline"]
 
 
 def test_every_occurrence_has_its_finding_and_its_lines(told) -> None:
@@ -46,6 +50,15 @@ def test_every_occurrence_has_its_finding_and_its_lines(told) -> None:
     # A finding cites its worst occurrence, and a few lines of the first and the last, however often it happened.
     cited = {o["occurrence_id"]: len(o["witness"]) for o in occurrences}
     assert all(len(f["witness"]) <= cited[f["worst_id"]] + 8 for f in findings.values())
+
+
+def test_the_brief_counts_for_an_incident_what_belongs_to_it(told) -> None:
+    case, _ = told
+    of = Counter((o["incident_id"], o["rule"]) for o in rows(case, "occurrence") if o["incident_id"])
+    found = model.read(case, model.Filters())
+    told_of = " ".join(line.text for line in brief.write(found, Names(found), content.clock(found)))
+    said = [int(n.replace(",", "")) for n in re.findall(r"\(([0-9,]+) tim", told_of)]
+    assert all(n <= max(of.values()) for n in said)
 
 
 def test_the_report_of_three_months_stays_readable(told) -> None:

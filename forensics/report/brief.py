@@ -127,20 +127,25 @@ def _told(incident: Row, findings: Sequence[Row], clock: Clock) -> str:
     text = str(incident["headline"])
     if incident["from_lo"]:
         text += f" (began {clock.second(incident['from_lo'], incident['from_hi'])})"
-    chain = _chain(walk(effects(findings)))
+    chain = _chain(walk(effects(findings)), incident["incident_id"])
     return f"{text} → {chain}" if chain else text
 
 
-def _chain(tree: Iterable[tuple[int, Row]]) -> str:
-    """Effects in the order in which they follow from each other: `session timeout (3 times) → rebalance storm`."""
+def _chain(tree: Iterable[tuple[int, Row]], incident_id: str) -> str:
+    """Effects of one incident in the order in which they follow from each other: `session timeout (3 times) → rebalance storm`."""
     levels: dict[int, Counter[str]] = {}
     for depth, f in tree:
         if f.get("caused_how") == "cause" or f["severity"] == "note":
             continue
         name = _CALLED.get(f["rule"], f["rule"].replace("-", " "))
-        levels.setdefault(depth, Counter())[name if f["verdict"] == "proved" else f"{name}?"] += f.get("occurrences") or 1
+        levels.setdefault(depth, Counter())[name if f["verdict"] == "proved" else f"{name}?"] += _times(f, incident_id)
     parts = ([f"{name} ({n} times)" if n > 1 else name for name, n in rules.items()] for _, rules in sorted(levels.items()))
     return " → ".join(", ".join(names) for names in parts)
+
+
+def _times(f: Row, incident_id: str) -> int:
+    """How often a finding belongs to this incident: what repeats may be of many."""
+    return sum(o["incident_id"] == incident_id for o in f.get("repeats") or ()) or 1
 
 
 def _others(matters: Sequence[_Matter]) -> str:

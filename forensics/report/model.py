@@ -47,7 +47,7 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 #: Views whose rows stand with their group as they are.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger")
 #: What a report keeps of each occurrence of what repeats.
-_REPEAT = ("occurrence_id", "subject", "from_ts", "to_ts", "lasted_ms", "headline")
+_REPEAT = ("occurrence_id", "subject", "from_ts", "to_ts", "lasted_ms", "headline", "incident_id")
 _GENERATION_KEY = ("kafka_cluster", "group_id", "incarnation", "generation")
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 

@@ -6,7 +6,7 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   process_id    COMMENT 'Broker''s process',
   kafka_cluster COMMENT 'Kafka cluster id',
   broker_id     COMMENT 'Broker id',
-  how           COMMENT 'stopped (it said so), died (a new start follows without such a line), silent (its log ends)',
+  how           COMMENT 'stopped (it said so), restarted (a new start follows, without such a line), silent (its log ends)',
   from_ms       COMMENT 'Last line before, by its own clock (milliseconds since 1970)',
   to_ms         COMMENT 'It was there again, by its own clock; NULL: not in its log',
   from_lo_ms    COMMENT 'Gone at the earliest then (reference clock)',
@@ -21,7 +21,7 @@ WITH stop AS (
     WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), life AS (
   SELECT l.process_id, p.kafka_cluster, n.broker_id,
-    CASE WHEN s.ts IS NOT NULL THEN 'stopped' WHEN l.next_start_ts IS NOT NULL THEN 'died' ELSE 'silent' END AS how,
+    CASE WHEN s.ts IS NOT NULL THEN 'stopped' WHEN l.next_start_ts IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
     unix_millis(coalesce(s.ts, l.last_ts)) AS from_ms, unix_millis(l.next_start_ts) AS to_ms,
     coalesce(s.event_id, l.next_start_id) AS event_id
   FROM process_life l

@@ -57,7 +57,7 @@ WHERE e.event IN (
     'offsets_topic_created', 'offsets_topic_failed', 'offsets_topic_requested', 'partition_placed', 'offsets_expired', 'offsets_deleted',
       'groups_deleted',
     'member_expired', 'member_left', 'member_fenced_by_broker', 'static_member_replaced', 'group_died', 'group_emptied',
-    'broker_registered', 'broker_fenced', 'broker_started', 'broker_failed',
+    'broker_registered', 'broker_fenced', 'broker_started', 'broker_failed', 'unclean_start',
     -- a process's life
     'process_stopping', 'herder_starting', 'herder_started', 'herder_failed', 'connect_start_failed', 'worker_url_advertised',
       'kafka_cluster_id', 'duplicate_client_id',

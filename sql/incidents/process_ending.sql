@@ -1,10 +1,10 @@
 -- One row per life of a process that another follows in its log, and how it ended.
--- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset
+-- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset, cluster_broker
 -- Grain: process_id, instance
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
--- failed (it gave up while it started), died (its coordinator heard no more of it,
--- or it is a broker that says nothing), unknown. That a worker says nothing may be for lines that are missing.
+-- failed (it gave up while it started), died (its coordinator heard no more of it, or its controller of a broker), unknown. That a process
+-- says nothing of its end may be for lines that are missing.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Life that ended',
@@ -79,13 +79,34 @@ WITH life AS (
   JOIN life l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
   WHERE NOT m.was_closed
   GROUP BY m.process_id, m.instance
+), missed AS (
+  -- A broker's end in others' words. One that stops in order resigns and hands its partitions over first: its controller waits for no
+  -- heartbeat, and no replica fetches from it any more. One that did not close its logs recovers them when it starts again.
+  SELECT l.process_id, l.instance, min(e.event_id) AS event_id
+  FROM life l
+  JOIN cluster_broker n ON n.process_id = l.process_id
+  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  JOIN cluster_broker p ON p.kafka_cluster = n.kafka_cluster AND p.process_id <> l.process_id
+  JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference AND k.reference_process_id = o.reference_process_id
+  JOIN event e ON e.process_id = p.process_id AND (e.event = 'broker_fenced' AND e.broker_id = n.broker_id
+    OR e.event = 'connection_failed' AND e.component = 'ReplicaFetcher' AND e.node_id = n.broker_id)
+  WHERE l.is_broker AND unix_millis(e.ts) - k.hi_ms > l.last_ms - o.lo_ms AND unix_millis(e.ts) - k.lo_ms < l.next_ms - o.hi_ms
+  GROUP BY l.process_id, l.instance
+  UNION ALL
+  SELECT l.process_id, l.instance, min(f.event_id)
+  FROM life l
+  JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'
+  WHERE l.is_broker
+  GROUP BY l.process_id, l.instance
+), told AS (
+  SELECT process_id, instance, min(event_id) AS event_id FROM missed GROUP BY process_id, instance
 ), judged AS (
   SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.next_ms, l.next_start_id,
     CASE
       WHEN f.event_id IS NOT NULL THEN 'failed'
       WHEN l.ending_id IS NOT NULL THEN 'stopped'
       WHEN b.process_id IS NULL THEN 'unknown'
-      WHEN l.is_broker THEN 'died'
+      WHEN l.is_broker AND t.event_id IS NOT NULL THEN 'died'
       WHEN r.own_lo_ms >= l.last_ms THEN 'died'
       WHEN o.left_ms >= l.last_ms - coordinator_together_ms THEN 'left'
       WHEN c.all_left THEN 'left'
@@ -93,7 +114,8 @@ WITH life AS (
     END AS how,
     CASE WHEN l.ending_id IS NULL AND f.event_id IS NULL AND r.own_lo_ms >= l.last_ms THEN least(r.own_hi_ms, l.next_ms)
       ELSE l.next_ms END AS gone_ms,
-    array(coalesce(f.event_id, l.ending_id), CASE WHEN l.ending_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
+    array(coalesce(f.event_id, l.ending_id), CASE WHEN l.ending_id IS NULL THEN t.event_id END,
+      CASE WHEN l.ending_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
       CASE WHEN l.ending_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
   FROM life l
   LEFT JOIN started b ON b.process_id = l.process_id AND b.instance = l.instance
@@ -101,6 +123,7 @@ WITH life AS (
   LEFT JOIN clients c ON c.process_id = l.process_id AND c.instance = l.instance
   LEFT JOIN coordinator o ON o.process_id = l.process_id AND o.instance = l.instance
   LEFT JOIN removed r ON r.process_id = l.process_id AND r.instance = l.instance
+  LEFT JOIN told t ON t.process_id = l.process_id AND t.instance = l.instance
   WHERE l.next_ms IS NOT NULL
 )
 SELECT
