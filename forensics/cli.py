@@ -473,7 +473,7 @@ def verify(
 ) -> None:
     """Check every file of a case, and the evidence where it still is, against the hashes and row counts that were recorded.
 
-    Exits with 4 when the case is damaged, with 3 when evidence has changed or cannot be read. Evidence that is not there any more is only said.
+    Exits with 4 when the case is damaged, with 3 when evidence has changed or cannot be read. Missing evidence is only reported.
     """
     from forensics.case import integrity
     from forensics.case.folder import open_case

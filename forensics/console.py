@@ -95,7 +95,11 @@ def say_ingested(summary: Summary, case: Path) -> None:
     say(
         f"{count(len(summary.added), 'file')} read into {case}; the case has {count(counts.get('lines', 0), 'line')}, "
         f"{count(counts.get('records', 0), 'record')}, {count(counts.get('events', 0), 'event')}; "
-        f"{count(unknown, 'record')} of relevant loggers {'is' if unknown == 1 else 'are'} not in the catalogue."
+        + (
+            f"{count(unknown, 'record')} from relevant loggers {'was' if unknown == 1 else 'were'} not recognised."
+            if unknown
+            else "every record from a relevant logger was recognised."
+        )
     )
     skipped = summary.files("skipped")
     for e in skipped[:_SHOWN]:

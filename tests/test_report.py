@@ -62,6 +62,16 @@ def test_the_title_says_the_worst_verdict(kept, title: str) -> None:
     assert title in as_text(views=views)
 
 
+def test_the_title_tells_work_from_mere_threads() -> None:
+    views = rows()
+    (work,) = [s for s in views["split_brain"] if s["verdict"] == "proved"]
+    views["split_brain"].append(work | {"resource": "orders-7", "certain_ms": 0})
+    written = flat(as_text(views=views))
+    assert "PROVED. 1 task worked on by two owners at once, 1 more with two live threads (orders-2: both there" in written
+    views["split_brain"] = views["split_brain"][-1:]
+    assert "PROVED. 1 task had two live threads at once, and both worked in that time (orders-7: both there" in flat(as_text(views=views))
+
+
 def brief_of(views: dict | None = None) -> list[tuple[str, str]]:
     """Label and text of each line of the brief."""
     report = made(views)
@@ -73,10 +83,47 @@ def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> No
     assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Missing"]
     assert told[0][1].startswith("Split brain: PROVED")
     assert told[1][1] == "critical: w2/connect.log: process_paused (began 10:00:50 to 10:00:55) → session timeout → split brain of tasks"
-    assert told[2][1] == "orders-2: without an owner for up to 2.00 s, worked on twice for at least 990 ms."
+    assert told[2][1] == "task orders-2: unowned for up to 2.00 s, processed twice for at least 990 ms."
     assert told[3][1] == "Find out what stopped it."
     assert "the root cause is known" in told[4][1]
     assert "the logs of" in told[5][1] or "silence" in told[5][1]
+
+
+def test_those_affected_are_named_by_kind() -> None:
+    views = rows()
+    hit = ["a-0", "b-1", *(f"lab-input-{n}" for n in (0, 1, 2, 4, 5)), "unheard"]
+    views["ownership"] += [owned(r, "w2") for r in hit[:2]] + [owned(r, "w2", resource_kind="partition", group_id="connect-b") for r in hit[2:-1]]
+    views["incident"] = [i | {"resources_hit": hit} for i in views["incident"]]
+    affected = dict(brief_of(views))["Affected"]
+    assert affected.startswith("tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5, unheard: unowned for up to 2.00 s")
+
+
+def test_many_members_without_a_log_are_one_table() -> None:
+    views = rows()
+    named = {"from_ts": at(1), "to_ts": at(50), "kind": "missing_process", "note": "", "facts": {"group_id": "orders"}}
+    views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(2)]
+    views["coverage"].append(named | {"process_id": "coordinator of orders", "note": "4 of its generations appear in no broker log"})
+    written = flat(as_text(views=views))
+    assert "Member c-1 (at 10.0.0.1, group orders) appears only in other logs; its own log is missing." in written
+    assert "The coordinator's log for orders is missing: 4 of its generations appear in no broker log." in written
+    views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(11)]
+    written = flat(as_text(views=views))
+    assert "11 members appear only in other logs; their own logs are missing:" in written
+    assert "c-10 10.0.0.10 orders 10:00:01.000 10:00:50.000" in written
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        (["looks like JSON"] * 4, "4 files were skipped because they look like JSON."),
+        (["empty"], "1 file was skipped because it is empty."),
+        (["binary", "binary", "looks like JSON"], "3 files were skipped: 2 are binary, 1 looks like JSON."),
+    ],
+)
+def test_why_files_were_skipped(notes: list[str], said: str) -> None:
+    views = rows()
+    views["source_file"] += [views["source_file"][0] | {"path": f"x{n}", "status": "skipped", "note": note} for n, note in enumerate(notes)]
+    assert said in flat(as_text(views=views))
 
 
 def storm() -> dict:

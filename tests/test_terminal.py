@@ -77,8 +77,22 @@ def test_sentences_go_below_their_row_when_the_page_is_narrow() -> None:
     columns = (Column("when", fixed=True), Column("what"), Column("id", fixed=True))
     rows = [("07:52:02.352", "task b-1 ran in logs/w2/connect.log and in logs/w3/connect.log at once", "34dc560a1529")]
     lines = [line for _, line in lay_out(columns, rows, 50)]
-    assert lines[:2] == ["when          id", "    what"]
-    assert lines[3:] == ["07:52:02.352  34dc560a1529", "    task b-1 ran in logs/w2/connect.log and in", "    logs/w3/connect.log at once"]
+    assert lines[0] == "when          id"
+    # Its name stands with it: under the first column's name it would be read as that column's.
+    assert lines[2:] == ["07:52:02.352  34dc560a1529", "    what: task b-1 ran in logs/w2/connect.log and", "    in logs/w3/connect.log at once"]
+
+
+def test_a_record_that_does_not_fit_stands_in_one_piece() -> None:
+    columns = (Column("task", fixed=True), Column("first"), Column("began"), Column("ended"), Column("at least", right=True))
+    rows = [("a-0", "w2", "between 07:52:02.352 and 07:52:24.932", "07:52:24.935 ±4 ms", "22.6 s")]
+    assert [line for _, line in lay_out(columns, rows, 40, records=2)][2:] == [
+        "a-0   w2",
+        "    began: between 07:52:02.352 and",
+        "    07:52:24.932",
+        "    ended: 07:52:24.935 ±4 ms",
+        "    at least: 22.6 s",
+    ]
+    assert len(list(lay_out(columns, rows, 120, records=2))) == 3
 
 
 def test_a_long_word_is_broken_after_a_joint() -> None:

@@ -122,7 +122,7 @@ def _opened(path: Path) -> Case:
         )
     if manifest.pop("manifest_sha256", None) != _digest(manifest):
         raise CaseError(
-            f"The case in `{path}` is damaged, so nothing is answered from it.",
+            f"The case in `{path}` is damaged and cannot be used.",
             why=f"{MANIFEST} is not as it was written", where=str(root / MANIFEST), fix="Ingest the logs again, into a new folder.",
         )  # fmt: skip
     wrong = _fault(manifest)

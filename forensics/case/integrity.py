@@ -78,7 +78,7 @@ def error(path: Path, found: list[Fault]) -> CaseError:
         fix = "Ingest the logs again, into a new folder."
     else:
         fix = f"`forensics verify {path} --rebuild` makes the views again from the case's tables, which are whole."
-    return CaseError(f"The case in `{path}` is damaged, so nothing is answered from it.", why=named + more, where=str(path), fix=fix)
+    return CaseError(f"The case in `{path}` is damaged and cannot be used.", why=named + more, where=str(path), fix=fix)
 
 
 def of_views(found: Iterable[Fault]) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST = 6
 _MOST_TOLD = 2
 _LONGEST = 200
+_TOPICS = 3
 #: A full stop between sentences; not that of `e.g. ` or of a number.
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
@@ -159,8 +160,41 @@ def _hit(report: Report) -> str:
     resources = sorted({r for i in report.incidents for r in i["resources_hit"]})
     idle = max((i["longest_outage_ms"] or 0 for i in report.incidents), default=0)
     twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
-    parts = [f"without an owner for up to {span(idle)}"] * bool(idle) + [f"worked on twice for at least {span(twice)}"] * bool(twice)
-    return f"{fold(resources, 6)}: {', '.join(parts)}." if resources and parts else ""
+    parts = [f"unowned for up to {span(idle)}"] * bool(idle) + [f"processed twice for at least {span(twice)}"] * bool(twice)
+    return f"{_things(resources, report.ownership)}: {', '.join(parts)}." if resources and parts else ""
+
+
+def _things(resources: Sequence[str], ownership: Iterable[Row]) -> str:
+    """`tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5`."""
+    kinds = {o["resource"]: o["resource_kind"] for o in ownership}
+    parts = [f"{kind}{'s' * (len(of) > 1)} {_listed(of)}" for kind in ("task", "connector") if (of := [r for r in resources if kinds.get(r) == kind])]
+    topics: dict[str, list[int]] = {}
+    partitions = [r for r in resources if kinds.get(r) == "partition" and r.rpartition("-")[2].isdecimal()]
+    for topic, _, number in (r.rpartition("-") for r in partitions):
+        topics.setdefault(topic, []).append(int(number))
+    if topics:
+        several = sum(map(len, topics.values())) > 1
+        told = [f"{topic} {_listed(_runs(sorted(numbers)), len(numbers))}" for topic, numbers in sorted(topics.items())]
+        parts.append(f"partition{'s' * several} {'; '.join(told[:_TOPICS])}{'; …' * (len(told) > _TOPICS)}")
+    if others := [r for r in resources if kinds.get(r) not in ("task", "connector") and r not in partitions]:
+        parts.append(_listed(others))
+    return ", ".join(parts)
+
+
+def _runs(numbers: Sequence[int]) -> list[str]:
+    """`0-2`, `4`, `5`: three and more in a row are one word."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return [word for run in runs for word in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run))]
+
+
+def _listed(words: Sequence[str], most: int = 6) -> str:
+    shown = [*words[: most - 1], f"{len(words) - most + 1:,} more"] if len(words) > most else list(words)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def _advised(report: Report) -> tuple[str, str]:
@@ -182,17 +216,17 @@ def _how_sure(report: Report, all_clear: str) -> str:
     unknown = sum(i["cause"] == "unknown" for i in causes)
     parts = []
     if len(graver) == 1:
-        parts.append("the finding is undecided" if open_ else "the finding is proved by its lines")
+        parts.append("the finding is undecided" if open_ else "the finding is proved by log lines")
     elif graver:
         every = "all" if not open_ else len(graver) - len(open_)
-        parts.append(f"{every}{' of' if open_ else ''} {len(graver)} findings are proved by their lines")
+        parts.append(f"{every}{' of' if open_ else ''} {len(graver)} findings are proved by log lines")
     if len(causes) == 1:
         parts.append(f"the root cause is {'not ' if unknown else ''}known")
     elif causes:
         known = len(causes) - unknown
         parts.append(f"{'none' if not known else known if unknown else 'all'} of the {len(causes)} root causes {'is' if known < 2 else 'are'} known")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
-        parts.append(f"the split brain holds unless a clock jumped by more than {span(min(margins))}")
+        parts.append(f"the split brain could be wrong only if a clock jumped by more than {span(min(margins))}")
     text = "; ".join(parts)
     return " ".join(f"{part}." for part in (text, all_clear) if part)
 

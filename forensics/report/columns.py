@@ -19,6 +19,7 @@ _INDENT = 4
 _HANGING = 2
 #: A column of sentences is read with ease from this width on; one of short texts is wrapped at any blank.
 _SENTENCE, _SENTENCE_WIDTH = 48, 28
+_LONG = 96
 #: A word longer than this may be broken (a path, a member id), as may a number with its unit.
 _WORD, _NUMBER = 24, 14
 _BREAKS = "/,;:=&-_."
@@ -31,25 +32,30 @@ class Printed(NamedTuple):
     text: str
 
 
-def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> Iterator[Printed]:
+def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, records: int = 0) -> Iterator[Printed]:
     """The lines of a table.
 
     Args:
         columns: names; which are numbers, which are never broken while there is another way.
         rows: their cells; a cell may have several lines.
         width: of the page.
+        records: when not all fits side by side, only so many columns do, and the others stand below, each with its name; 0: as many as fit.
     """
     beside, widths = _fitted(columns, rows, width)
+    if records and len(beside) < len(columns):
+        beside, widths = _fitted(columns[:records], [row[:records] for row in rows], width)
     below = [i for i in range(len(columns)) if i not in beside]
+    # One column of long lines explains itself; a short text below a row would be taken for one of its first column.
+    alone = len(below) == 1 and max((cell_len(row[below[0]]) for row in rows), default=0) > _LONG
     if any(c.name for c in columns):
         yield from (Printed(HEAD, line) for line in _beside([columns[i].name for i in beside], columns, beside, widths))
-        if len(below) == 1:
+        if alone:
             yield from (Printed(HEAD, line) for line in _indented(columns[below[0]].name, width))
         yield Printed(RULE, "─" * min(width, max(sum(widths) + _GAP * (len(widths) - 1), min(width, 40) if below else 0)))
     for number, row in enumerate(rows):
         yield from (Printed(number, line) for line in _beside([row[i] for i in beside], columns, beside, widths))
         for i in below:
-            label = f"{columns[i].name}: " if len(below) > 1 and columns[i].name else ""
+            label = f"{columns[i].name}: " if columns[i].name and not alone else ""
             yield from (Printed(number, line) for line in _indented(label + row[i], width) if row[i])
 
 

@@ -38,12 +38,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text. `tones` colours single rows, `anchors` gives them an address, by their index."""
+    """Rows of text. `tones` colours single rows, `anchors` gives them an address, by their index.
+
+    `records`: on a page that is too narrow only so many columns stay side by side, and the others stand below them, each with its name; 0: as many as fit.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     tones: dict[int, Tone] = field(default_factory=dict)
     anchors: dict[int, str] = field(default_factory=dict)
+    records: int = 0
 
 
 @dataclass(frozen=True)

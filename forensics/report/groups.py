@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors
 from forensics.report.document import Block, Column, Para, Table
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
-from forensics.wording.formats import Clock, count, fold, span
+from forensics.wording.formats import Clock, count, fold, span, trigger_count
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -74,10 +74,10 @@ def overview(groups: list[Row], clock: Clock) -> list[Block]:
     rows = []
     for group in groups[:_GROUPS_IN_OVERVIEW]:
         generations = group["generations"]
-        triggers = Counter(_words(g["trigger"]) for g in generations).most_common(2)
+        triggers = Counter(g["trigger"] for g in generations).most_common(2)
         busy = span(sum(g["duration_ms"] or 0 for g in generations)) if generations else ""
         ends = (_start(generations[0], clock), _start(generations[-1], clock)) if generations else ("", "")
-        why = ", ".join(f"{n:,} {t}" for t, n in triggers)
+        why = ", ".join(trigger_count(t, n) for t, n in triggers)
         rows.append((group["group_id"] or "?", f"{len(group['members']):,}", f"{len(generations):,}", busy, *ends, why))
     names = ("group", "members", "generations", "rebalancing", "first", "last", "why")
     columns = tuple(Column(n, right=n in ("members", "generations", "rebalancing"), fixed=n in ("first", "last", "rebalancing")) for n in names)
@@ -140,7 +140,7 @@ def times(group: Row, names: Names) -> list[Block]:
 def _summary(group: Row, names: Names) -> str:
     generations = group["generations"]
     triggers = Counter(g["trigger"] or "unknown" for g in generations)
-    why = ", ".join(f"{n:,} {_words(t)}" for t, n in triggers.most_common(4)) + (", …" if len(triggers) > 4 else "")
+    why = ", ".join(trigger_count(t, n) for t, n in triggers.most_common(4)) + (", …" if len(triggers) > 4 else "")
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
@@ -171,10 +171,10 @@ def _parts(runs: list[_Run]) -> Iterator[list[_Run] | str]:
         return
     yield runs[:_HEAD]
     middle = [g for run in runs[_HEAD:-_TAIL] for g in run.rows]
-    triggers = Counter(_words(g["trigger"]) for g in middle)
+    triggers = Counter(g["trigger"] for g in middle)
     yield (
         f"… {count(len(middle), 'generation')} from {middle[0]['generation']} to {middle[-1]['generation']} left out here: "
-        f"{', '.join(f'{n:,} {t}' for t, n in triggers.most_common(5))}. All of them: `forensics sql generation` …"
+        f"{', '.join(trigger_count(t, n) for t, n in triggers.most_common(5))}. All of them: `forensics sql generation` …"
     )
     yield runs[-_TAIL:]
 

@@ -94,6 +94,6 @@ def _lines(text: str) -> str:
 
 def _table(console: Console, block: Table) -> None:
     rows = [tuple(map(_lines, row)) for row in block.rows]
-    for row, line in lay_out(block.columns, rows, console.width - _INDENT):
+    for row, line in lay_out(block.columns, rows, console.width - _INDENT, block.records):
         style = "bold dim" if row == HEAD else "dim" if row == RULE else _STYLE[block.tones.get(row, "")]
         console.print(Text(" " * _INDENT + line, style), soft_wrap=True)

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
 
 _ROWS = 30
+_MEMBERS_IN_WORDS = 3
+_MEMBER, _COORDINATOR = "member ", "coordinator of "
+#: What a skipped file is, of one and of several.
+_SKIPPED = {
+    "binary": ("is binary", "are binary"),
+    "empty": ("is empty", "are empty"),
+    "no line looks like a log record": ("has no line that looks like a log record", "have no line that looks like a log record"),
+}
 _HOLES = {"gap": "silent", "truncated": "cut off"}
 
 
@@ -87,11 +95,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
 def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     """What was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
     blocks: list[Block] = []
-    missing = [c for c in report.coverage if c["kind"] == "missing_process"]
-    for c in missing[:_ROWS]:
-        blocks.append(Para(f"No log of {c['process_id'] or 'a process'}: {c['note'] or 'others name it'}.", tone="warn"))
-    if len(missing) > _ROWS:
-        blocks.append(Para(f"… and {len(missing) - _ROWS} more processes without a log.", tone="warn"))
+    blocks += _missing([c for c in report.coverage if c["kind"] == "missing_process"], clock)
     unread = [f for f in report.case["source_files"] if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
     for f in unread[:_ROWS]:
         what = "Not read" if f["status"] == "unreadable" else "Not all read"
@@ -124,10 +128,57 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     return blocks
 
 
+def _missing(rows: list[Row], clock: Clock) -> list[Block]:
+    """Members and coordinators that others name and whose logs are not here; a table where there are many members."""
+    blocks: list[Block] = []
+    members = [c for c in rows if (c["process_id"] or "").startswith(_MEMBER)]
+    for c in [c for c in rows if c not in members][:_ROWS]:
+        name = c["process_id"] or "a process"
+        text = f"No log of {name}: {c['note'] or 'others name it'}."
+        if name.startswith(_COORDINATOR):
+            text = f"The coordinator's log for {name.removeprefix(_COORDINATOR)} is missing: {c['note']}."
+        blocks.append(Para(text, tone="warn"))
+    told = [(*_who(c), (c.get("facts") or {}).get("group_id") or "", clock.at(c["from_ts"]), clock.at(c["to_ts"])) for c in members]
+    if len(told) <= _MEMBERS_IN_WORDS:
+        for name, host, group, *_ in told:
+            where = ", ".join([f"at {host}"] * bool(host) + [f"group {group}"] * bool(group))
+            blocks.append(Para(f"Member {name} {f'({where}) ' if where else ''}appears only in other logs; its own log is missing.", tone="warn"))
+    else:
+        blocks.append(Para(f"{len(told):,} members appear only in other logs; their own logs are missing:", tone="warn"))
+        columns = (Column("member"), Column("at"), Column("group"), Column("named from", fixed=True), Column("to", fixed=True))
+        blocks.append(Table(columns, tuple(told[:_ROWS])))
+    if (more := len(rows) - len(members) - _ROWS) > 0 or (more := len(members) - _ROWS) > 0:
+        blocks.append(Para(f"… and {more:,} more; all: `forensics sql coverage`.", tone="warn"))
+    return blocks
+
+
+def _who(c: Row) -> tuple[str, str]:
+    name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
+    return name, host.removeprefix("/")
+
+
 def _length(c: Row) -> str:
     if c["to_ts"] == c["from_ts"]:
         return ""
     return span((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) if c["from_ts"] and c["to_ts"] else "?"
+
+
+def _why_skipped(notes: Counter[str]) -> str:
+    """`4 files were skipped because they look like JSON.`, or how many for which reason."""
+    head = f"{count(notes.total(), 'file')} {'was' if notes.total() == 1 else 'were'} skipped"
+    if len(notes) == 1:
+        ((note, number),) = notes.items()
+        return f"{head} because {'it' if number == 1 else 'they'} {_is(note, number)}."
+    why = ", ".join(f"{n:,} {_is(note, n)}" for note, n in notes.most_common(4)) + (", …" if len(notes) > 4 else "")
+    return f"{head}: {why}."
+
+
+def _is(note: str, number: int) -> str:
+    if note in _SKIPPED:
+        return _SKIPPED[note][number > 1]
+    if note.startswith("looks like "):
+        return note if number == 1 else f"look {note.removeprefix('looks ')}"
+    return f"{'is' if number == 1 else 'are'} no log ({note})"
 
 
 def _reading(report: Report) -> list[Block]:
@@ -140,8 +191,13 @@ def _reading(report: Report) -> list[Block]:
         share = 100 * unknown / records
         blocks.append(
             Para(
-                f"{count(records, 'record')} read, {count(events, 'event')} recognised; {count(unknown, 'line')} of group-related loggers ({share:.1f} %) "
-                f"{'was' if unknown == 1 else 'were'} not recognised: `forensics sql unrecognised`.",
+                f"{count(records, 'record')} read, {count(events, 'event')} recognised; "
+                + (
+                    f"{count(unknown, 'line')} of group-related loggers ({share:.1f} %) {'was' if unknown == 1 else 'were'} not recognised: "
+                    "`forensics sql unrecognised`."
+                    if unknown
+                    else "every line of a group-related logger was recognised."
+                ),
                 tone="warn" if share > 5 else "dim",
             )
         )
@@ -151,8 +207,7 @@ def _reading(report: Report) -> list[Block]:
         blocks.append(Para(f"No layout fits any line of {which}: describe it with `--layout`.", tone="bad"))
     skipped = Counter(f["note"] or "no log" for f in report.case["source_files"] if f.get("status") == "skipped")
     if skipped:
-        why = ", ".join(f"{n:,} {note}" for note, n in skipped.most_common(4)) + (", …" if len(skipped) > 4 else "")
-        blocks.append(Para(f"{count(skipped.total(), 'file')} skipped: {why}.", tone="dim"))
+        blocks.append(Para(_why_skipped(skipped), tone="dim"))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed")
     for zone, n in zones.items():
         text = f"{count(n, 'file')} without a time zone read as {zone}: if that is wrong, ingest again with `--time-zone`."

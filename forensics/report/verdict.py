@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,14 @@ _ROWS_EACH = 12
 _WHAT = {"work": "worked on", "thread": "had a running thread for", "held": "held"}
 _PERHAPS = {"work": "may both have worked on", "thread": "may both have had a running thread for", "held": "may both have held"}
 _HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
+_CAUSES = {
+    "woke_after_freeze": "{a} resumed after a freeze",
+    "kept_running_through_lost_coordinator": "{a} kept running after it had lost its coordinator",
+    "graceful_stop_failed": "{a} was told to stop and did not stop in time",
+    "same_generation_assigned_twice": "one generation assigned it to both",
+    "restart_of_task_not_owned": "{b} started it without owning it",
+    "not_fenced": "nothing stopped {a} before {b} began",
+}
 _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
 
@@ -67,10 +75,18 @@ def _title(by_verdict: dict[str, list[Row]], unseen: int) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
-        resources = {(s["group_id"], s["resource"]) for s in work}
         bounds = f"both there for at least {span(longest.get('there_certain_ms'))}"
-        bounds += f", both at work for at least {span(longest['certain_ms'])}" * bool(longest["certain_ms"])
-        return f"Split brain: PROVED. {_resources(work[0], len(resources))} worked on by two owners at once ({longest['resource']}: {bounds})", "bad"
+        if not longest["certain_ms"]:
+            # Each worked while both were there; no moment is sure at which both did.
+            here = f"{_resources(longest, len(set(map(_one, work))))} had two live threads at once, and both worked in that time"
+            return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
+        bounds += f", both at work for at least {span(longest['certain_ms'])}"
+        at_once = {_one(s) for s in work if s["certain_ms"]}
+        here = f"{_resources(longest, len(at_once))} worked on by two owners at once"
+        alive = [s for s in by_verdict["proved"] if s["kind"] in ("work", "thread") and s["resource_kind"] == longest["resource_kind"]]
+        if others := len(set(map(_one, alive)) - at_once):
+            here += f", {others:,} more with two live threads"
+        return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
     if by_verdict["proved"]:
         one = by_verdict["proved"][0]
         resources = {(s["group_id"], s["resource"]) for s in by_verdict["proved"]}
@@ -82,6 +98,10 @@ def _title(by_verdict: dict[str, list[Row]], unseen: int) -> tuple[str, Tone]:
     if unseen:
         return f"Split brain: NONE FOUND among the members whose logs are here ({_without(unseen)})", "warn"
     return "Split brain: NONE FOUND", "good"
+
+
+def _one(row: Row) -> tuple[str, str]:
+    return row["group_id"], row["resource"]
 
 
 def _without(members: int) -> str:
@@ -146,7 +166,7 @@ def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) 
     if len(incidents) > _ROWS_EACH:
         yield _by_pair(incidents, names, clock)
         return
-    names_of = ("what", "first", "second", "how", "both from", "at least", "at most")
+    names_of = ("what", "first", "second", "how", "began", "at least", "at most")
     columns = tuple(Column(name, right=name.startswith("at ")) for name in names_of)
     rows = []
     for incident in incidents:
@@ -158,7 +178,7 @@ def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) 
                 what,
                 *ends,
                 _HOW.get(worst["kind"], ""),
-                clock.between(worst["from_lo"], worst["from_hi"]),
+                _moment(clock, worst["from_lo"], worst["from_hi"]),
                 span(worst["certain_ms"]),
                 span(worst["possible_ms"], "no bound"),
             )
@@ -208,8 +228,8 @@ def _incident(
         Column(strongest["resource_kind"], fixed=True),
         Column("first"),
         Column("second"),
-        Column(f"{how} from"),
-        Column("to"),
+        Column(f"{how} began"),
+        Column("ended"),
         *((Column("both there at least", right=True),) if at_work else ()),
         *((Column(f"{how} at least", right=True),) if sure else ()),
         Column("at most" if sure else "for at most", right=True, fixed=True),
@@ -221,8 +241,8 @@ def _incident(
             r["resource"],
             names.process(r["process_a"]),
             names.process(r["process_b"]),
-            clock.between(r["from_lo"], r["from_hi"]),
-            clock.between(r["to_lo"], r["to_hi"]),
+            _moment(clock, r["from_lo"], r["from_hi"]),
+            _moment(clock, r["to_lo"], r["to_hi"]),
             *((span(r.get("there_certain_ms")),) if at_work else ()),
             *((span(r["certain_ms"]),) if sure else ()),
             span(r["possible_ms"], "no bound"),
@@ -232,19 +252,27 @@ def _incident(
     )
     if all(r["records_at_risk"] is None for r in shown):
         columns, cells = columns[:-1], tuple(row[:-1] for row in cells)
-    yield Table(columns, cells)
+    yield Table(columns, cells, records=3)
     if len(rows) > len(shown):
         yield Para(f"… and {len(rows) - len(shown)} more: `forensics sql split_brain`.", tone="dim")
     if explained and strongest["explanation"]:
         yield Para(strongest["explanation"], label=f"Why ({strongest['resource']})")
     if strongest["cause"]:
-        yield Para(strongest["cause"].replace("_", " ") + ".", label="Cause")
+        told = _CAUSES.get(strongest["cause"], strongest["cause"].replace("_", " ")).format(a=a, b=b)
+        yield Para(f"{told}.", label="Cause")
     if strongest["verdict"] == "proved" and strongest["margin_ms"] is not None:
         yield Para(f"both were there, unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
     if strongest["missing"]:
         yield Para(strongest["missing"], label="What would decide")
     if proofs is not None:
         yield from proofs.blocks(strongest["witness"], findings.get(tuple(w["event_id"] for w in strongest["witness"]), ""))
+
+
+def _moment(clock: Clock, lo: datetime | None, hi: datetime | None) -> str:
+    """One moment, which two bounds far from each other would give as if it were a span."""
+    text = clock.between(lo, hi)
+    first, to, last = text.partition(" to ")
+    return f"between {first} and {last}" if to else text
 
 
 def _tone(row: Row) -> Tone:

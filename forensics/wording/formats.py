@@ -122,6 +122,26 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+#: Triggers of rebalances as things that are counted: one, several.
+_TRIGGERS = {
+    "member_joined": ("join", "joins"),
+    "member_left": ("departure", "departures"),
+    "member_gone": ("lost member", "lost members"),
+    "member_expired": ("session timeout", "session timeouts"),
+    "leader_rejoined": ("rejoin of the leader", "rejoins of the leader"),
+    "member_rejoined": ("rejoin", "rejoins"),
+    "member_metadata_changed": ("change of a member's metadata", "changes of members' metadata"),
+    "static_member_changed": ("change of a static member", "changes of static members"),
+    "unknown": ("of unknown trigger", "of unknown trigger"),
+}
+
+
+def trigger_count(trigger: str | None, number: int) -> str:
+    """How often a trigger made a group rebalance: `3 joins`, `1 departure`."""
+    one, many = _TRIGGERS.get(trigger or "unknown", ((trigger or "").replace("_", " "),) * 2)
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def fold(items: Sequence[str], limit: int = 12) -> str:
     """Resources in few words: `orders-[0-3,7] b-1`; beyond `limit` names the rest is only counted."""
     groups: dict[str, list[int]] = {}

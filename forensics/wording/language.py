@@ -90,7 +90,7 @@ def upper_first(text: str) -> str:
 
 FILTERS = {
     "clock": clock, "minute": minute, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
-    "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member,
+    "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "triggers": formats.trigger_count,
 }  # fmt: skip
 
 
