@@ -60,3 +60,12 @@ def test_two_logs_in_one_file_say_what_they_say_apart(any_engine, sample, first,
     assert all(verdict != "proved" for _, verdict in both - pairs)
     assert found - rules <= ({"clock-skew"} if hours else set())
     assert f"{first}#2" in {r["process_id"] for r in rows(case, "process")}
+
+
+def test_two_members_of_one_generation_in_one_log_own_nothing(any_engine, tmp_path):
+    """Nothing divides the file where time goes on: consumers print no name when they start."""
+    apart = logs("session-timeouts-consumers-3.9.1")
+    first, second = "c1/consumer.log", "c2/consumer.log"
+    case = case_of({path: text for path, text in apart.items() if path != second} | {first: apart[first] + later(apart[second], 1)}, tmp_path)
+    assert first in {r["process_id"] for r in rows(case, "coverage") if r["code"] == "several_members"}
+    assert first not in {r["process_id"] for r in rows(case, "holding")}

@@ -3,7 +3,8 @@
 -- Grain: process_id, client
 -- A coordinator gives an id once: a client that joins with one id, then with another, never joins with the first again.
 -- Where one does, the log is of several clients that nothing tells apart, as where the logs of all pods of a deployment run
--- into one file.
+-- into one file. So it is where two ids stand one behind the other and both joined generations that the group had once: the log of
+-- another client was appended.
 CREATE OR REPLACE TEMPORARY VIEW shared_log (
   process_id   COMMENT 'Process',
   client       COMMENT 'Client inside the process',
@@ -17,7 +18,7 @@ COMMENT 'One row per client whose log holds the lines of several members under o
 AS
 WITH joined AS (
   SELECT process_id, coalesce(client_id, task, thread, '-') AS client, group_id, client_kind <=> 'Worker' AS is_worker, member_id,
-    ts, stream_pos,
+    ts, stream_pos, generation,
     lag(member_id) OVER (PARTITION BY process_id, coalesce(client_id, task, thread, '-'), group_id
       ORDER BY stream_pos) AS last_member
   FROM event
@@ -27,9 +28,19 @@ WITH joined AS (
   SELECT *, count_if(NOT member_id <=> last_member) OVER (PARTITION BY process_id, client, group_id, member_id
     ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS stretch
   FROM joined
+), once AS (
+  -- Generations that the coordinator completed once: no group that began anew.
+  SELECT group_id, generation FROM event WHERE event = 'group_stabilized' GROUP BY group_id, generation HAVING count(*) = 1
+), twice AS (
+  SELECT j.process_id, j.client, j.group_id, j.generation
+  FROM joined j JOIN once o ON o.group_id = j.group_id AND o.generation = j.generation
+  GROUP BY j.process_id, j.client, j.group_id, j.generation
+  HAVING count(DISTINCT j.member_id) > 1
+), appended AS (
+  SELECT process_id, client FROM twice GROUP BY process_id, client HAVING count(*) > 1
 )
-SELECT process_id AS process_id, client AS client, min(group_id) AS group_id, bool_or(is_worker) AS is_worker,
+SELECT t.process_id AS process_id, t.client AS client, min(group_id) AS group_id, bool_or(is_worker) AS is_worker,
   count(DISTINCT member_id) AS member_count, min(ts) AS from_ts, max(ts) AS to_ts
-FROM turned
-GROUP BY process_id, client
-HAVING max(stretch) > 1
+FROM turned t LEFT JOIN appended a ON a.process_id = t.process_id AND a.client = t.client
+GROUP BY t.process_id, t.client
+HAVING max(stretch) > 1 OR max(a.client) IS NOT NULL
