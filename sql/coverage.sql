@@ -1,5 +1,5 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
--- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log
+-- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -7,11 +7,11 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, truncated, unreadable, several_members, no_info or missing_process',
+  kind       COMMENT 'covered, gap, truncated, unreadable, several_members, no_info, copy or missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
   facts      COMMENT 'What the words tell: lives of the process, length of a gap, a file and its fault, a group and its generations, a
-    client and its members'
+    client and its members, a copy and its original'
 )
 COMMENT 'One row per stretch of a process''s time that the evidence covers or does not, and per process whose log is missing.'
 AS
@@ -19,13 +19,14 @@ WITH placed AS (
   SELECT r.process_id, r.range_start, r.first_ts, r.last_ts, f.ordinal
   FROM range_row r
   LEFT JOIN (SELECT file_id, max(ordinal) AS ordinal FROM evidence_file GROUP BY file_id) f ON f.file_id = r.file_id
+  LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
   WHERE r.first_ts IS NOT NULL
 ), followed AS (
   SELECT process_id, first_ts,
     max(last_ts) OVER (PARTITION BY process_id ORDER BY ordinal, range_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_to_ts
   FROM placed
 ), silence AS (
-  SELECT process_id, quiet.from_ts, quiet.to_ts FROM (SELECT process_id, explode(gaps) AS quiet FROM range_row)
+  SELECT process_id, quiet.from_ts, quiet.to_ts FROM (SELECT r.process_id, explode(gaps) AS quiet FROM range_row r LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id)
   UNION ALL
   -- Between the ranges and files of one process.
   SELECT process_id, last_to_ts, first_ts FROM followed
@@ -86,6 +87,9 @@ WITH placed AS (
   UNION ALL
   SELECT process_id, from_ts, to_ts, 'no_info', 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log
+  UNION ALL
+  SELECT process_id, from_ts, to_ts, 'copy', 'copy' AS code, equal_lines, of_process, CAST(line_count AS STRING)
+  FROM copied_log
 )
 SELECT
   process_id AS process_id,
@@ -102,6 +106,9 @@ SELECT
     'client', CASE WHEN code = 'several_members' THEN said END,
     'members', CASE WHEN code = 'several_members' THEN number END,
     'group_id', CASE WHEN kind IN ('missing_process', 'several_members') THEN name END,
+    'of_process', CASE WHEN code = 'copy' THEN name END,
+    'equal_lines', CASE WHEN code = 'copy' THEN number END,
+    'all_lines', CASE WHEN code = 'copy' THEN CAST(said AS BIGINT) END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END
   ) AS facts
 FROM stretch

@@ -1,5 +1,5 @@
 -- One row per recognised record: who printed it, when, what it is called, and what it tells.
--- Reads: event_row, process_start
+-- Reads: event_row, process_start, copied_log
 -- Grain: event_id
 -- Kept: no
 -- What second witnesses say beside the logs (tools' outputs, REST answers, properties) is in the view `snapshot`.
@@ -12,4 +12,6 @@ SELECT
   coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
 FROM event_row r
 LEFT JOIN process_start s ON s.process_id = r.process_id
+-- One process is not read twice.
+LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
 WHERE r.category <> 'snapshot'

@@ -46,8 +46,8 @@ def test_a_large_case_has_its_views_after_ingest(log: Path, tmp_path: Path, monk
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-@pytest.mark.spark
-def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path, spark_session) -> None:
+@pytest.mark.engine
+def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path) -> None:
     case = tmp_path / "case"
     done = ingest(log.parent, "--case", case, "--no-views", "--assume-skew", "7")
     assert done.exit_code == 0
@@ -89,8 +89,8 @@ def test_logs_that_tell_nothing_of_groups_are_no_all_clear(tmp_path: Path) -> No
         assert CliRunner().invoke(app, ["report", "--case", str(case), "--fail-on", "any"]).exit_code == 3
 
 
-@pytest.mark.spark
-def test_an_ingest_that_fails_at_the_views_leaves_the_last_good_case(log: Path, tmp_path: Path, spark_session, monkeypatch) -> None:
+@pytest.mark.engine
+def test_an_ingest_that_fails_at_the_views_leaves_the_last_good_case(log: Path, tmp_path: Path, monkeypatch) -> None:
     case = tmp_path / "case"
     assert ingest(log.parent, "--case", case).exit_code == 0
     before = {f.relative_to(case): f.read_bytes() for f in case.rglob("*") if f.is_file()}

@@ -30,7 +30,7 @@ def taken(how, path, text, rng):
 
 
 @pytest.fixture(scope="module")
-def found(spark_session, tmp_path_factory):
+def found(any_engine, tmp_path_factory):
     """What is said of the histories, by what was taken away."""
     rng, logs, played = random.Random(SEED), {}, {how: [] for how in TAKEN}
     for number in range(EACH * len(TAKEN)):
@@ -45,13 +45,13 @@ def found(spark_session, tmp_path_factory):
     return {how: hold(all_of, incidents, processes) for how, all_of in played.items()}
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 @pytest.mark.parametrize("how", TAKEN)
 def test_no_root_cause_is_false(found, how):
     assert found[how].false == []
 
 
-@pytest.mark.spark
+@pytest.mark.engine
 def test_causes_are_told_where_all_logs_are_here(found):
     told = found["whole"]
     assert len(told.right) > 1

@@ -35,11 +35,17 @@ SOME = (
     "3.9.1-consumers_static_fenced-0",
     "4.3.1-consumers_kip848-0",
 )
-EVIDENCE = [*sorted(p.name for p in SAMPLES.iterdir() if p.is_dir()), *(SOME if RECORDINGS else ())]
+SAMPLE_NAMES = sorted(p.name for p in SAMPLES.iterdir() if p.is_dir())
+EVIDENCE = [*SAMPLE_NAMES, *(SOME if RECORDINGS else ())]
 #: Columns that tell where a line stands, or what it says word by word.
 PLACES = {"event_id", "file_id", "byte_offset", "stream_pos", "process_id", "path", "message", "text", "thread"}
 #: Captures of free text: names in them are replaced, and words that not everybody has.
 FREE = {"reason", "client_reason", "cause", "error", "text", "config", "columns", "class_name", "directory", "component", "operation"}
+
+
+def marked(names: list[str], quick: set[str]) -> list[Any]:
+    """Parameters of a test: all but these take minutes together, and are slow tests."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def folder(name: str) -> Path:
@@ -60,7 +66,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return made
 
 
-@pytest.mark.parametrize("name", EVIDENCE)
+@pytest.mark.parametrize("name", marked(EVIDENCE, {*SAMPLE_NAMES, SOME[-1]}))
 def test_every_event_of_a_copy_is_the_one_it_was(name: str, copies) -> None:
     copy, file = copies(name)
     files = json.loads(file.read_text())["files"]
@@ -147,7 +153,7 @@ OTHER_VIEWS = {"source_file", "config_value", "setting", "clock_closure", "clock
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("name", [name for name in EVIDENCE if name not in SOME or name == SOME[-1]])
+@pytest.mark.parametrize("name", marked([name for name in EVIDENCE if name not in SOME or name == SOME[-1]], {"split-brain-frozen-worker-3.9.1"}))
 def test_all_views_of_a_copy_tell_the_same(name: str, copies, tmp_path: Path, any_engine) -> None:
     copy, file = copies(name)
     mapped = read_mapping(file)

@@ -16,10 +16,11 @@ from expect_samples import SAMPLES, SHOWN, excerpt, names, rows_of, with_excerpt
 
 from forensics.case.folder import open_case
 
-pytestmark = pytest.mark.spark
+#: One sample is held on Spark, with all its views; the others on the engine that starts at once, which gives the same rows.
+ON_AN_ENGINE = [pytest.param(name, marks=pytest.mark.spark if name == SHOWN else pytest.mark.engine) for name in names()]
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ON_AN_ENGINE)
 def test_a_sample_gives_what_is_expected(name: str, sample_case) -> None:
     found = rows_of(sample_case(name))
     for view, rows in found.items():
@@ -27,6 +28,7 @@ def test_a_sample_gives_what_is_expected(name: str, sample_case) -> None:
         assert rows == expected, f"{view} of {name}; `make samples` rewrites what is expected"
 
 
+@pytest.mark.spark
 def test_the_readme_shows_a_real_report(sample_case) -> None:
     readme = (SAMPLES.parent / "README.md").read_text(encoding="utf-8")
     assert with_excerpt(readme, excerpt(sample_case(SHOWN))) == readme, "`make samples` rewrites it"
@@ -53,6 +55,7 @@ def test_no_split_brain_is_proved_where_there_was_none(name: str) -> None:
     assert proved(name, "work") == set()
 
 
+@pytest.mark.engine
 def test_skewed_clocks_are_measured(sample_case) -> None:
     from forensics.report import model
 
@@ -64,6 +67,7 @@ def test_skewed_clocks_are_measured(sample_case) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_a_moved_case_opens_in_a_users_own_spark(sample_case, tmp_path: Path) -> None:
     moved = tmp_path / "a case"
     shutil.copytree(sample_case(SHOWN).root, moved)
