@@ -26,7 +26,8 @@ WITH placed AS (
     max(last_ts) OVER (PARTITION BY process_id ORDER BY ordinal, range_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_to_ts
   FROM placed
 ), silence AS (
-  SELECT process_id, quiet.from_ts, quiet.to_ts FROM (SELECT r.process_id, explode(gaps) AS quiet FROM range_row r LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id)
+  SELECT process_id, quiet.from_ts, quiet.to_ts
+  FROM (SELECT r.process_id, explode(gaps) AS quiet FROM range_row r LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id)
   UNION ALL
   -- Between the ranges and files of one process.
   SELECT process_id, last_to_ts, first_ts FROM followed

@@ -134,7 +134,8 @@ DECLARE OR REPLACE VARIABLE graceful_stop_ms BIGINT DEFAULT 5000;
 DECLARE OR REPLACE VARIABLE session_longest_ms BIGINT DEFAULT 1800000;
 -- Lines of a process that begins anew within this are the beginning of that one life, milliseconds.
 DECLARE OR REPLACE VARIABLE life_shortest_ms BIGINT DEFAULT 1000;
--- A log is a copy of another one when this share of its lines, in the time that both cover, stands in both with the same time and text, per cent.
+-- A log is a copy of another one when this share of its lines, in the time that both cover, stands in both with the same time and
+-- text, per cent.
 DECLARE OR REPLACE VARIABLE copied_percent BIGINT DEFAULT 80;
 -- The same where times are printed in whole seconds or so: above `copied_fine_ms` milliseconds it takes this share, per cent, ...
 DECLARE OR REPLACE VARIABLE copied_coarse_percent BIGINT DEFAULT 95;

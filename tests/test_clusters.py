@@ -73,7 +73,7 @@ def rows(tmp_path_factory):
         # Two brokers' logs in one file: their ids come back.
         "mixed/server.log": broker(7, 4, "/data/kafka", clusters=(100, 101, 100, 101), serves=False),
         # Pointed at another directory: no line says that one was empty.
-        "moved/server.log": broker(8, 2, "/data/moved", emptied=False, clusters=(200, 201)),
+        "moved/server.log": broker(8, 2, "/data/moved", emptied=False, clusters=(200, 201), serves=False),
     }
     case = case_of(logs, tmp_path_factory.mktemp("clusters"))
 
