@@ -359,6 +359,20 @@ def test_offsets_and_times_stay_where_a_reader_takes_them(tmp_path: Path) -> Non
     assert "acme" not in text
 
 
+def test_a_name_of_one_letter_is_replaced_beside_another_word_and_a_version_is_no_address(tmp_path: Path) -> None:
+    logs = written(tmp_path / "in", app_log=joined("c-1", "orders", "a"))
+    with (logs / "app.log").open("a") as file:
+        file.write(
+            "[2026-11-21 07:51:30,000] INFO FileStreamSinkConfig values: \n\tfile = /srv/a.out\n\tjars = [snappy-java-1.1.10.5.jar, x-10.1.2.3.jar]\n (x.Y)\n"
+        )
+        file.write("[2026-11-21 07:51:31,000] WARN a file of a.in was not read: snappy-java-1.1.10.5.jar (com.acme.Z)\n")
+    redact(logs, tmp_path / "out", keep_unrecognised=True)
+    text = whole(tmp_path / "out")
+    assert not re.search(r"\ba\.(?:in|out)|10\.1\.2\.3", text)
+    assert "a file of " in text
+    assert re.search(r"\.in was not read: [a-z]+-java-1\.1\.10\.5\.jar", text)
+
+
 def test_secrets_and_stack_traces(tmp_path: Path) -> None:
     logs = written(tmp_path / "in", app_log=joined("c-1", "orders", "payments"))
     with (logs / "app.log").open("a") as file:

@@ -28,7 +28,9 @@ _SIX = int(ipaddress.IPv6Address("2001:db8::"))
 _MOST_TRIES = 200_000
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 UUID = re.compile(_UUID)
-IPV4 = re.compile(r"(?<![\w.])(?!0\.)\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
+#: Four numbers right behind a library's name, before its ending: `snappy-java-1.1.10.5.jar`.
+_VERSION = r"(?<=\w-)(?!10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)\d[\d.]*(?:[.-][A-Za-z]\w*)*\.(?:jar|war)\b"
+IPV4 = re.compile(rf"(?<![\w.])(?!0\.)(?!{_VERSION})\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\w]|\.\d)")
 IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]{1,4}){5}))[0-9a-fA-F:]{3,39}(?![\w:])")
 
 

@@ -48,6 +48,9 @@ _GROUPED = (
 _SIZE = re.compile(r"\d+(?:ns|us|ms|s|m|h|d|b|kb|mb|gb|k|g|kib|mib|gib|x|st|nd|rd|th|z|t\d\d)", re.IGNORECASE)
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NUMBERS = re.compile(r"(?<![\w.-])-?\d{1,3}(?:, -?\d{1,3}){5,}(?![\w.])")
+_FEW = 2
+#: Kinds of names that people choose.
+_NAMED = ("group", "connector", "topic", "client", "instance", "host")
 _SHORTEST_NUMBERS = 16
 _ITEMS = re.compile(r"[^\s,;\[\](){}\"'=]+")
 _PARTITION_ITEMS = re.compile(r"[^\s,;:\[\](){}\"'=]+")
@@ -127,6 +130,8 @@ class Rewriter:
             "public": str, "resource": self.resource, "connector": self._whole,
         }  # fmt: skip
         self._known: dict[str, str] = {}
+        #: Names of one or two letters: words in a sentence, and names beside a sign and another word, as in `a.out`.
+        self._short: dict[str, str] = {}
         #: Hosts that are words of Kafka, as `broker`: they are hosts before a port.
         self._hosts: dict[str, str] = {}
         self._leak: re.Pattern[str] | None = None
@@ -140,6 +145,8 @@ class Rewriter:
                 if name not in self._known and self._may_run(name) and (mapped := self.of_kind(kind, name)) != name:
                     self._known[name] = mapped
         self._hosts = {name: mapped for name in sorted(self._names.of("host")) if name not in self._known and (mapped := self._whole(name)) != name}
+        few = sorted(name for name in self._names.of(*_NAMED) if name not in self._known and len(name) <= _FEW and name.isalpha())
+        self._short = {name: mapped for name in few if (mapped := self._whole(name)) != name}
         self._tokens = re.compile("|".join(self._alternatives()))
         told = [name for name in self._known if not name.isdigit()]
         self._leak = re.compile(rf"(?<![^\W_])(?:{one_of(told)})(?![^\W_])") if told else None
@@ -148,6 +155,7 @@ class Rewriter:
         parts = [
             rf"(?P<uuid>(?<![0-9A-Za-z]){UUID.pattern}(?![0-9A-Za-z]))",
             f"(?P<cls>{_KNOWN_CLASS})",
+            *([rf"(?P<short>(?<=[^\W_][-_./|])(?:{few})(?![^\W_])|(?<![^\W_])(?:{few})(?=[-_./|][^\W_]))"] if (few := one_of(self._short)) else []),
             f"(?P<when>{_WHEN})",
             f"(?P<grouped>{_GROUPED})",
             f"(?P<four>{IPV4.pattern})",
@@ -334,6 +342,8 @@ class Rewriter:
             return self._tokens.sub(self._token_or_number, text)
         if len(text) > _SHORTEST_NUMBERS and ", " in text and (found := _NUMBERS.search(text)):
             text = text[: found.start()] + _NUMBERS.sub(self._numbers, text[found.start() :])
+        if text in self._short:
+            return self._short[text]
         if "\n" in text:
             return "\n".join(self.frames(text.split("\n")))
         return self._tokens.sub(self._token, text)
@@ -391,6 +401,8 @@ class Rewriter:
             return known
         if kind == "known":
             return self._known[text]
+        if kind == "short":
+            return self._short[text]
         if kind == "host":
             return self._hosts[text]
         if kind == "uuid":
