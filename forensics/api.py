@@ -105,6 +105,11 @@ class Report:
     case: CaseFolder
     model: Model
 
+    def __repr__(self) -> str:
+        from forensics.wording.formats import count
+
+        return f"<forensics.Report of {str(self.case.root)!r}: {count(len(self.model.findings), 'finding')}; print(report.brief) tells them>"
+
     @property
     def findings(self) -> list[Finding]:
         """The findings, the gravest first."""
@@ -344,6 +349,12 @@ class Ingested:
     case: Case
     summary: Summary
 
+    def __repr__(self) -> str:
+        from forensics.wording.formats import count
+
+        read = f"{count(len(self.summary.added), 'file')} read, {count(len(self.faults), 'fault')}"
+        return f"<forensics.Ingested into {str(self.case.root)!r}: {read}; the case has {count(self.counts.get('records', 0), 'record')}>"
+
     @property
     def faults(self) -> list[tuple[str, str]]:
         """Path and reason of what could not be read, or not to its end."""
@@ -423,7 +434,7 @@ def ingest(
     from forensics.case import views as case_views
     from forensics.inventory.source_options import SourceOptions
 
-    paths = [Path(logs)] if isinstance(logs, (str, os.PathLike)) else [Path(path) for path in logs]
+    paths = _paths(logs)
     runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
     runs.little = bytes_below(paths) < _LITTLE_BYTES
 
@@ -440,6 +451,13 @@ def ingest(
         engine=runs if runs.master or views else None, jobs=runs.jobs, command_line=command_line, progress=steps, views=made,
     )  # fmt: skip
     return Ingested(Case(summary.case, runs, progress=progress, knobs=knobs), summary)
+
+
+def _paths(logs: object) -> list[Path]:
+    several = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs) if isinstance(logs, Iterable) else None
+    if several is None or not all(isinstance(path, (str, os.PathLike)) for path in several):
+        raise UsageError("Logs are a path or several paths.", why=f"this is {type(logs).__name__}", where="logs")
+    return [Path(path) for path in several]
 
 
 def rule_ids() -> list[str]:

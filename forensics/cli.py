@@ -17,7 +17,7 @@ import typer
 from forensics import __version__, api, engines
 from forensics.api import ReportFormat
 from forensics.console import progress, say, say_ingested, say_redacted
-from forensics.errors import ForensicsError, UsageError
+from forensics.errors import SHELL, ForensicsError, UsageError
 
 app = typer.Typer(
     name="forensics",
@@ -26,11 +26,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 findings at or above --fail-on; 2 wrong use; 3 done, but some evidence could not be read; 4 failed.",
+    epilog="Exit codes: 0 done; 1 findings at or above --fail-on, or `explain` does not know a line; 2 wrong use; 3 done, but no log was found or some evidence could not be read; 4 failed.",
 )
 
 
 _SUFFIXES = {
+    "": ReportFormat.text,
+    ".txt": ReportFormat.text,
+    ".text": ReportFormat.text,
+    ".log": ReportFormat.text,
     ".html": ReportFormat.html,
     ".htm": ReportFormat.html,
     ".md": ReportFormat.markdown,
@@ -161,10 +165,11 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _root(
+def _root(  # every command runs it first
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")] = False,
 ) -> None:
     del version  # its callback has printed it
+    SHELL.reads = True
 
 
 @app.command(short_help="Read logs into a case.")
@@ -196,7 +201,7 @@ def ingest(
     say_ingested(read.summary, case)
     if no_views:
         say(f"The case has no views; the next `forensics report --case {quote(str(case))}` builds them.")
-    if read.faults:
+    if _nothing_in(read, paths) or read.faults:
         raise typer.Exit(3)
 
 
@@ -254,6 +259,7 @@ def report(
     """
     unread = False
     # A wrong name is said before logs are read.
+    form = form or _form_of(output)
     api.check_rules(rule or ())
     if logs:
         case, unread = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
@@ -261,7 +267,6 @@ def report(
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="Give the zones of a case to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
-    form = form or _SUFFIXES.get(output.suffix.lower() if output else "", ReportFormat.text)
     _tell(told, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
         say(f"The case is in {case}: `forensics show ID --case {quote(str(case))}` prints the lines behind an id.")
@@ -272,6 +277,19 @@ def report(
         raise typer.Exit(3)
     if unread:
         raise typer.Exit(3)
+
+
+def _form_of(output: Path | None) -> ReportFormat:
+    """The form of a report by the ending of its file; text where nothing is named.
+
+    Raises:
+        UsageError: the ending is none of a form.
+    """
+    ending = output.suffix.lower() if output else ""
+    if ending not in _SUFFIXES:
+        known = ", ".join(e for e in _SUFFIXES if e)
+        raise UsageError(f"No form of a report ends in `{ending}`.", where="--output", fix=f"The endings: {known}; or say the form with --format.")
+    return _SUFFIXES[ending]
 
 
 def _case_of(
@@ -303,7 +321,17 @@ def _case_of(
     say_ingested(read.summary, place)
     if case is None:
         shelf.tidy()
-    return place, bool(read.faults)
+    return place, _nothing_in(read, paths) or bool(read.faults)
+
+
+def _nothing_in(read: api.Ingested, paths: Sequence[Path]) -> bool:
+    """Whether the case holds no log at all, which is said."""
+    if read.summary.files("read") or read.faults:
+        return False
+    names = ", ".join(f"`{path}`" for path in paths[:3]) + ", …" * (len(paths) > 3)
+    found = read.summary.files("skipped")
+    say(f"No log was found in {names}: " + (f"{len(found):,} other files are there." if found else "nothing is there."))
+    return True
 
 
 def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew: int | None = None) -> api.Case:
@@ -662,6 +690,7 @@ def check(
 
 def main() -> None:
     """Runs the command line; turns errors into words and exit codes."""
+    SHELL.reads = True
     try:
         try:
             app(prog_name="forensics")

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+
+class _Shell:
+    """Who reads errors: a user of the commands, or a program, which knows arguments in the place of options."""
+
+    reads = False
+
+
+SHELL = _Shell()
+_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+_ARGUMENTS = {"group": "groups", "rule": "rules", "assume-skew": "assume_skew_ms", "no-views": "views=False"}
+_CALLS = {"forensics ingest PATH... --case DIR": "forensics.ingest(PATHS, DIR)"}
+
+
+def _in_python(text: str) -> str:
+    """What stands for a command or an option of the shell: `--since` is the argument `since`."""
+    for command, call in _CALLS.items():
+        text = text.replace(command, call)
+    return _OPTION.sub(lambda m: _ARGUMENTS.get(m[1], m[1].replace("-", "_")), text)
 
 
 class ForensicsError(Exception):
@@ -23,13 +43,14 @@ class ForensicsError(Exception):
         self.what, self.why, self.where, self.fix = what, why, where, fix
 
     def __str__(self) -> str:
+        where, fix = (self.where, self.fix) if SHELL.reads else (_in_python(self.where), _in_python(self.fix))
         lines = [self.what]
         if self.why:
             lines.append(f"  reason: {self.why}")
-        if self.where:
-            lines.append(f"  --> {self.where}")
-        if self.fix:
-            lines.append(f"  help: {self.fix}")
+        if where:
+            lines.append(f"  --> {where}")
+        if fix:
+            lines.append(f"  help: {fix}")
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import forensics
-from forensics import api, cli
+from forensics import api, cli, errors
 from forensics.errors import CaseError, ForensicsError, UsageError
 
 
@@ -37,6 +37,26 @@ def test_the_import_is_light() -> None:
 def test_a_stored_view_and_a_report_take_no_engine(case) -> None:
     code = f"import forensics\ncase = forensics.open_case({str(case.root)!r})\nassert case.view('ownership').num_rows\nassert case.report().text()"
     assert not loaded(code) & {"pyspark", "typer", "bokeh"}  # pandas, where it is, comes with pyarrow
+
+
+def test_what_an_interpreter_prints_is_short(case) -> None:
+    assert repr(case.report()).startswith("<forensics.Report of '")
+    assert len(repr(case.report())) < 300
+
+
+def test_errors_name_arguments_to_programs_and_options_to_users(case, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(errors.SHELL, "reads", False)
+    with pytest.raises(UsageError) as wrong:
+        case.report(since="yesterday")
+    assert "--> since" in str(wrong.value)
+    with pytest.raises(CaseError) as missing:
+        forensics.open_case(tmp_path / "none")
+    assert "forensics.ingest(" in str(missing.value)
+    with pytest.raises(UsageError, match="path"):
+        forensics.ingest(None, tmp_path / "case")
+    monkeypatch.setattr(errors.SHELL, "reads", True)
+    assert "--> --since" in str(wrong.value)
+    assert "forensics ingest PATH" in str(missing.value)
 
 
 def test_names_that_are_offered_are_there_and_others_are_not() -> None:

@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
+import made_case
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -23,6 +24,7 @@ from typer.testing import CliRunner
 from forensics import __version__
 from forensics.catalogue import patterns
 from forensics.cli import app
+from forensics.errors import UsageError
 from forensics.report.explain import explain
 
 JOINED = (
@@ -389,8 +391,27 @@ def test_ingest_of_broken_evidence_is_3_and_says_which(tmp_path: Path) -> None:
 @pytest.mark.engine
 def test_an_empty_folder_has_a_report_too(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    assert CliRunner().invoke(app, ["ingest", str(tmp_path / "logs"), "--case", str(tmp_path / "case")]).exit_code == 0
+    done = CliRunner().invoke(app, ["ingest", str(tmp_path / "logs"), "--case", str(tmp_path / "case")])
+    assert done.exit_code == 3
+    assert "No log was found in" in done.stderr
+    assert "nothing is there" in done.stderr
     shown = CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")])
     assert shown.exit_code == 0, shown.output
     assert "Split brain: NOT EXAMINED" in shown.stdout
+    # What to set in log4j helps nobody who gave no log.
+    assert "log4j" not in shown.stdout
     assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case"), "--fail-on", "any"]).exit_code == 3
+
+
+def test_an_ending_that_no_form_has_is_a_wrong_use_unless_the_form_is_told(tmp_path: Path) -> None:
+    case = made_case.written(tmp_path / "case").root
+    wrong = CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / "x.pdf2")])
+    assert isinstance(wrong.exception, UsageError)
+    assert ".pdf2" in wrong.exception.what
+    assert ".html" in wrong.exception.fix
+    assert not (tmp_path / "x.pdf2").exists()
+    for name in ("x", "x.txt"):
+        assert CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / name)]).exit_code == 0
+        assert "Split brain" in (tmp_path / name).read_text()
+    assert CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / "x.pdf2"), "--format", "json"]).exit_code == 0
+    assert json.loads((tmp_path / "x.pdf2").read_text())["version"] == 1

@@ -394,6 +394,18 @@ def test_properties_are_read_as_java_does_and_without_secrets() -> None:
     assert "geheim" not in repr([(i.message, i.captures) for i in items])
 
 
+def test_a_markdown_text_is_no_log_and_a_log_in_markdown_is() -> None:
+    from forensics.inventory.file_type import is_log, looks_like
+    from forensics.records.layout_detection import profile_of
+    from forensics.records.layouts import packaged
+
+    text = b"# A frozen worker\n\nWARN means the worker w2: it froze.\n\n- INFO Two owners: see below.\n" * 9
+    log = b"[2026-03-02 10:00:00,000] INFO Joined group (org.apache.kafka.X)\n" * 9
+    assert not is_log("sample/README.md", text, profile_of(text, packaged()))
+    assert looks_like("sample/README.md", text) == "looks like Markdown"
+    assert is_log("sample/log.md", log, profile_of(log, packaged()))
+
+
 @pytest.mark.parametrize(
     "text",
     [

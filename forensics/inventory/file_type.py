@@ -18,6 +18,7 @@ _KINDS = (
     ("properties", re.compile(rb"\A(?:\s*(?:[#!][^\n]*)?\n)*\s*[\w.-]+ *[=:] *[^\n]*\n(?:(?:[#!][^\n]*|[\w.-]+ *[=:][^\n]*|\s*)(?:\n|\Z)){2,}")),
     ("YAML", re.compile(rb"\A(?:#[^\n]*\n|\s*\n)*(?:---|[\w./-]+:(?: [^\n]*)?\n)", re.MULTILINE)),
 )
+_MARKDOWN = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _RARE = 50
 
 
@@ -41,6 +42,9 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return False
     if _LOG_NAME.search(path):
         return True
+    # Sentences of a text look like messages without a time.
+    if _MARKDOWN.search(path) and profile.untimed:
+        return False
     if profile.document is not None or any(x.columns for x in profile.learned):
         return True
     if profile.json and profile.fitting * 2 > profile.lines:
@@ -54,6 +58,8 @@ def looks_like(path: str, sample: bytes) -> str:
         return "binary"
     if _is_json_document(sample) or (path.endswith(".json") and sample.lstrip()[:1] in (b"{", b"[")):
         return "looks like JSON"
+    if _MARKDOWN.search(path):
+        return "looks like Markdown"
     head = sample[:16_384]
     kind = next((name for name, pattern in _KINDS if pattern.search(head)), None)
     return f"looks like {kind}" if kind else "no line looks like a log record"
