@@ -1,0 +1,144 @@
+-- One row per member that its coordinator removed against its will, with the process behind it.
+-- Reads: event, process_cluster, member_place, broker_generation, member_round, join_round, member_setting, worker_setting, setting
+-- Reads: client_event, clock_offset
+-- Grain: kafka_cluster, group_id, member_id, removed_id
+-- Whose member it was is told by its own lines, by the refusal that names the id when it comes back, or by elimination: one client
+-- of a generation is missing from the next, and only one member went in between.
+CREATE OR REPLACE TEMPORARY VIEW removed_member (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  member_id     COMMENT 'Member id',
+  how           COMMENT 'session: no heartbeat; rebalance: it did not rejoin, or give up its partitions, in time',
+  protocol      COMMENT 'classic or consumer (KIP-848)',
+  broker        COMMENT 'Coordinator''s process',
+  removed_id    COMMENT 'Event of the removal',
+  removed_lo_ms COMMENT 'Removed at the earliest then (reference clock, milliseconds since 1970)',
+  removed_hi_ms COMMENT 'Removed at the latest then',
+  heard_ms      COMMENT 'It asked to join the generation that was there not before then (reference clock); NULL: the log begins later',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  process_id    COMMENT 'Its process; NULL: no line tells',
+  instance      COMMENT 'Life of the process that it was in',
+  client        COMMENT 'Client inside the process',
+  known_how     COMMENT 'own_line, refused or eliminated: what tells whose member it was',
+  known_id      COMMENT 'Event that tells it',
+  session_ms    COMMENT 'Its session timeout; NULL: not printed',
+  own_lo_ms     COMMENT 'Removed at the earliest then, by the process''s own clock; NULL: its clock cannot be compared',
+  own_hi_ms     COMMENT 'Removed at the latest then, by the process''s own clock'
+)
+COMMENT 'One row per member that its coordinator removed against its will, with the process behind it.'
+AS
+WITH line AS (
+  SELECT c.kafka_cluster, e.process_id, e.stream_pos, e.ts, e.event_id, e.event, e.group_id, e.member_id, e.members, e.reason, e.message
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND e.stream_pos < c.to_pos
+  -- A process that was given a member id and never came back with it never was a member.
+  WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL AND e.event IN ('member_expired', 'member_left', 'group_stabilized')
+    AND NOT e.message LIKE 'Pending member%'
+), phased AS (
+  -- What the coordinator says between two generations.
+  SELECT kafka_cluster, group_id, process_id, ts, event_id, event, reason, message, member_id, members,
+    last_value(CASE WHEN event = 'group_stabilized' THEN event_id END, true) OVER so_far AS before_id,
+    first_value(CASE WHEN event = 'group_stabilized' THEN event_id END, true) OVER to_come AS after_id
+  FROM line
+  WINDOW so_far AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING
+    AND CURRENT ROW),
+    to_come AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
+), ended AS (
+  SELECT kafka_cluster, group_id, process_id, ts, event_id, event, reason, message, member_id IS NULL AS is_listed, before_id, after_id,
+    explode(CASE WHEN member_id IS NULL THEN coalesce(members, array()) ELSE array(member_id) END) AS member_id
+  FROM phased
+  WHERE event <> 'group_stabilized'
+), removal AS (
+  SELECT p.kafka_cluster, p.group_id, p.member_id, p.process_id AS broker, p.event_id AS removed_id, p.before_id, p.after_id,
+    CASE WHEN p.is_listed OR p.reason RLIKE '(?i)rebalance' THEN 'rebalance' ELSE 'session' END AS how,
+    CASE WHEN p.message LIKE '%fenced from the group%' THEN 'consumer' ELSE 'classic' END AS protocol,
+    unix_millis(p.ts) - o.hi_ms AS removed_lo_ms, unix_millis(p.ts) - o.lo_ms AS removed_hi_ms,
+    unix_millis(b.prepared_ts) - o.hi_ms AS heard_ms, o.reference_process_id
+  FROM ended p
+  JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
+  LEFT JOIN broker_generation b ON b.stabilized_id = p.before_id
+  WHERE p.event = 'member_expired' AND p.member_id <> '' AND p.ts IS NOT NULL
+), gone AS (
+  SELECT kafka_cluster, group_id, before_id, count(DISTINCT member_id) AS members
+  FROM ended
+  WHERE before_id IS NOT NULL
+  GROUP BY kafka_cluster, group_id, before_id
+), step AS (
+  SELECT DISTINCT p.kafka_cluster, p.group_id, p.before_id, b.incarnation, b.generation, b.member_count, a.generation AS next_generation
+  FROM ended p
+  JOIN gone g ON g.kafka_cluster = p.kafka_cluster AND g.group_id = p.group_id AND g.before_id = p.before_id AND g.members = 1
+  JOIN broker_generation b ON b.stabilized_id = p.before_id
+  JOIN broker_generation a ON a.stabilized_id = p.after_id AND a.incarnation = b.incarnation
+  WHERE p.event = 'member_expired'
+), round AS (
+  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.client, max(j.instance) AS instance,
+    max(j.from_pos) AS pos,
+    max_by(coalesce(j.synced_id, j.joined_id, j.worker_assigned_id), j.from_pos) AS event_id
+  FROM member_round r
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
+  GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.client
+), latest AS (
+  SELECT kafka_cluster, group_id, incarnation, process_id, max(generation) AS generation FROM round GROUP BY kafka_cluster, group_id,
+    incarnation, process_id
+), eliminated AS (
+  SELECT s.kafka_cluster, s.group_id, s.before_id,
+    max(CASE WHEN n.client IS NULL THEN r.process_id END) AS process_id, max(CASE WHEN n.client IS NULL THEN r.instance END) AS instance,
+    max(CASE WHEN n.client IS NULL THEN r.client END) AS client, max(CASE WHEN n.client IS NULL THEN r.event_id END) AS event_id
+  FROM step s
+  JOIN round r ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id AND r.incarnation = s.incarnation
+    AND r.generation = s.generation
+  JOIN latest l ON l.kafka_cluster = s.kafka_cluster AND l.group_id = s.group_id AND l.incarnation = s.incarnation
+    AND l.process_id = r.process_id
+  LEFT JOIN round n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id AND n.incarnation = s.incarnation
+    AND n.generation = s.next_generation AND n.process_id = r.process_id AND n.client = r.client
+  GROUP BY s.kafka_cluster, s.group_id, s.before_id, s.member_count
+  -- Its log must go on, or the logs of all others be here: else one without a log may be meant.
+  HAVING count_if(n.client IS NULL) = 1
+    AND (coalesce(count(*) = s.member_count, false) OR max(CASE WHEN n.client IS NULL THEN l.generation > s.next_generation END))
+), known AS (
+  SELECT r.*, coalesce(o.process_id, e.process_id) AS process_id, coalesce(o.instance, e.instance) AS instance,
+    coalesce(o.client, e.client) AS client, coalesce(o.known_how, CASE WHEN e.process_id IS NOT NULL THEN 'eliminated' END) AS known_how,
+    coalesce(o.event_id, e.event_id) AS known_id
+  FROM removal r
+  LEFT JOIN member_place o ON o.group_id = r.group_id AND o.member_id = r.member_id
+  LEFT JOIN eliminated e ON e.kafka_cluster = r.kafka_cluster AND e.group_id = r.group_id AND e.before_id = r.before_id
+)
+SELECT
+  k.kafka_cluster AS kafka_cluster,
+  k.group_id AS group_id,
+  k.member_id AS member_id,
+  k.how AS how,
+  k.protocol AS protocol,
+  k.broker AS broker,
+  k.removed_id AS removed_id,
+  k.removed_lo_ms AS removed_lo_ms,
+  k.removed_hi_ms AS removed_hi_ms,
+  k.heard_ms AS heard_ms,
+  k.reference_process_id AS reference_process_id,
+  k.process_id AS process_id,
+  k.instance AS instance,
+  k.client AS client,
+  k.known_how AS known_how,
+  k.known_id AS known_id,
+  CASE WHEN k.protocol = 'consumer' THEN bs.session_ms
+    ELSE coalesce(s.value_ms, CASE WHEN w.client IS NOT NULL THEN ws.session_ms END, cs.session_ms) END AS session_ms,
+  CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_lo_ms + o.lo_ms END AS own_lo_ms,
+  CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_hi_ms + o.hi_ms END AS own_hi_ms
+FROM known k
+LEFT JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
+LEFT JOIN member_setting s ON s.kafka_cluster = k.kafka_cluster AND s.group_id = k.group_id AND s.setting = 'session.timeout.ms'
+  AND s.member_id = k.member_id
+LEFT JOIN (SELECT DISTINCT process_id, client FROM client_event WHERE is_worker) w
+  ON w.process_id = k.process_id AND w.client = k.client
+LEFT JOIN (SELECT process_id, max(session_ms) AS session_ms FROM worker_setting GROUP BY process_id) ws ON ws.process_id = k.process_id
+LEFT JOIN (
+  SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
+  WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms'
+  GROUP BY process_id, client_id
+) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
+LEFT JOIN (
+  SELECT process_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
+  WHERE component = 'KafkaConfig' AND key = 'group.consumer.session.timeout.ms'
+  GROUP BY process_id
+) bs ON bs.process_id = k.broker
