@@ -268,6 +268,16 @@ def test_an_address_in_a_name_is_the_same_address_with_dashes(tmp_path: Path) ->
     assert re.search(r"^ip-198-1[89]-\d+-\d+\.log$", text, re.MULTILINE)
 
 
+@pytest.mark.parametrize("text", [
+    "/::ffff:10.1.2.3:9092", "10.1.2.3_9092", "node_10.1.2.3", "x10.1.2.3", "first\\\\n10.1.2.3", "0a:58:0a:01:02:03", "0A-58-0A-01-02-03", "IP-10-1-2-3", "10.1.2.3/16",
+])  # fmt: skip
+def test_no_form_of_an_address_is_left_in_kept_text(text: str, tmp_path: Path) -> None:
+    redact(
+        written(tmp_path / "in", app_log=[*joined("c-1", "orders", "t"), f"com.acme.X: seen {text} here"]), tmp_path / "out", keep_unrecognised=True
+    )
+    assert not re.search(r"10.1.2.3|1\.2\.3|58.0a", whole(tmp_path / "out"), re.IGNORECASE)
+
+
 @pytest.mark.parametrize(("name", "kept"), [
     ("acme-broker-20260114", ""), ("acme-INC4711", ""), ("ledger-90210-x", ""), ("acme-kafka-12", "-12"), ("acme123", "123"), ("acme-broker-1001", "broker-1001"),
 ])  # fmt: skip

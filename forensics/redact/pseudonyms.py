@@ -30,15 +30,16 @@ _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F
 UUID = re.compile(_UUID)
 #: Four numbers right behind a library's name, before its ending: `snappy-java-1.1.10.5.jar`.
 _VERSION = r"(?<=\w-)(?!10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)\d[\d.]*(?:[.-][A-Za-z]\w*)*\.(?:jar|war)\b"
-IPV4 = re.compile(rf"(?<![\w.])(?!0\.)(?!{_VERSION})\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\w]|\.\d)")
-IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]{1,4}){5}))[0-9a-fA-F:]{3,39}(?![\w:])")
+IPV4 = re.compile(rf"(?<![^\W_])(?<!\.)(?!0\.)(?!{_VERSION})\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![^\W_]|\.\d)")
+IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]{1,4}){5}))[0-9a-fA-F:]{3,39}(?![\w:]|\.\d)")
+MAC = re.compile(r"(?<![\w:-])[0-9a-fA-F]{2}(?P<joint>[:-])(?:[0-9a-fA-F]{2}(?P=joint)){4}[0-9a-fA-F]{2}(?![\w:-])")
 
 
 def _dashed(sign: str) -> str:
     octet = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
     four = rf"(?!0{sign}){sign.join([octet] * 4)}(?![^\W_])"
     private = rf"(?=10{sign}|192{sign}168{sign}|172{sign}(?:1[6-9]|2\d|3[01]){sign})"
-    return rf"(?:ip|ec2){sign}{four}|(?<!\d{sign})(?:{private}{four}|{four}(?!{sign}\d))"
+    return rf"(?i:ip|ec2){sign}{four}|(?<!\d{sign})(?:{private}{four}|{four}(?!{sign}\d))"
 
 
 #: An address as names of machines and pods hold it: `ip-10-1-2-3`, `10-1-2-3.billing.pod.cluster.local`, `worker_10_1_2_3`.
@@ -181,6 +182,11 @@ class Pseudonyms:
         """The pseudonym of an address that is part of a name: that of the same address with points, with dashes again."""
         before, sign, address = _undashed(text)
         return before + self.address(address).replace(".", sign)
+
+    def mac(self, text: str) -> str:
+        """Another address of a network card, which may hold that of a pod."""
+        digits = f"{self._hash('mac', text.lower()):032x}"
+        return text[2].join(digits[i : i + 2] for i in range(0, 12, 2))
 
     def uuid(self, text: str) -> str:
         """Another uuid."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from forensics.redact.assignment_bytes import hides_text, rewritten_decimals
-from forensics.redact.pseudonyms import DASHED, IPV4, IPV6, UUID, Pseudonyms
+from forensics.redact.pseudonyms import DASHED, IPV4, IPV6, MAC, UUID, Pseudonyms
 from forensics.redaction import hide
 
 #: Classes of Kafka, of Java and of what both are used with: everybody has them.
@@ -67,6 +67,8 @@ _FILE_NAME = re.compile(r"\.(?:log|out|txt|json|err|csv|gz)(?:\W|$)")
 _OUR_ADDRESSES = ("198.18.", "198.19.", "127.", "0.")
 _OUR_DASHED = tuple(begin.replace(".", "-") for begin in _OUR_ADDRESSES)
 _DASHED_HOST = re.compile(r"(?<![^\W_])ip-(\d{1,3}(?:-\d{1,3}){3})(?!\d)")
+#: Addresses of private networks, also right behind or before a letter.
+_PRIVATE = re.compile(r"(?<!\d)(?<!\d\.)(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}(?!\d|\.\d)")
 _MOST_REMEMBERED = 200_000
 
 #: What the value of a setting names, by its key.
@@ -160,6 +162,7 @@ class Rewriter:
             f"(?P<grouped>{_GROUPED})",
             f"(?P<four>{IPV4.pattern})",
             f"(?P<dashed>{DASHED.pattern})",
+            f"(?P<mac>{MAC.pattern})",
             f"(?P<six>{IPV6.pattern})",
             r"(?P<word>[^\W_]+)",
         ]
@@ -265,7 +268,7 @@ class Rewriter:
             return True
         if "ip-" in text and any(not found.startswith(_OUR_DASHED) for found in _DASHED_HOST.findall(text)):
             return True
-        return any(not found.startswith(_OUR_ADDRESSES) for found in IPV4.findall(text))
+        return _PRIVATE.search(text) is not None or any(not found.startswith(_OUR_ADDRESSES) for found in IPV4.findall(text))
 
     def thread(self, text: str) -> str:
         """A thread's name."""
@@ -407,8 +410,8 @@ class Rewriter:
             return self._hosts[text]
         if kind == "uuid":
             return self.pseudonyms.uuid(text)
-        if kind == "dashed":
-            return self.pseudonyms.dashed(text)
+        if kind in ("dashed", "mac"):
+            return self.pseudonyms.dashed(text) if kind == "dashed" else self.pseudonyms.mac(text)
         if kind == "grouped":
             return re.sub(r"\d+", lambda m: self.pseudonyms.passing(m[0]), text)
         return text if kind in ("cls", "when") else self.pseudonyms.address(text)
