@@ -1,0 +1,105 @@
+-- One row per join round: in which life of its group it was, ghosts of a coordinator left out.
+-- Reads: round_life, coordinator_life
+-- Grain: process_id, group_id, client, round
+-- Which life of the coordinator's log a life seen by a process is, its numbers and member ids tell, and the times where those leave a
+-- choice.
+-- Where only members' logs are there, the process that saw most lives counts them for all; member ids, which do not outlive the group's
+-- metadata, join the others to it.
+CREATE OR REPLACE TEMPORARY VIEW round_whole_life (
+  kafka_cluster COMMENT 'Kafka cluster',
+  group_id      COMMENT 'Group',
+  process_id    COMMENT 'Process',
+  client        COMMENT 'Client inside the process',
+  round         COMMENT 'Round of the client',
+  generation    COMMENT 'Generation',
+  at_ms         COMMENT 'When, by its own clock (milliseconds since 1970)',
+  is_claimed    COMMENT 'True when a coordinator''s log has a life that the process saw',
+  whole_life    COMMENT 'Which life of the group''s metadata; 0 and below: before the first that is told'
+)
+COMMENT 'One row per join round: in which life of its group it was, ghosts of a coordinator left out.'
+AS
+WITH candidate AS (
+  SELECT
+    s.kafka_cluster, s.group_id, s.process_id, s.life, b.whole_life,
+    struct(
+      count_if(array_contains(s.names, b.leader_member_id) OR array_contains(s.names, b.prepared_member)) AS named,
+      count(DISTINCT s.generation) AS met,
+      -avg(abs(unix_millis(s.ts) - b.stabilized_ms)) AS near
+    ) AS score
+  FROM round_life s
+  JOIN coordinator_life b ON b.kafka_cluster = s.kafka_cluster AND b.group_id = s.group_id AND b.generation = s.generation
+  GROUP BY s.kafka_cluster, s.group_id, s.process_id, s.life, b.whole_life
+), claim AS (
+  -- Two lives that one process saw are not the same life.
+  SELECT kafka_cluster, group_id, process_id, whole_life, max_by(life, struct(score, life)) AS life
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, life, max_by(whole_life, struct(score, whole_life)) AS whole_life, max(score) AS score
+    FROM candidate
+    GROUP BY kafka_cluster, group_id, process_id, life
+  )
+  GROUP BY kafka_cluster, group_id, process_id, whole_life
+), claims AS (
+  SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(life, whole_life))) AS claims
+  FROM claim
+  GROUP BY kafka_cluster, group_id, process_id
+), most AS (
+  SELECT kafka_cluster, group_id, max_by(struct(process_id, falls), struct(size(falls), rounds, process_id)) AS teller
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, count(*) AS rounds,
+      sort_array(collect_list(CASE WHEN life > last_life THEN ts END)) AS falls
+    FROM (SELECT *, lag(life) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last_life FROM round_life)
+    GROUP BY kafka_cluster, group_id, process_id
+  )
+  GROUP BY kafka_cluster, group_id
+), named AS (
+  SELECT DISTINCT kafka_cluster, group_id, process_id, life, explode(names) AS name FROM round_life
+), link AS (
+  SELECT o.kafka_cluster, o.group_id, o.process_id, mode(t.life - o.life, true) AS ahead
+  FROM named o
+  JOIN most m ON m.kafka_cluster = o.kafka_cluster AND m.group_id = o.group_id
+  JOIN named t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.process_id = m.teller.process_id AND t.name = o.name
+  GROUP BY o.kafka_cluster, o.group_id, o.process_id
+), roll AS (
+  -- Who is not among the members that a leader tells for that number was in another life; who is, in the leader's.
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id AS leader_process, l.life AS leader_life,
+    bool_or(array_contains(l.told, r.member_id)) AS is_told, min(l.ts) AS leader_ts
+  FROM round_life r
+  JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation
+    AND l.process_id <> r.process_id
+  WHERE l.told IS NOT NULL AND r.member_id IS NOT NULL
+  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id, l.life
+), stranger AS (
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(r.leader_ts) AS other_ts
+  FROM roll r
+  LEFT ANTI JOIN link k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
+  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
+  HAVING NOT bool_or(r.is_told)
+), apart AS (
+  SELECT * FROM stranger
+  UNION ALL
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(s.other_ts)
+  FROM roll r
+  JOIN stranger s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
+    AND s.life = r.leader_life
+  LEFT ANTI JOIN link k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
+  WHERE r.is_told
+  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
+)
+SELECT
+  s.kafka_cluster, s.group_id, s.process_id, s.client, s.round, s.generation, unix_millis(s.ts) AS at_ms,
+  c.claims IS NOT NULL AS is_claimed,
+  CASE
+    WHEN c.claims IS NOT NULL THEN
+      -- A life that no coordinator's log has is counted from the nearest one that is there.
+      coalesce(get(filter(c.claims, x -> x.life = s.life), 0).whole_life,
+        array_min(transform(c.claims, x -> struct(abs(x.life - s.life) AS far, x.whole_life + s.life - x.life AS whole_life))).whole_life)
+    WHEN k.ahead IS NOT NULL THEN 1 + s.life + k.ahead
+    WHEN a.other_ts IS NOT NULL THEN CASE WHEN s.ts < a.other_ts THEN 0 ELSE size(m.teller.falls) + 2 END
+    WHEN max(s.life) OVER (PARTITION BY s.kafka_cluster, s.group_id, s.process_id) = size(m.teller.falls) THEN 1 + s.life
+    ELSE 1 + size(filter(m.teller.falls, t -> t <= s.ts))
+  END AS whole_life
+FROM round_life s
+LEFT JOIN claims c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id
+LEFT JOIN most m ON m.kafka_cluster = s.kafka_cluster AND m.group_id = s.group_id
+LEFT JOIN link k ON k.kafka_cluster = s.kafka_cluster AND k.group_id = s.group_id AND k.process_id = s.process_id
+LEFT JOIN apart a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.life = s.life
