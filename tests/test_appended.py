@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 from written_logs import case_of
 
+import forensics
 from forensics.case.folder import Case
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_logs"
@@ -69,3 +71,19 @@ def test_two_members_of_one_generation_in_one_log_own_nothing(any_engine, tmp_pa
     case = case_of({path: text for path, text in apart.items() if path != second} | {first: apart[first] + later(apart[second], 1)}, tmp_path)
     assert first in {r["process_id"] for r in rows(case, "coverage") if r["code"] == "several_members"}
     assert first not in {r["process_id"] for r in rows(case, "holding")}
+
+
+def test_a_log_that_is_there_twice_is_read_once(any_engine, tmp_path):
+    """A consumer's log beside a container's output of it, and beside an excerpt."""
+    once = logs("session-timeouts-consumers-3.9.1")
+    lines = once["c2/consumer.log"].splitlines(keepends=True)
+    again = {
+        "pod-c2/0.log": "".join(json.dumps({"log": line, "stream": "stdout", "time": "2026-11-21T08:17:20Z"}) + "\n" for line in lines),
+        "excerpt.log": "".join(line for line in lines if " 08:16:" in line),
+    }
+    pairs, found = said(case_of(once, tmp_path / "once"))
+    case = case_of(once | again, tmp_path / "again")
+    assert said(case) == (pairs, found)
+    assert {r["process_id"] for r in rows(case, "process")} == set(once)
+    assert {r["process_id"] for r in rows(case, "coverage") if r["kind"] == "copy"} == {"pod-c2", "excerpt.log"}
+    assert "another copy of that log" in " ".join(forensics.open_case(case.root).report().text().split())

@@ -104,6 +104,7 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] in ("several_members", "no_info")][:_ROWS]:
         blocks.append(Para(f"Left out of {names.process(c['process_id'])}: {c['note']}.", tone="bad"))
+    blocks += [Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] == "copy"][:_ROWS]]
     holes = [c for c in report.coverage if c["kind"] in _HOLES]
     if holes:
         shown = sorted(holes, key=lambda c: c["kind"] != "truncated")[:_ROWS]
