@@ -1,8 +1,8 @@
 -- One row per time in which a task, connector or partition that had had an owner had none.
--- Reads: ownership, member, join_round, clock_offset
+-- Reads: ownership, member, join_round, clock_offset, generation
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
--- may have had it while the other had not.
+-- may have had it while the other had not. It is never certain where a generation between had a member whose log is not here.
 CREATE OR REPLACE TEMPORARY VIEW unowned (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
@@ -35,7 +35,7 @@ WITH owned AS (
   FROM ownership
 ), followed AS (
   SELECT o.*,
-    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness)) OVER before AS previous,
+    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness, generation)) OVER before AS previous,
     max(stop_lo) OVER before AS previous_stop_lo,
     row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo DESC,
       ownership_id DESC) AS from_end
@@ -47,7 +47,7 @@ WITH owned AS (
     GROUP BY kafka_cluster, group_id, resource_kind, resource
 ), last AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id,
-    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness)) AS previous,
+    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness, generation)) AS previous,
       max(stop_lo) AS previous_stop_lo
   FROM owned
   GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
@@ -62,6 +62,11 @@ WITH owned AS (
     NULL, NULL
   FROM last
   WHERE previous.ended_hi < TIMESTAMP'9999-01-01'
+), hidden AS (
+  SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
+  FROM gap g
+  JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_count > n.seen_by_members
+    AND n.generation > g.previous.generation AND n.generation < g.generation
 ), delay AS (
   SELECT j.kafka_cluster, j.group_id, timestamp_millis(unix_millis(j.worker_assigned_ts) - o.hi_ms) AS told_lo, j.delay_ms,
     j.worker_assigned_id, o.reference_process_id
@@ -80,6 +85,7 @@ SELECT
   g.previous_stop_lo AS from_lo, nullif(g.previous.ended_hi, TIMESTAMP'9999-01-01') AS from_hi, g.begun_lo AS to_lo, g.start_hi AS to_hi,
   CASE
     WHEN g.begun_lo IS NULL THEN NULL
+    WHEN h.next_ownership_id IS NOT NULL THEN 0L
     WHEN g.previous.ended_hi < TIMESTAMP'9999-01-01' THEN greatest(0L, unix_millis(g.begun_lo) - unix_millis(g.previous.ended_hi))
     ELSE 0L
   END AS certain_ms,
@@ -107,4 +113,5 @@ JOIN islands i ON i.kafka_cluster = g.kafka_cluster AND i.group_id <=> g.group_i
   AND i.resource = g.resource AND i.islands = 1
 LEFT JOIN delayed d ON d.kafka_cluster = g.kafka_cluster AND d.group_id <=> g.group_id AND d.resource_kind = g.resource_kind
   AND d.resource = g.resource AND d.ownership_id = g.previous.ownership_id
+LEFT JOIN hidden h ON h.previous_ownership_id = g.previous.ownership_id AND h.next_ownership_id = g.next_ownership_id
 LEFT JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.previous.member_id

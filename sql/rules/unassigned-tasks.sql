@@ -1,20 +1,27 @@
 -- One row per stretch of time in which tasks that had run had no owner.
--- Reads: ownership, clock_offset, join_round
+-- Reads: ownership, clock_offset, join_round, generation
 WITH run AS (
-  SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, start_hi, start_lo, witness,
+  SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, start_hi, start_lo, witness, generation, ownership_id,
     max(coalesce(stop_hi, TIMESTAMP'9999-01-01')) OVER w AS owned_until,
-    max_by(struct(witness, process_id), struct(coalesce(stop_hi, TIMESTAMP'9999-01-01'), witness)) OVER w AS before
+    max_by(struct(witness, process_id, generation), struct(coalesce(stop_hi, TIMESTAMP'9999-01-01'), witness)) OVER w AS before
   FROM ownership
   WHERE resource_kind = 'task' AND group_id IS NOT NULL
   WINDOW w AS (
     PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY coalesce(start_lo, start_hi)
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), hidden AS (
+  -- A member whose log is not here may have had them.
+  SELECT DISTINCT r.ownership_id
+  FROM run r
+  JOIN generation n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.member_count > n.seen_by_members
+    AND n.generation > r.before.generation AND n.generation < r.generation
 ), gap AS (
   SELECT kafka_cluster, group_id, resource, unix_millis(owned_until) AS from_ms, unix_millis(start_lo) AS to_ms,
     unix_millis(start_lo) - unix_millis(owned_until) AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
     array(named_struct('role', 'ended', 'event_id', element_at(before.witness, -1)),
       named_struct('role', 'started again', 'event_id', witness[0])) AS proof
-  FROM run
+  FROM run r
+  LEFT ANTI JOIN hidden h ON h.ownership_id = r.ownership_id
   WHERE owned_until < start_lo AND unix_millis(start_lo) - unix_millis(owned_until) >= unassigned_ms
 ), together AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
