@@ -40,10 +40,10 @@ WITH timed AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader,
     coalesce(o.reference_process_id, r.process_id) AS island,
-    timestamp_millis(unix_millis(r.joining_first.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS asked_ref,
-    timestamp_millis(unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joining_ref,
-    timestamp_millis(unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ref,
-    timestamp_millis(unix_millis(r.synced.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS synced_ref,
+    unix_millis(r.joining_first.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS asked_ms,
+    unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS joining_ms,
+    unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS joined_ms,
+    unix_millis(r.synced.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS synced_ms,
     j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told,
       coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
@@ -69,15 +69,15 @@ WITH timed AS (
 ), by_members AS (
   SELECT
     kafka_cluster, group_id, incarnation, generation,
-    min(asked_ref) FILTER (WHERE is_timed) AS asked_ts, min(joined_ref) FILTER (WHERE is_timed) AS joined_ts,
-    max(synced_ref) FILTER (WHERE is_timed) AS synced_ts,
+    min(asked_ms) FILTER (WHERE is_timed) AS asked_ms, min(joined_ms) FILTER (WHERE is_timed) AS joined_ms,
+    max(synced_ms) FILTER (WHERE is_timed) AS synced_ms,
     -- A static member that comes back has another member id.
     count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
     -- The leader of a consumer group names all.
     max(told) AS told, max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: who asked last made the others wait.
-    max_by(member_id, struct(joining_ref, member_id)) FILTER (WHERE joining_ref IS NOT NULL AND islands = 1) AS last_joiner,
+    max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
   FROM placed
   GROUP BY kafka_cluster, group_id, incarnation, generation
@@ -85,11 +85,11 @@ WITH timed AS (
   SELECT
     coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
-    b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason, b.stabilized_ts,
-      b.stabilized_id,
-    b.assigned_ts, b.assigned_id, b.member_count, b.leader_member_id AS broker_leader, b.expired_member, b.expired_ts,
-    m.asked_ts, m.joined_ts, m.synced_ts, m.members, m.told, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner,
-    m.witness
+    b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
+    b.stabilized_ts, b.stabilized_id, b.assigned_ts, b.assigned_id, unix_millis(b.prepared_ts) AS prepared_ms,
+    unix_millis(b.stabilized_ts) AS stabilized_ms, unix_millis(b.assigned_ts) AS assigned_ms, b.member_count,
+    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ts, m.asked_ms, m.joined_ms, m.synced_ms, m.members, m.told,
+    m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.witness
   FROM broker_generation b
   FULL OUTER JOIN by_members m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
@@ -118,13 +118,12 @@ SELECT
   o.prepared_ts,
   o.stabilized_ts,
   o.assigned_ts,
-  o.asked_ts AS first_asked_ts,
-  o.joined_ts AS first_joined_ts,
-  o.synced_ts AS last_synced_ts,
-  unix_millis(o.stabilized_ts) - unix_millis(o.prepared_ts) AS join_ms,
-  unix_millis(o.assigned_ts) - unix_millis(o.stabilized_ts) AS sync_ms,
-  coalesce(unix_millis(coalesce(o.assigned_ts, o.stabilized_ts)) - unix_millis(o.prepared_ts),
-    unix_millis(o.synced_ts) - unix_millis(o.asked_ts)) AS duration_ms,
+  timestamp_millis(o.asked_ms) AS first_asked_ts,
+  timestamp_millis(o.joined_ms) AS first_joined_ts,
+  timestamp_millis(o.synced_ms) AS last_synced_ts,
+  o.stabilized_ms - o.prepared_ms AS join_ms,
+  o.assigned_ms - o.stabilized_ms AS sync_ms,
+  coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.synced_ms - o.asked_ms) AS duration_ms,
   coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id,
   coalesce(o.member_count, o.told, o.members) AS member_count,
   CASE
@@ -166,7 +165,8 @@ SELECT
   coalesce(g.incarnation_why, 'unknown') AS incarnation_why, coalesce(g.generation, m.generation) AS generation,
     'consumer' AS protocol_type, 'consumer' AS group_protocol, 'server' AS rebalance_mode, g.assignor, g.process_id AS coordinator,
   g.bumped_ts AS prepared_ts, NULL AS stabilized_ts, g.computed_ts AS assigned_ts,
-    NULL AS first_asked_ts, m.reached_ts AS first_joined_ts, m.settled_ts AS last_synced_ts, NULL AS join_ms, NULL AS sync_ms,
+    NULL AS first_asked_ts, timestamp_millis(m.reached_ms) AS first_joined_ts, timestamp_millis(m.settled_ms) AS last_synced_ts,
+    NULL AS join_ms, NULL AS sync_ms,
   unix_millis(g.computed_ts) - unix_millis(g.bumped_ts) AS duration_ms,
   NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
   coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS reason,
@@ -176,8 +176,8 @@ FROM epoch_generation g
 FULL OUTER JOIN (
   SELECT
     e.kafka_cluster, e.group_id, e.incarnation, e.generation,
-    min(timestamp_millis(unix_millis(e.reached.ts) - (o.lo_ms + o.hi_ms) DIV 2)) AS reached_ts,
-    max(timestamp_millis(unix_millis(e.settled.ts) - (o.lo_ms + o.hi_ms) DIV 2)) AS settled_ts,
+    min(unix_millis(e.reached.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS reached_ms,
+    max(unix_millis(e.settled.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms,
     count(DISTINCT e.member_id) AS members, count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
     slice(array_sort(collect_list(e.reached.event_id)), 1, 50) AS witness
   FROM epoch_member e
