@@ -11,7 +11,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test slow all lint format docs site notebook samples pictures
+.PHONY: report test slow all lint format docs site notebook samples pictures bench
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -60,3 +60,8 @@ pictures: .venv/ready
 
 .venv/ready: pyproject.toml scripts/setup scripts/java-home
 	scripts/setup
+
+# Benchmarks: figures in bench/figures.json, and docs/speed.md from them. Needs an hour of an idle machine; PARTS chooses.
+BENCH ?= /tmp/forensics-bench
+bench: .venv/ready
+	python bench/run.py $(BENCH)

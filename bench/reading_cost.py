@@ -71,9 +71,9 @@ print(json.dumps({**counts, "start": started - begun, "look": looked - started, 
 def cpu_of(command: list[str]) -> tuple[float, str]:
     """Processor seconds of a command, and what it said."""
     before = os.times()
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(command, check=True, capture_output=True).stdout
     after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system, said
+    return after.children_user + after.children_system - before.children_user - before.children_system, said[:1000].decode(errors="replace")
 
 
 def round_of(log: Path, duckdb: str | None) -> dict[str, Any]:
@@ -83,7 +83,9 @@ def round_of(log: Path, duckdb: str | None) -> dict[str, Any]:
         found = json.loads(cpu_of([sys.executable, "-c", READING, str(log), str(folder / "rows")])[1])
         if duckdb:
             found["duckdb"] = cpu_of([duckdb, "-c", DUCKDB, str(log), str(folder / "duckdb.parquet"), "1"])[0]
-        if shutil.which("rg"):
+        if log.suffix == ".gz":
+            found["gunzip"] = cpu_of(["gzip", "-dkc", str(log)])[0]
+        elif shutil.which("rg"):
             found["ripgrep"] = cpu_of(["rg", "-c", WORDS, str(log)])[0]
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -9,13 +9,14 @@ from one worker to the next, 50 events each. Each size is ingested and built in 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import time
+import json
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
+
+from ingest_vs_spark import measure
 
 GROUPS, WORKERS, TASKS = 50, 4, 8
 EVENTS_A_GENERATION = 50
@@ -121,21 +122,39 @@ def make(folder: Path, events: int) -> None:
 
 
 _BUILD = """
-import sys, time
+import json, os, sys, time
 from pathlib import Path
+logs, case, name = sys.argv[1:]
 import pyarrow.dataset as ds
 from forensics.case import ingestion
 from forensics.case import views
 from forensics.engines import engine
-case = ingestion.ingest([Path(sys.argv[1])], Path(sys.argv[2])).case
-events = sum(ds.dataset(p, format="parquet").count_rows() for p in case.table_paths("event_row"))
-running = engine()
-assert running.session
 begun = time.perf_counter()
+case = ingestion.ingest([Path(logs)], Path(case)).case
+read = time.perf_counter()
+events = sum(ds.dataset(p, format="parquet").count_rows() for p in case.table_paths("event_row"))
+running = engine(name)
+assert running.session
+started = time.perf_counter()
 built = views.build(case, running)
+seconds = time.perf_counter() - started
 rows = {v: ds.dataset(built.view_path(v), format="parquet").count_rows() for v in ("process", "generation", "ownership", "split_brain")}
-print(events, round(time.perf_counter() - begun, 1), rows)
+print(json.dumps({"events": events, "read": read - begun, "views": seconds, "rows": rows}))
 """
+
+
+def grown(folder: Path, events: int, engine: str) -> dict[str, Any]:
+    """Reads a case of about so many events and builds its views, in a process of its own.
+
+    Returns:
+        `events`, seconds of `read` and `views`, `rows` by view, and `peak`: the largest resident memory of the process tree, bytes.
+    """
+    logs, case = folder / f"logs-{events}", folder / f"case-{events}-{engine}"
+    if not logs.exists():
+        make(logs, events)
+    shutil.rmtree(case, ignore_errors=True)
+    done = measure(_BUILD, [str(logs), str(case), engine])
+    return {**json.loads(done.said.splitlines()[-1]), "peak": done.peak}
 
 
 def main() -> None:
@@ -143,19 +162,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--events", type=int, nargs="+", default=[250_000, 500_000, 1_000_000])
+    parser.add_argument("--engine", default="spark")
     told = parser.parse_args()
     for events in told.events:
-        logs, case = told.folder / f"logs-{events}", told.folder / f"case-{events}"
-        make(logs, events)
-        begun = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", _BUILD, str(logs), str(case)], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(done.stderr)
-        found, seconds, rows = done.stdout.splitlines()[-1].split(" ", 2)
-        print(
-            f"{found} events: views in {seconds} s ({1e6 * float(seconds) / int(found):.1f} s a million), {rows}; all in {time.perf_counter() - begun:.0f} s",
-            flush=True,
-        )
+        print(json.dumps(grown(told.folder, events, told.engine)), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ForensicsError
 from forensics.import_guard import SAFE, forget_working_folder, importable
+from forensics.resources import parsers_dir
 from forensics.scratch import PREFIX, scratch
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
         with _quiet_start():
             spark = builder.getOrCreate()
         spark.sparkContext.environment.update(SAFE)
+        if master and not master.startswith("local"):
+            _ship(spark)
     except (PySparkException, OSError) as e:
         raise ForensicsError("Spark does not start.", why=str(e).splitlines()[0], fix="Run `spark-submit --version` to see what it says.") from e
     spark.sparkContext.setLogLevel("ERROR")
@@ -59,6 +63,20 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
     # And py4j, when the JVM has gone, each of its sockets.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     return spark
+
+
+def _ship(spark: SparkSession) -> None:
+    """Sends this package to the executors, so that they need only the libraries that it imports; and at the version that the driver has."""
+    package = Path(__file__).resolve().parent.parent
+    archive = scratch(Path(tempfile.gettempdir())) / "forensics.zip"  # the executors fetch it from there, late ones too
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for module in sorted(package.rglob("*.py")):
+            packed.write(module, module.relative_to(package.parent))
+        packed.writestr("forensics/parsers/__init__.py", "")  # what lies in a zip is found only below a package
+        for words in parsers_dir().iterdir():
+            if words.is_file():
+                packed.writestr(f"forensics/parsers/{words.name}", words.read_bytes())
+    spark.sparkContext.addPyFile(str(archive))
 
 
 def _keep_imports_safe() -> None:

@@ -1,0 +1,239 @@
+"""All benchmarks as one command: figures go to bench/figures.json, and docs/speed.md is made from them.
+
+    python bench/run.py WORKFOLDER [--parts reading peers small growth] [--megabytes 64] [--rounds 3]
+    python bench/run.py --page
+
+Parts that are not asked for keep the figures of an earlier run; each part has its own date and machine. `--page` only makes the page again. WORKFOLDER needs room
+for the logs that are made (a few times `--megabytes`; `--megabytes 8000` is the large run). Programs that are compared run in turn, round after
+round, and each figure is the median of its rounds. Peers that are not installed are left out: DuckDB, polars and pysail are Python packages, ripgrep is `rg` on PATH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import jinja2
+from ingest_vs_duckdb import DUCKDB
+from ingest_vs_spark import INGEST, SPARK, Cost, measure
+from reading_cost import round_of
+from views_cost import grown
+
+HERE = Path(__file__).resolve().parent
+FIGURES = HERE / "figures.json"
+PAGE = HERE.parent / "docs" / "speed.md"
+SAMPLES = HERE.parent / "sample_logs"
+SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
+#: Shares of lines whose loggers matter. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
+SHARES = (0.01, 0.05, 0.7, 1.0)
+PACKAGES = ("pyspark", "pyarrow", "regex", "pysail", "duckdb", "polars")
+
+POLARS = r"""
+import sys
+import polars as pl
+head, tail = r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) ", r" \(([\w.$]+)(?::(\d+))?\)$"
+line = pl.col("line")
+rows = pl.scan_csv(sys.argv[1], separator="\x01", quote_char=None, has_header=False, new_columns=["line"], truncate_ragged_lines=True)
+rows.select(
+    line.str.extract(head, 1).str.to_datetime("%Y-%m-%d %H:%M:%S,%3f", strict=False).alias("ts"), line.str.extract(head, 2).alias("level"),
+    line.str.extract(tail, 1).alias("logger"), line.str.extract(tail, 2).alias("source_line"),
+    line.str.extract(r"generationId=(\d+)", 1).alias("generation"), line.alias("message")).sink_parquet(sys.argv[2])
+"""
+BARE = """
+from forensics.engines import engine
+print(engine("spark", jobs=2).sql("SELECT count(*) FROM range(10)").collect())
+"""
+COMMAND = """
+import os, sys
+engine, cache, *arguments = sys.argv[1:]
+os.environ.update(FORENSICS_ENGINE=engine, XDG_CACHE_HOME=cache, COLUMNS="100")
+sys.argv = ["forensics", *arguments]
+from forensics.__main__ import main
+main()
+"""
+
+
+def machine() -> dict[str, Any]:
+    """What was measured on, and when."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    memory = next((int(line.split()[1]) // 1_000_000 for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"), "cpu": model, "cores": os.cpu_count(), "memory_gb": memory,
+        "python": platform.python_version(), "load": round(os.getloadavg()[0], 1), "versions": found,
+    }  # fmt: skip
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def made_log(work: Path, megabytes: float, share: float) -> Path:
+    """A log of so many megabytes in which this share of lines is of loggers that matter; made once."""
+    log = work / f"{megabytes:g}mb-{share * 100:g}.log"
+    if not log.exists():
+        source = [sys.executable, str(HERE / "make_log.py"), str(SAMPLES), str(log)]
+        subprocess.run([*source, "--gigabytes", str(megabytes / 1000), "--relevant", str(share)], check=True, capture_output=True)
+    return log
+
+
+def packed(log: Path) -> Path:
+    """The same log as gzip packs it."""
+    found = log.with_suffix(".log.gz")
+    if not found.exists():
+        with log.open("rb") as source, gzip.open(found, "wb", compresslevel=6) as out:
+            shutil.copyfileobj(source, out)
+    return found
+
+
+def in_turn(programs: dict[str, Callable[[int], Cost]], rounds: int) -> dict[str, dict[str, float]]:
+    """Runs each program in each round; medians of wall time, processor time (seconds) and peak memory (bytes)."""
+    costs: dict[str, list[Cost]] = {name: [] for name in programs}
+    for n in range(rounds):
+        for name, run in programs.items():
+            costs[name].append(run(n))
+    return {
+        name: {"wall": median(c.wall for c in found), "cpu": median(c.cpu for c in found), "peak": median(c.peak for c in found)}
+        for name, found in costs.items()
+    }
+
+
+def reading(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
+    """Processor time of the stages of reading, by the share of lines that matter; and packed."""
+    duckdb = sys.executable if find_spec("duckdb") else None
+    logs = [made_log(work, megabytes, share) for share in SHARES]
+    logs.append(packed(made_log(work, megabytes, 0.05)))
+    results = []
+    for log in logs:
+        found = [round_of(log, None if log.suffix == ".gz" else duckdb) for _ in range(rounds)]
+        results.append({"log": log.name, "bytes": log.stat().st_size, **{name: median(r[name] for r in found) for name in found[0]}})
+    return {"logs": results, "rounds": rounds}
+
+
+def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
+    """A whole ingest on two cores beside programs that take only header and one message's fields out of the same log."""
+    programs = {"ingest": INGEST, "spark": SPARK}
+    programs |= {name: text for name, text in (("duckdb", DUCKDB), ("polars", POLARS)) if find_spec(name)}
+    results = []
+    for share in (0.05, 0.7):
+        log = made_log(work, megabytes, share)
+
+        def runs(program: str, log: Path = log) -> Callable[[int], Cost]:
+            def run(_: int) -> Cost:
+                with scratch(work) as out:
+                    return measure(program, [str(log), str(out / "out"), "2"])
+
+            return run
+
+        found = in_turn({name: runs(program) for name, program in programs.items()}, rounds)
+        results.append({"share": share, "bytes": log.stat().st_size, "programs": found})
+    return {"logs": results, "rounds": rounds}
+
+
+def small(work: Path, rounds: int) -> dict[str, Any]:
+    """From a command to its answer, for a sample: the first report, the next ones, and one stored view; beside a bare Spark session."""
+    engines = ["spark", *(["sail"] if find_spec("pysail") else [])]
+    caches = {name: work / f"cache-{name}" for name in engines}
+
+    def command(engine: str, *arguments: str, fresh: bool) -> Callable[[int], Cost]:
+        def run(_: int) -> Cost:
+            if fresh:
+                shutil.rmtree(caches[engine], ignore_errors=True)
+            return measure(COMMAND, [engine, str(caches[engine]), *arguments])
+
+        return run
+
+    programs: dict[str, Callable[[int], Cost]] = {"bare": lambda _: measure(BARE, [])}
+    for name in engines:
+        programs[f"first_{name}"] = command(name, "report", str(SAMPLE), "--no-pager", fresh=True)
+    programs["again"] = command(engines[-1], "report", str(SAMPLE), "--no-pager", fresh=False)
+    found = in_turn(programs, rounds)
+    case = next((caches[engines[-1]]).rglob("manifest.json")).parent
+    found |= in_turn({"stored": command(engines[-1], "sql", "split_brain", "--case", str(case), fresh=False)}, rounds)
+    return {"lines": sum(len(p.read_bytes().splitlines()) for p in SAMPLE.rglob("*") if p.is_file()), "programs": found, "rounds": rounds}
+
+
+def growth(work: Path, events: Sequence[int]) -> dict[str, Any]:
+    """All views of ever larger cases, on each engine: seconds and peak memory, one run each."""
+    engines = ["spark", *(["sail"] if find_spec("pysail") else [])]
+    return {"cases": [{"engine": name, **grown(work / "growth", size, name)} for size in events for name in engines]}
+
+
+class scratch:  # noqa: N801 (used like a function)
+    """A folder that is gone afterwards."""
+
+    def __init__(self, below: Path) -> None:
+        self._path = below / "scratch"
+
+    def __enter__(self) -> Path:
+        shutil.rmtree(self._path, ignore_errors=True)
+        self._path.mkdir(parents=True)
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+
+
+def page(figures: dict[str, Any]) -> str:
+    """docs/speed.md for these figures."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 (Markdown)
+    )
+    return environment.get_template("speed.md.j2").render(**figures)
+
+
+def main() -> None:
+    """Measures the parts that are asked for, and makes the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("work", type=Path, nargs="?")
+    parser.add_argument("--parts", nargs="+", choices=("reading", "peers", "small", "growth"), default=["reading", "peers", "small", "growth"])
+    parser.add_argument("--megabytes", type=float, default=64)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--events", type=int, nargs="+", default=[250_000, 500_000, 1_000_000])
+    parser.add_argument("--page", action="store_true", help="only make docs/speed.md again")
+    told = parser.parse_args()
+    figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    if not told.page:
+        if told.work is None:
+            parser.error("WORKFOLDER is missing")
+        told.work.mkdir(parents=True, exist_ok=True)
+        measured: dict[str, Callable[[], dict[str, Any]]] = {
+            "reading": lambda: reading(told.work, told.megabytes, told.rounds),
+            "peers": lambda: peers(told.work, told.megabytes, told.rounds),
+            "small": lambda: small(told.work, told.rounds),
+            "growth": lambda: growth(told.work, told.events),
+        }
+        for part in told.parts:
+            print(f"{part} ...", file=sys.stderr, flush=True)
+            figures[part] = {"machine": machine(), **measured[part]()}
+            FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(figures), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

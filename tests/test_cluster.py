@@ -1,0 +1,178 @@
+"""A real standalone cluster on this machine: a master, two workers, executors whose Python has the libraries, and of this package
+what the job ships.
+
+Evidence and cases lie in folders that all of them see, as on a cluster with shared storage.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import site
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from typer.testing import CliRunner
+
+import forensics
+from forensics.case.folder import open_case
+from forensics.cli import app
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
+#: The driver in a process of its own, which reports each task that is done; arguments: master, logs, case, whether with views.
+DRIVER = """
+import sys, forensics
+master, logs, case, views = sys.argv[1:]
+told = lambda step, done, of: print(step, done, of, flush=True)
+print("records", forensics.ingest(logs, case, master=master, views=views == "views", progress=told).summary.counts["records"])
+"""
+START_SECONDS = 60
+
+
+@dataclass
+class Cluster:
+    """A running cluster.
+
+    Attributes:
+        url: its master.
+        workers: their processes, each the head of a process group with its executors.
+        environment: of a driver that uses it.
+    """
+
+    url: str
+    workers: list[subprocess.Popen[bytes]]
+    environment: dict[str, str]
+
+    def driver(self, logs: Path, case: Path, *, views: bool) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", DRIVER, self.url, str(logs), str(case), "views" if views else "none"],
+            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
+    def kill_worker(self) -> None:
+        """Takes a worker and its executors away, as a machine that loses power does."""
+        os.killpg(self.workers.pop().pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python with the libraries of this one, and without this package."""
+    home = tmp_path_factory.mktemp("executor") / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    python = home / "bin" / "python"
+    own = Path(subprocess.run([str(python), "-c", "import site; print(site.getsitepackages()[0])"], check=True, capture_output=True, text=True).stdout.strip())
+    libraries = [p for p in (*site.getsitepackages(), *_paths_of_pth()) if Path(p).is_dir() and not (Path(p) / "forensics").is_dir()]
+    (own / "libraries.pth").write_text("\n".join(libraries))
+    lacks = subprocess.run([str(python), "-P", "-c", "import pyspark, pyarrow, regex; import forensics"], capture_output=True, text=True, check=False)
+    assert "No module named 'forensics'" in lacks.stderr, lacks.stderr
+    return python
+
+
+def _paths_of_pth() -> Iterator[str]:
+    """Folders that this Python takes libraries from besides its own."""
+    for folder in site.getsitepackages():
+        for pth in Path(folder).glob("*.pth"):
+            yield from (line.strip() for line in pth.read_text().splitlines() if line.startswith("/"))
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, bare_python: Path) -> Iterator[Cluster]:
+    port = _free_port()
+    url = f"spark://127.0.0.1:{port}"
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(tmp_path / "work"), "SPARK_NO_DAEMONIZE": "1"}
+    for name in ("SPARK_LOCAL_DIRS", "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "FORENSICS_ENGINE"):
+        environment.pop(name, None)
+
+    def started(*arguments: str) -> subprocess.Popen[bytes]:
+        log = (tmp_path / f"{arguments[0].rsplit('.', 1)[1]}-{len(running)}.log").open("wb")
+        return subprocess.Popen([_spark_class(), *arguments], env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        running.append(started("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"))
+        _wait_for(port)
+        for _ in range(2):
+            running.append(started("org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", url))
+        ships = environment | {"PYSPARK_PYTHON": str(bare_python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+        yield Cluster(url, running[1:], ships)
+    finally:
+        for process in running:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _spark_class() -> str:
+    import pyspark
+
+    return str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+
+
+def _free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(START_SECONDS * 10):
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    pytest.fail(f"no master after {START_SECONDS} s")
+
+
+def assert_same(a: Path, b: Path) -> None:
+    done = CliRunner().invoke(app, ["compare", str(a), str(b), "--no-pager"])
+    assert done.exit_code == 0, done.output
+
+
+def test_a_cluster_gives_the_rows_of_one_machine(cluster: Cluster, tmp_path: Path) -> None:
+    forensics.ingest(SAMPLE, tmp_path / "here")
+    driver = cluster.driver(SAMPLE, tmp_path / "there", views=True)
+    said, _ = driver.communicate(timeout=900)
+    assert driver.returncode == 0, said
+    assert "reading on executors" in said
+    assert_same(tmp_path / "here", tmp_path / "there")
+
+
+def test_a_worker_that_is_killed_changes_no_row(cluster: Cluster, tmp_path: Path) -> None:
+    logs = tmp_path / "logs" / "w1"
+    logs.mkdir(parents=True)
+    made = [sys.executable, str(ROOT / "bench" / "make_log.py"), str(SAMPLE), str(logs / "connect.log"), "--gigabytes", "0.15", "--relevant", "0.7"]
+    subprocess.run(made, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    forensics.ingest(logs.parent, tmp_path / "here", views=False)
+    driver = cluster.driver(logs.parent, tmp_path / "there", views=False)
+    killed = False
+    said = []
+    assert driver.stdout is not None
+    for line in driver.stdout:
+        said.append(line)
+        step = re.match(r"reading on executors ([0-9]+) ([0-9]+)", line)
+        if step and not killed and 0 < int(step[1]) < int(step[2]) - 2:
+            cluster.kill_worker()
+            killed = True
+    assert driver.wait() == 0, "".join(said)
+    assert killed, "".join(said)
+    for table in ("event_row", "unrecognised_row"):
+        here, there = rows_of(tmp_path / "here", table), rows_of(tmp_path / "there", table)
+        assert here.num_rows > 0
+        assert here.equals(there), table
+
+
+def rows_of(case: Path, table: str) -> pa.Table:
+    """Rows of a table of a case, in the order of their lines."""
+    found = ds.dataset(open_case(case).table_paths(table)[0]).to_table()
+    return found.sort_by([("path", "ascending"), ("line", "ascending")])
