@@ -396,6 +396,7 @@ def ingest(
     layout: Sequence[str] = (),
     host: Sequence[str] = (),
     parsers: Iterable[AnyPath] = (),
+    keep_all: bool = False,
     assume_skew_ms: int | None = None,
     views: bool = True,
     engine: str = "",
@@ -413,6 +414,7 @@ def ingest(
         layout: PatternLayouts of your own (log4j, logback), as `[GLOB=]PATTERN`.
         host: hosts that wrote the files, as `GLOB=NAME`.
         parsers: folders of your own pattern files.
+        keep_all: lines that carry no fact are rows of `event`, too; else they are counted in `counted_line`.
         assume_skew_ms: your own word that all clocks agree within this, milliseconds; the case remembers it, and the report says so.
         views: whether views are computed now; without, the first question computes them.
         engine: `spark` or `sail`; by default what $FORENSICS_ENGINE names, else Spark.
@@ -447,7 +449,7 @@ def ingest(
             raise CaseError(e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same.") from e
 
     summary = ingestion.ingest(
-        paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers],
+        paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
         engine=runs if runs.master or views else None, jobs=runs.jobs, command_line=command_line, progress=steps, views=made,
     )  # fmt: skip
     return Ingested(Case(summary.case, runs, progress=progress, knobs=knobs), summary)

@@ -186,6 +186,14 @@ def ingest(
     ] = None,
     host: Annotated[list[str] | None, typer.Option("--host", metavar="GLOB=NAME", help="Host that wrote these files. Repeatable.")] = None,
     parsers: ParsersOption = None,
+    keep_all: Annotated[
+        bool,
+        typer.Option(
+            "--keep-all",
+            help="Keep lines that carry no fact (unused configurations, lists of plugins, REST requests that only read) as rows of the view event. "
+            "Without it they are counted, in the view counted_line; the verdicts are the same.",
+        ),
+    ] = False,
     assume_skew: AssumeSkewOption = None,
     no_views: Annotated[bool, typer.Option("--no-views", help="Leave the views to the next report, and open.sql without them.")] = False,
     engine: EngineOption = "",
@@ -195,8 +203,8 @@ def ingest(
     """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
     with progress() as step:
         read = api.ingest(
-            paths, case, time_zone=time_zone or (), layout=layout or (), host=host or (), parsers=parsers or (), assume_skew_ms=assume_skew,
-            views=not no_views, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv,
+            paths, case, time_zone=time_zone or (), layout=layout or (), host=host or (), parsers=parsers or (), keep_all=keep_all,
+            assume_skew_ms=assume_skew, views=not no_views, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv,
         )  # fmt: skip
     say_ingested(read.summary, case)
     if no_views:

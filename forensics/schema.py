@@ -1,7 +1,7 @@
 """Names, types and meanings of table columns: the envelope is stated here, the captures in `parsers/fields.toml`, and nowhere else.
 
 A *record* is one log record (its first line and the lines that continue it). Recognised records are rows of `event_row`, other records of
-relevant loggers rows of `unrecognised_row`; `range_row` counts what a byte range held; `evidence_file` has a row for each file.
+relevant loggers rows of `unrecognised_row`; those that carry no fact rows of `counted_row`, which say where and when. `range_row` counts what a byte range held; `evidence_file` has a row for each file.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Field:
         meaning: the column's comment.
         where: `file:line` of the entry.
         names: what its value names (`group`, `host`, ...), empty when that is not stated.
+        telling: a record that has it tells whose it is, or what went wrong, and is never only counted.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Field:
     meaning: str
     where: str = ""
     names: str = ""
+    telling: bool = False
 
 
 ENVELOPE: tuple[Column, ...] = (
@@ -106,6 +108,13 @@ UNRECOGNISED: tuple[Column, ...] = (
     Column("text", pa.string(), "The record, at most 2,000 characters"),
 )
 
+#: Where and when a record stands, and which: nothing else is kept of one that carries no fact.
+COUNTED: tuple[Column, ...] = tuple(
+    c
+    for c in ENVELOPE
+    if c.name in {"process_id", "path", "line", "byte_offset", "stream_pos", "ts", "resolution_ms", "level", "logger", "releases", "event"}
+)
+
 RANGE: tuple[Column, ...] = (
     Column("file_id", pa.string(), "First 24 hex digits of the SHA-256 of the uncompressed file"),
     Column("path", pa.string(), "Path of the file below the ingested folder"),
@@ -115,6 +124,7 @@ RANGE: tuple[Column, ...] = (
     Column("lines", pa.int64(), "Lines that begin in the range"),
     Column("records", pa.int64(), "Records that begin in the range"),
     Column("events", pa.int64(), "Records that a pattern knows"),
+    Column("counted", pa.int64(), "Of these, records that carry no fact and are only counted"),
     Column("unrecognised", pa.int64(), "Records of relevant loggers that no pattern knows"),
     Column("unfit", pa.int64(), "Lines that belong to no record, for no layout fits"),
     Column("unfit_line", pa.int64(), "Line number of the first of them"),
@@ -204,7 +214,7 @@ def parse_fields(text: str, file: str) -> list[Field]:
             raise CatalogueError(
                 f"The capture `{name}` has the unknown type `{entry['type']}`.", where=where, fix=f"One of {', '.join(CAPTURE_TYPES)}."
             )
-        fields.append(Field(name, entry["type"], entry["meaning"], where, str(entry.get("names", ""))))
+        fields.append(Field(name, entry["type"], entry["meaning"], where, str(entry.get("names", "")), entry.get("telling") is True))
     return fields
 
 
@@ -228,12 +238,12 @@ def table_columns(table: str, fields: Iterable[Field] | None = None) -> tuple[Co
     """The columns of a table, in order.
 
     Args:
-        table: `event_row`, `unrecognised_row`, `range_row` or `evidence_file`.
+        table: one of `TABLES`.
         fields: captures, when a user's own pattern files added some.
     """
     if table == "event_row":
         return ENVELOPE + capture_columns(fields)
-    return {"unrecognised_row": UNRECOGNISED, "range_row": RANGE, "evidence_file": EVIDENCE_FILE}[table]
+    return {"unrecognised_row": UNRECOGNISED, "counted_row": COUNTED, "range_row": RANGE, "evidence_file": EVIDENCE_FILE}[table]
 
 
 def table_schema(table: str, fields: Iterable[Field] | None = None) -> pa.Schema:
@@ -242,4 +252,4 @@ def table_schema(table: str, fields: Iterable[Field] | None = None) -> pa.Schema
 
 
 #: Names of the tables that ingest writes.
-TABLES: tuple[str, ...] = ("event_row", "unrecognised_row", "range_row", "evidence_file")
+TABLES: tuple[str, ...] = ("event_row", "unrecognised_row", "counted_row", "range_row", "evidence_file")

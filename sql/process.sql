@@ -65,7 +65,7 @@ SELECT
   a.kafka_clusters,
   f.worker_url,
   f.group_ids,
-  f.instances,
+  coalesce(f.instances, 0) AS instances,
   o.reference_process_id AS clock_island,
   o.reference_process_id,
   l.first_ts,

@@ -12,6 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   lines        COMMENT 'Lines',
   records      COMMENT 'Log records',
   events       COMMENT 'Records that a pattern knows',
+  counted      COMMENT 'Of these, records without a fact, which are counted in counted_line and no rows of event',
   unrecognised
     COMMENT 'Records of relevant loggers that no pattern knows: all at INFO and above, below it those of the classes of groups and tasks',
   other
@@ -28,8 +29,8 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
 COMMENT 'One row per evidence file.'
 AS
 WITH total AS (
-  SELECT file_id, sum(records) AS records, sum(events) AS events, sum(unrecognised) AS unrecognised, sum(unfit) AS unfit,
-    min(first_ts) AS first_ts, max(last_ts) AS last_ts
+  SELECT file_id, sum(records) AS records, sum(events) AS events, sum(counted) AS counted, sum(unrecognised) AS unrecognised,
+    sum(unfit) AS unfit, min(first_ts) AS first_ts, max(last_ts) AS last_ts
   FROM range_row GROUP BY file_id
 ), layout AS (
   SELECT file_id, map_from_entries(array_sort(collect_list(struct(name, n)))) AS layouts, max_by(name, struct(n, name)) AS layout
@@ -37,7 +38,7 @@ WITH total AS (
   GROUP BY file_id
 )
 SELECT
-  f.path, f.sha256, coalesce(f.kind, 'log') AS kind, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.unrecognised,
+  f.path, f.sha256, coalesce(f.kind, 'log') AS kind, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.counted, t.unrecognised,
     t.records - t.events - t.unrecognised AS other, t.unfit, l.layout, l.layouts,
   f.time_zone, f.time_zone_how, f.process_id, t.first_ts, t.last_ts
 FROM evidence_file f LEFT JOIN total t ON t.file_id = f.file_id LEFT JOIN layout l ON l.file_id = f.file_id

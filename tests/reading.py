@@ -12,7 +12,7 @@ from typing import Any
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
 from forensics.extract.reading import read_splits
-from forensics.extract.row_builder import EVENTS, Schemas
+from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ, Evidence
@@ -29,7 +29,7 @@ class Reading:
 
     Attributes:
         evidence: the files.
-        events, unrecognised: rows, in the order of their streams, without empty captures.
+        events, unrecognised, counted: rows, in the order of their streams, without empty captures.
         ranges: rows of `range_row`.
         faults: path and text of what could not be read.
     """
@@ -37,6 +37,7 @@ class Reading:
     evidence: list[Evidence]
     events: list[dict[str, Any]] = field(default_factory=list)
     unrecognised: list[dict[str, Any]] = field(default_factory=list)
+    counted: list[dict[str, Any]] = field(default_factory=list)
     ranges: list[dict[str, Any]] = field(default_factory=list)
     faults: list[tuple[str, str]] = field(default_factory=list)
 
@@ -50,9 +51,9 @@ class Reading:
 
 
 @cache
-def recogniser() -> Recogniser:
+def recogniser(*, keep_all: bool = False) -> Recogniser:
     """The shipped catalogue's."""
-    return Recogniser(load())
+    return Recogniser(load(keep_all=keep_all))
 
 
 @cache
@@ -65,20 +66,20 @@ def read(paths: Sequence[Path], options: SourceOptions | None = None, range_byte
     return read_evidence(find_evidence(paths, options=options), range_bytes, broken=broken)
 
 
-def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:
+def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, broken: bool = False, keep_all: bool = False) -> Reading:
     """Reads files that were looked at."""
     reading = Reading(evidence)
     for splits in plan([e for e in reading.evidence if e.status == READ], range_bytes):
-        for part in read_splits(splits, recogniser(), _schemas()):
+        for part in read_splits(splits, recogniser(keep_all=keep_all), _schemas()):
             if isinstance(part, RangeRow):
                 assert broken or not part.error, part.error
                 if part.error:
                     reading.faults.append((part.row["path"], part.error))
                 reading.ranges.append(dict(part.row))
             else:
-                rows = reading.events if part.table == EVENTS else reading.unrecognised
+                rows = {EVENTS: reading.events, UNRECOGNISED: reading.unrecognised, COUNTED: reading.counted}[part.table]
                 rows.extend(facts(r) for r in part.batch.to_pylist())
-    for rows in (reading.events, reading.unrecognised):
+    for rows in (reading.events, reading.unrecognised, reading.counted):
         rows.sort(key=lambda r: (r.get("process_id", ""), r["stream_pos"]))
     return reading
 

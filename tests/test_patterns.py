@@ -153,7 +153,7 @@ def test_requirements(pattern, prefixes, anchors):
 
 
 def test_every_column_has_a_meaning_and_a_name_of_its_own():
-    for table in ("event_row", "unrecognised_row", "range_row", "evidence_file"):
+    for table in ("event_row", "unrecognised_row", "counted_row", "range_row", "evidence_file"):
         columns = table_columns(table)
         assert len({c.name for c in columns}) == len(columns)
         assert all(len(c.meaning) > 5 for c in columns)

@@ -53,17 +53,21 @@ def told(counts: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("sample", LOGS)
-@pytest.mark.parametrize("ends", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
-def test_what_is_said_often_is_read_as_what_is_said_once(sample: str, ends: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("ends", "keep_all"), [(b"\n", False), (b"\r\n", False), (b"\n", True)], ids=["LF", "CRLF", "all kept"])
+def test_what_is_said_often_is_read_as_what_is_said_once(
+    sample: str, ends: bytes, keep_all: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number, log in enumerate(sorted((SAMPLES / sample).rglob("*.log"))):
         content = harmed(log.read_bytes(), number)
         (tmp_path / f"{number}.log").write_bytes((content + b"\n" + content).replace(b"\n", ends))
     evidence = find_evidence([tmp_path])
     assert any(e.format.profile.plain for e in evidence)
-    quick = read_evidence(evidence, 100_000, broken=True)
+    quick = read_evidence(evidence, 100_000, broken=True, keep_all=keep_all)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
-    slow = read_evidence(evidence, 100_000, broken=True)
+    slow = read_evidence(evidence, 100_000, broken=True, keep_all=keep_all)
     assert quick.unrecognised
+    assert bool(quick.counted) == (not keep_all and "worker" in sample)
+    assert quick.counted == slow.counted
     assert quick.events == slow.events
     assert quick.unrecognised == slow.unrecognised
     assert quick.faults == slow.faults

@@ -16,7 +16,7 @@ from written_logs import CLIENT, CONNECT
 from forensics.extract.local_time_jumps import separate
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import read_splits
-from forensics.extract.row_builder import EVENTS, UNRECOGNISED, Schemas
+from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ
 from forensics.inventory.inventory import find_evidence
@@ -59,9 +59,9 @@ def read(root: Path, *parts: str, zone: str = "") -> tuple[list[dict[str, Any]],
             for part in read_splits(splits, recogniser(), schemas):
                 writer.write(part)
     written = writer.written()
-    named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, UNRECOGNISED)}
+    named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, COUNTED, UNRECOGNISED)}
     ranges = [json.loads(text) for table, text, _ in written if table == "range_row"]
-    ranges = separate(root / "staged", named[EVENTS], named[UNRECOGNISED], ranges, frozenset())
+    ranges = separate(root / "staged", named[EVENTS], named[COUNTED], named[UNRECOGNISED], ranges, frozenset())
     events = ds.dataset([str(root / "staged" / n) for n in named[EVENTS]], format="parquet").to_table(["process_id", "stream_pos", "ts", "event"])
     return sorted(events.to_pylist(), key=lambda r: r["stream_pos"]), ranges
 

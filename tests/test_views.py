@@ -12,7 +12,7 @@ from forensics.case import view_files
 from forensics.wording.files import rule_words
 
 SAMPLES = ["split-brain-frozen-worker-3.9.1", "rolling-bounce-skewed-clocks-3.9.1", "session-timeouts-consumers-3.9.1"]
-TABLES = {"event_row", "unrecognised_row", "range_row", "evidence_file"}
+TABLES = {"event_row", "unrecognised_row", "counted_row", "range_row", "evidence_file"}
 VIEWS = view_files.views()
 FILES = {name: view for name, view in VIEWS.items() if name != "rule_finding"}
 _NAMED = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)\b")

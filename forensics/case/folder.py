@@ -33,7 +33,9 @@ MANIFEST, OPEN_SQL = "case.json", "open.sql"
 #: Files that become part of the case with a manifest, until they are in their places.
 STAGED = ".next"
 KEPT_SQL = "sql"
-FORMAT = 2
+FORMAT = 3
+#: Tables whose rows are of one file each, and are dropped and renamed with it.
+_OF_FILES = ("event_row", "unrecognised_row", "counted_row", "range_row")
 _BATCH = 50_000
 _SEGMENT = re.compile(r"segment-\d+(~\d+)?")
 _VIEW_FOLDER = re.compile(r"views/build-\d+/\w+")
@@ -268,7 +270,7 @@ class CaseWriter:
         """
         self.segment = _next(self.root / "tables" / "event_row", "segment")
         written = list(files)
-        for table in ("event_row", "unrecognised_row"):
+        for table in ("event_row", "unrecognised_row", "counted_row"):
             target = self._new(table)
             target.mkdir(parents=True)
             mine = [name for of, name in written if of == table]
@@ -291,7 +293,7 @@ class CaseWriter:
         for segment, path in gone:
             by_segment.setdefault(segment, set()).add(path)
         for segment, paths in by_segment.items():
-            for table in ("event_row", "unrecognised_row", "range_row"):
+            for table in _OF_FILES:
                 self._rewrite(table, segment, paths)
 
     def rename(self, files: Iterable[tuple[Evidence, Evidence]]) -> None:
@@ -306,7 +308,7 @@ class CaseWriter:
             if old.segment and (old.path, old.origin.process_id) != (new.path, new.origin.process_id):
                 changed.setdefault(old.segment, {})[old.path] = names
         for segment, renamed in changed.items():
-            for table in ("event_row", "unrecognised_row", "range_row"):
+            for table in _OF_FILES:
                 self._rewrite(table, segment, set(), lambda batch, renamed=renamed: _renamed(batch, renamed))  # type: ignore[misc]
 
     def _rewrite(self, table: str, segment: str, paths: set[str], change: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda batch: batch) -> None:

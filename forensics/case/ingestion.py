@@ -20,7 +20,7 @@ from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
 from forensics.extract.local_reading import range_rows, read
 from forensics.extract.local_time_jumps import separate
-from forensics.extract.row_builder import EVENTS, UNRECOGNISED
+from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
@@ -88,6 +88,7 @@ def ingest(
     *,
     options: SourceOptions | None = None,
     parsers: Sequence[Path] = (),
+    keep_all: bool = False,
     engine: Engine | None = None,
     jobs: int | None = None,
     command_line: Sequence[str] = (),
@@ -102,6 +103,7 @@ def ingest(
         case_dir: the case's folder; made when it does not exist.
         options: zones, layouts and hosts as the user told them.
         parsers: folders of the user's own pattern files.
+        keep_all: records that carry no fact are rows of `event`, too, and not only counted. A case remembers it.
         engine: starts while evidence is looked at and read, for the views; with a master its executors read. None: no engine is needed.
         jobs: cores to read with on this machine; all when None.
         command_line: kept in the manifest.
@@ -119,8 +121,10 @@ def ingest(
     for path in paths:
         if not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
-    catalogue = load(parsers)
+    catalogue = load(parsers, keep_all=keep_all)
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
+        if writer.case is not None and writer.case.manifest.get("keep_all") and not keep_all:
+            keep_all, catalogue = True, load(parsers, keep_all=True)
         starting = pool.submit(lambda: engine and engine.session)
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
@@ -139,7 +143,8 @@ def ingest(
                 written = _read(fresh, catalogue, staged, range_bytes, jobs or os.cpu_count() or 1, progress)
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
-            ranges = separate(staged, _named(written, EVENTS), _named(written, UNRECOGNISED), range_rows(written), zoned)
+            files = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
+            ranges = separate(staged, *files, range_rows(written), zoned)
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})
@@ -149,7 +154,7 @@ def ingest(
         writer.drop(files_to_drop(writer.case, found))
         writer.rename(zip(writer.known(), renamed(writer.known(), found), strict=True))
         evidence = _merged(writer, found, faults)
-        case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line)), None
+        case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line, keep_all=keep_all)), None
         if views is not None:
             starting.result()
             case, texts = views(case)
@@ -158,7 +163,7 @@ def ingest(
 
 
 def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
-    """Whether the case was made with other patterns."""
+    """Whether the case was made with other patterns, or keeps other records."""
     return writer.case is not None and writer.case.manifest.get("catalogue_hash") != catalogue.hash
 
 
@@ -216,12 +221,12 @@ def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, lis
     return sorted(with_hosts(merged), key=lambda e: (e.path, e.place.location))
 
 
-def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]) -> dict[str, object]:
+def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str], *, keep_all: bool) -> dict[str, object]:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     earlier = writer.case.manifest if writer.case else {}
     return {
         "tool_version": __version__, "catalogue_hash": catalogue.hash, "command_line": list(command_line),
-        "created": earlier.get("created", now), "updated": now, "knobs": earlier.get("knobs", {}),
+        "created": earlier.get("created", now), "updated": now, "knobs": earlier.get("knobs", {}), "keep_all": keep_all,
     }  # fmt: skip
 
 

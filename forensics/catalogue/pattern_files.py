@@ -18,7 +18,7 @@ CATEGORIES = (
     "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "start", "process", "network", "streams", "other",
 )  # fmt: skip
 KEYS = {
-    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "keys": dict,
+    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "counted": bool, "keys": dict,
     "proves": str, "disproves": str, "advice": str, "example": list, "counterexample": list,
 }  # fmt: skip
 
@@ -49,6 +49,7 @@ class EventPattern:
         pattern: verbose pattern, as written.
         multiline: whether the pattern is for all lines of the record.
         anywhere: anything may stand before the words that the pattern is for.
+        counted: the message carries no fact: its records are counted, unless one tells whose it is or what went wrong (`Recogniser.is_counted`).
         keys: captures by the keys of values that stand behind or beside the words; `key?` may be missing.
         proves: what the message proves, for `forensics explain`.
         disproves: what it does not prove.
@@ -65,6 +66,7 @@ class EventPattern:
     pattern: str
     multiline: bool = False
     anywhere: bool = False
+    counted: bool = False
     keys: Mapping[str, str] = field(default_factory=dict)
     proves: str = ""
     disproves: str = ""
@@ -154,6 +156,7 @@ def _event(block: dict[str, Any], file: str, start: int, lines: list[str]) -> Ev
         pattern=block["pattern"],
         multiline=block.get("multiline", False),
         anywhere=block.get("anywhere", False),
+        counted=block.get("counted", False),
         keys=block.get("keys", {}),
         proves=block.get("proves", ""),
         disproves=block.get("disproves", ""),

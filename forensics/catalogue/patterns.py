@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,11 +58,12 @@ class Catalogue:
     hash: str
 
 
-def load(extra: Sequence[Path] = ()) -> Catalogue:
+def load(extra: Sequence[Path] = (), *, keep_all: bool = False) -> Catalogue:
     """Reads the packaged pattern files and those of further folders.
 
     Args:
         extra: folders of the user's own pattern files, or single files.
+        keep_all: no record is only counted.
 
     Raises:
         CatalogueError: a file is no TOML or a block has a wrong form. Patterns are not compiled here (see `check`).
@@ -75,6 +76,9 @@ def load(extra: Sequence[Path] = ()) -> Catalogue:
         digest.update(f"{file.name}\n{text}\n".encode())
         if file.name not in OTHER_FILES:
             events.extend(parse_events(text, name))
+    if keep_all:
+        events = [replace(event, counted=False) for event in events]
+        digest.update(b"keep all")
     return Catalogue(fields, tuple(events), digest.hexdigest())
 
 

@@ -32,6 +32,8 @@ from forensics.schema import Field
 
 #: Begins the names of events that only say whose a record is: nothing where another class printed it.
 _OTHER = "other_"
+#: Levels of records that are kept whatever they say.
+_ERRORS = frozenset({"ERROR", "SEVERE", "FATAL", "CRITICAL"})
 _KEY = 5
 #: Any program says `started` or `shutting down`; without a logger that tells nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
@@ -235,7 +237,7 @@ class Recogniser:
         return _Anywhere(self.catalogue.events, self.catalogue.fields)
 
     @cached_property
-    def _telling(self) -> _Index:
+    def _index_of_telling(self) -> _Index:
         """Blocks of all loggers that tell more than whose a record is."""
         return _Index((e for e in self.catalogue.events if not e.anywhere and not e.name.startswith(_OTHER)), self.catalogue.fields)
 
@@ -265,6 +267,20 @@ class Recogniser:
         if level is None or level.strip().upper() not in self._kafka.below_info:
             return True
         return logger is not None and self._simple_name(logger) in self._kafka.debug
+
+    @cached_property
+    def _telling(self) -> frozenset[str]:
+        """Captures of which a record that has one is never only counted."""
+        return frozenset(name for name, capture in self.catalogue.fields.items() if capture.telling)
+
+    def is_counted(self, found: Recognised, level: str | None) -> bool:
+        """Whether a record carries no fact: where and when it stands is all that is asked of it.
+
+        Its block says so, it is no error, and neither it nor what surrounds it tells whose it is: any line of a task or member is a sign of its life.
+        """
+        if not found.pattern.counted or (level is not None and level.strip().upper() in _ERRORS):
+            return False
+        return self._telling.isdisjoint(found.captures)
 
     def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
         """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""
@@ -339,7 +355,7 @@ class Recogniser:
         if "[" not in message or not self._own.search(message):
             return None
         # Most records of a named logger hold no words that tell something: that is seen without the many blocks that only say whose a record is.
-        if named and self._behind_mark(self._telling, message) is None:
+        if named and self._behind_mark(self._index_of_telling, message) is None:
             return None
         found = self._behind_mark(self._index(None), message)
         return None if found is None or (named and found.event.startswith(_OTHER)) else found

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.records.timestamps import SECOND
+from forensics.schema import table_schema
 
 _QUARTER, _HOUR = 900 * SECOND, 3600 * SECOND
 #: Threads print out of order by less than this.
@@ -58,7 +59,7 @@ class Stretch:
         why: `daylight_saving`, `time_zone` or `other_log`.
         path: of the file in which it begins.
         jump: times before and behind the jump, as printed.
-        lines: events of the two lines before the jump, and of the two after it.
+        lines: events of the two lines before the jump, and of the two after it; where those are only counted, of the next ones that are kept.
     """
 
     process_id: str
@@ -72,12 +73,15 @@ class Stretch:
     lines: tuple[str, ...] = ()
 
 
-def separate(staged: Path, events: Sequence[str], others: Sequence[str], ranges: list[dict[str, Any]], zoned: frozenset[str]) -> list[dict[str, Any]]:
+def separate(
+    staged: Path, events: Sequence[str], counted: Sequence[str], others: Sequence[str], ranges: list[dict[str, Any]], zoned: frozenset[str]
+) -> list[dict[str, Any]]:
     """Finds the stretches of what was read, and gives their rows their own times and processes.
 
     Args:
         staged: folder of the Parquet files that tasks wrote; those with lines of a stretch are written anew.
         events: names of the files of events.
+        counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
         ranges: rows of `range_row`.
         zoned: streams whose times say their offset from UTC: they have no zone to find.
@@ -85,21 +89,21 @@ def separate(staged: Path, events: Sequence[str], others: Sequence[str], ranges:
     Returns:
         The rows of `range_row`, with one more for each stretch.
     """
-    found = find([staged / name for name in events], zoned)
+    known = [staged / name for name in (*events, *counted)]
+    found = find(known, zoned)
     if not found:
         return ranges
     spans = _Spans()
-    for name in (*events, *others):
-        _rewrite(staged / name, found, spans)
+    for file in (*known, *(staged / name for name in others)):
+        _rewrite(file, found, spans)
     return _ranges(ranges, found, spans)
 
 
 def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
-    """The stretches of all streams, by the times and names of their events; `zoned` as in `separate`."""
-    tables = [pq.read_table(f, columns=["process_id", "stream_pos", "ts", *_NAMES]) for f in files]
-    if not tables:
+    """The stretches of all streams, by the times and names of their events, those that are only counted included; `zoned` as in `separate`."""
+    whole = _table(files, ["process_id", "stream_pos", "ts", *_NAMES])
+    if not whole.num_rows:
         return []
-    whole = pa.concat_tables(tables)
     whole = whole.filter(pc.and_(pc.is_valid(whole["ts"]), pc.is_valid(whole["process_id"])))
     names = whole["process_id"].combine_chunks().dictionary_encode()
     if isinstance(names, pa.ChunkedArray):
@@ -119,6 +123,14 @@ def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Str
     return [stretch for name in sorted(wanted) for stretch in _Stream(name, files, name in zoned).stretches()]
 
 
+def _table(files: Iterable[Path], columns: Sequence[str], condition: pc.Expression | None = None) -> pa.Table:
+    """Some columns of files together; those that a file has not are empty."""
+    types = {field.name: field.type for field in table_schema("event_row")}
+    parts = [pq.read_table(f, columns=[c for c in columns if c in pq.read_schema(f).names], filters=condition) for f in files]
+    whole = pa.concat_tables([pa.table({c: pa.array([], types[c]) for c in columns}), *parts], promote_options="default")
+    return whole.select(columns)
+
+
 class _Segment(NamedTuple):
     """Events from `begin` on: what is added to their times, whose they are, why."""
 
@@ -134,15 +146,14 @@ class _Stream:
     def __init__(self, name: str, files: Iterable[Path], zoned: bool) -> None:
         self._name, self._zoned = name, zoned
         columns = ["event_id", "path", "stream_pos", "ts", "event", "category", "component", "generation", *_WHO]
-        parts = [pq.read_table(f, columns=columns, filters=[("process_id", "=", name)]) for f in files]
-        rows = pa.concat_tables(parts)
+        rows = _table(files, columns, pc.field("process_id") == name)
         rows = rows.filter(pc.is_valid(rows["ts"])).sort_by("stream_pos")
         self._pos: list[int] = rows["stream_pos"].to_pylist()
         self._ts: _Ints = rows["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
-        self._ids: list[str] = rows["event_id"].to_pylist()
+        self._ids: list[str | None] = rows["event_id"].to_pylist()
         self._paths: list[str] = rows["path"].to_pylist()
         self._event: list[str] = rows["event"].to_pylist()
-        self._category: list[str] = rows["category"].to_pylist()
+        self._category: list[str | None] = rows["category"].to_pylist()
         self._component: list[str | None] = rows["component"].to_pylist()
         self._generation: list[int | None] = rows["generation"].to_pylist()
         self._who: dict[str, list[Any]] = {c: rows[c].to_pylist() for c in _WHO}
@@ -230,7 +241,9 @@ class _Stream:
         end = self._pos[segments[n + 1].begin] if n + 1 < len(segments) else 1 << 62
         name = self._name if not owner else f"{self._name}#{owner + 1}"
         jump = int(self._ts[begin - 1]), int(self._ts[begin])
-        return Stretch(self._name, self._pos[begin], end, shift, name, why, self._paths[begin], jump, tuple(self._ids[begin - 2 : begin + 2]))
+        before = [i for i in self._ids[:begin] if i is not None][-2:]
+        behind = [i for i in self._ids[begin:] if i is not None][:2]
+        return Stretch(self._name, self._pos[begin], end, shift, name, why, self._paths[begin], jump, (*before, *behind))
 
     def _backwards(self, begin: int, i: int, end: int, back: int) -> str:
         """What a jump back is; empty: a clock that was set."""

@@ -150,7 +150,7 @@ class _Task:
     def _finish(self, error: str) -> Iterator[Part]:
         rows, split = self._rows, self._split
         yield from rows.take()
-        counts = self._statistics.to_row(split.start, split.stop, rows.events, rows.unrecognised)
+        counts = self._statistics.to_row(split.start, split.stop, rows.events, rows.counted, rows.unrecognised)
         faults = [error, *self._statistics.faults]
         if rows.first_fault:
             line, reason = rows.first_fault

@@ -24,7 +24,7 @@ from forensics.redaction import scrubbed
 from forensics.schema import TIMESTAMP, Field, table_schema
 from forensics.snapshots.observation import Observation
 
-EVENTS, UNRECOGNISED = "event_row", "unrecognised_row"
+EVENTS, UNRECOGNISED, COUNTED = "event_row", "unrecognised_row", "counted_row"
 MOST_TEXT = 2_000
 #: So much more is read, so that a password that is cut in two is still seen to be one.
 _OVERLAP = 500
@@ -37,6 +37,7 @@ MOST_ROWS = 16_384
 MOST_BYTES = 16 << 20
 _EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "releases", "context", "event", "category")
 _EVERY = ("process_id", "line", "byte_offset", "stream_pos", "ts", "level", "logger", "message")
+_COUNTED_ONLY = ("resolution_ms", "releases", "event")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Schemas:
     @classmethod
     def of(cls, captures: Iterable[Field]) -> Schemas:
         """With a column for each capture."""
-        return cls({EVENTS: table_schema(EVENTS, captures), UNRECOGNISED: table_schema(UNRECOGNISED)})
+        return cls({EVENTS: table_schema(EVENTS, captures), UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)})
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ class Rows:
     batch: pa.RecordBatch
 
 
-#: Tables of records, by number: `_Told.table`.
-_EVENT, _OTHER, _NONE = range(3)
+#: Tables of records, by number: `_Told.table`; a record of the last is worth no row.
+_TABLES = (EVENTS, UNRECOGNISED, COUNTED)
+_EVENT, _OTHER, _COUNT, _NONE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class _Told:
     """What a record is.
 
     Attributes:
-        table: `_EVENT`, `_OTHER`, or `_NONE` for a record that is worth no row.
+        table: `_EVENT`, `_OTHER`, `_COUNT` for one that carries no fact, or `_NONE`.
         found: the event.
         releases: that can have printed it.
         fault: why it could not be read, empty when it could.
@@ -112,6 +114,8 @@ class RowBuilder:
         #: Size of the text when it is sorted newest first.
         self._backwards = split.text.size if split.format.profile.newest_first else None
         self.events = self.unrecognised = 0
+        #: Of the events, those that are only counted.
+        self.counted = 0
         #: Records that could not be read, and line and reason of the first.
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
@@ -125,7 +129,8 @@ class RowBuilder:
         self._event: tuple[list[Any], ...] = tuple([] for _ in _EVENT_ONLY)
         self._captures: dict[str, tuple[list[int], list[Any]]] = {}
         self._others: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
-        self._joined, self._joined_others = _Joined(), _Joined()
+        self._counted: tuple[list[Any], ...] = tuple([] for _ in (*_EVERY[:-1], *_COUNTED_ONLY))
+        self._joined = tuple(_Joined() for _ in _TABLES)
 
     @property
     def full(self) -> bool:
@@ -147,25 +152,27 @@ class RowBuilder:
             for i in np.flatnonzero(faulty[items.which]).tolist():
                 self.note_fault(int(items.lines[i]), told[items.which[i]].fault)
         kinds = np.fromiter((t.table for t in told), np.int8, len(told))[items.which]
-        for table, joined in ((_EVENT, self._joined), (_OTHER, self._joined_others)):
+        for table, joined in enumerate(self._joined):
             which = np.flatnonzero(kinds == table)
             if not len(which):
                 continue
             different, index = np.unique(items.which[which], return_inverse=True)
             joined.index.append(index + len(joined.said))
             joined.said.extend((record, told[i]) for i in different.tolist() if (record := items.said[i]) is not None)
-            joined.placed.append(self._placed(items, which, identified=table == _EVENT))
+            joined.placed.append(self._placed(items, which, _TABLES[table]))
             self._count += len(which)
             self._bytes += int((items.stops[which] - items.begins[which]).sum())
-        self.events += int(np.count_nonzero(kinds == _EVENT))
-        self.unrecognised += int(np.count_nonzero(kinds == _OTHER))
+        events, others, counted, _ = np.bincount(kinds, minlength=_NONE + 1).tolist()
+        self.events += events + counted
+        self.unrecognised += others
+        self.counted += counted
 
     def _joined_rows(self, table: str, joined: _Joined) -> Rows:
         """A table's rows of records that were read together: what several say is made ready once."""
         schema, index = self._schemas.by_table[table], np.concatenate(joined.index)
         count, different = len(index), len(joined.said)
         said = {name: _array(values, schema.field(name).type) for name, values in self._said(table, joined)}
-        said = _cleaned({**said, **self._taken_captures(schema, different)})
+        said = _cleaned({**said, **(self._taken_captures(schema, different) if table == EVENTS else {})})
         if count != different or (index[1:] < index[:-1]).any():
             places = pa.array(index)
             said = {name: column.take(places) for name, column in said.items()}
@@ -189,19 +196,21 @@ class RowBuilder:
         if table == UNRECOGNISED:
             yield "text", [record.message[: MOST_TEXT + _OVERLAP] for record in records]
             return
+        found = [told.found for _, told in joined.said if told.found is not None]
+        yield "event", [f.event for f in found]
+        yield "releases", [told.releases for _, told in joined.said]
+        if table == COUNTED:
+            return
         yield "thread", [record.thread for record in records]
         yield "source_line", [record.source_line for record in records]
-        yield "releases", [told.releases for _, told in joined.said]
-        found = [told.found for _, told in joined.said if told.found is not None]
         yield "message", [f.message[: MOST_TEXT + _OVERLAP] for f in found]
         yield "context", [f.context for f in found]
-        yield "event", [f.event for f in found]
         yield "category", [f.category for f in found]
         for row, f in enumerate(found):
             self._capture(row, f.captures)
 
-    def _placed(self, items: Together, which: Ints, *, identified: bool) -> dict[str, pa.Array]:
-        """Columns of where some records stand, and when; with ids or without."""
+    def _placed(self, items: Together, which: Ints, table: str) -> dict[str, pa.Array]:
+        """Columns of a table that say where some records stand, and when; of events their ids."""
         offsets = items.base + items.begins[which]
         times = items.times[which]
         untimed = times == NO_TIME
@@ -211,9 +220,10 @@ class RowBuilder:
             "stream_pos": pa.array(self._split.base + (offsets if self._backwards is None else self._backwards - offsets)),
             "ts": pa.array(times, mask=untimed).cast(TIMESTAMP),
         }
-        if identified:
-            columns["event_id"] = pa.array(self._event_ids(items, which), pa.string())
+        if table != UNRECOGNISED:
             columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
+        if table == EVENTS:
+            columns["event_id"] = pa.array(self._event_ids(items, which), pa.string())
         return columns
 
     def _event_ids(self, items: Together, which: Ints) -> list[str]:
@@ -234,7 +244,8 @@ class RowBuilder:
             if not fault:
                 found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
             if found is not None:
-                return _Told(_EVENT, found, self._releases(found.pattern, record))
+                table = _COUNT if self._recogniser.is_counted(found, record.level) else _EVENT
+                return _Told(table, found, self._releases(found.pattern, record))
         except Exception as e:
             fault = reason_of(e)
         if fault:
@@ -264,7 +275,8 @@ class RowBuilder:
         found = told.found
         self._count += 1
         self._bytes += len(raw)
-        process, lines, offsets, places, times, levels, loggers, messages = self._others if found is None else self._every
+        columns = (self._every, self._others, self._counted)[told.table]
+        process, lines, offsets, places, times, levels, loggers, *more = columns
         row = len(lines)
         process.append(self._process(record))
         lines.append(item.line)
@@ -275,14 +287,20 @@ class RowBuilder:
         loggers.append(record.logger)
         if found is None:
             self.unrecognised += 1
-            messages.append(record.message[: MOST_TEXT + _OVERLAP])
+            more[0].append(record.message[: MOST_TEXT + _OVERLAP])
             return
         self.events += 1
-        messages.append(found.message[: MOST_TEXT + _OVERLAP])
+        resolution = None if item.ts is None else item.resolution_ms
+        if told.table == _COUNT:
+            self.counted += 1
+            for column, value in zip(more, (resolution, told.releases, found.event), strict=True):
+                column.append(value)
+            return
+        more[0].append(found.message[: MOST_TEXT + _OVERLAP])
         ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
         ids.append(self._event_id(raw.rstrip(b"\r\n"), offset))
         files.append(self._split.file_id)
-        resolutions.append(None if item.ts is None else item.resolution_ms)
+        resolutions.append(resolution)
         collectors.append(item.collector)
         threads.append(record.thread)
         source_lines.append(record.source_line)
@@ -342,7 +360,9 @@ class RowBuilder:
             yield self._rows(EVENTS, dict(zip((*_EVERY, *_EVENT_ONLY), (*self._every, *self._event), strict=True)), len(self._every[0]))
         if self._others[0]:
             yield self._rows(UNRECOGNISED, dict(zip((*_EVERY[:-1], "text"), self._others, strict=True)), len(self._others[0]))
-        for table, joined in ((EVENTS, self._joined), (UNRECOGNISED, self._joined_others)):
+        if self._counted[0]:
+            yield self._rows(COUNTED, dict(zip((*_EVERY[:-1], *_COUNTED_ONLY), self._counted, strict=True)), len(self._counted[0]))
+        for table, joined in zip(_TABLES, self._joined, strict=True):
             if joined.index:
                 yield self._joined_rows(table, joined)
         self._clear()

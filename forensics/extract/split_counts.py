@@ -94,11 +94,11 @@ class Statistics:
             told.append(f"{has} a time that cannot be, the first at line {self.no_time_line:,}: its text is read, its time is not")
         return told
 
-    def to_row(self, start: int, end: int, events: int, unrecognised: int) -> dict[str, Any]:
+    def to_row(self, start: int, end: int, events: int, counted: int, unrecognised: int) -> dict[str, Any]:
         """The columns of `range_row` that are counted here; times in microseconds."""
         return {
-            "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "unrecognised": unrecognised,
-            "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
+            "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "counted": counted,
+            "unrecognised": unrecognised, "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
             "first_ts": self.first, "last_ts": self.last, "gaps": [{"from_ts": a, "to_ts": b} for a, b in self.gaps],
         }  # fmt: skip
 

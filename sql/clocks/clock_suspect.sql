@@ -24,7 +24,7 @@ WITH agreed AS (
   JOIN agreed theirs ON theirs.process_id = a.to_process_id
   WHERE a.impossible AND mine.partners <= theirs.partners
   UNION ALL
-  SELECT process_id, 'set_back', CAST(NULL AS STRING), by_ms, array(before_id, event_id) FROM clock_setback
+  SELECT process_id, 'set_back', CAST(NULL AS STRING), by_ms, filter(array(before_id, event_id), x -> x IS NOT NULL) FROM clock_setback
 ), worst AS (
   SELECT process_id, max(struct(how, by_ms, witness, partner)) AS said FROM doubt GROUP BY process_id
 )

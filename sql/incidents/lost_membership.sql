@@ -1,5 +1,5 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it came back.
--- Reads: member_removal, membership_end, event, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
+-- Reads: member_removal, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
 -- Grain: kafka_cluster, group_id, loss_id
 -- A live member of the classic protocol notices by itself that its session ran out, at the moment at which its coordinator does: one that
 -- says so much later did not run in between. One that says so in time and cannot find its coordinator for long did run. What other members
@@ -66,7 +66,7 @@ WITH every AS (
   WHERE l.removed_id IS NULL
 ), line AS (
   SELECT e.process_id, e.instance, unix_millis(e.ts) AS at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id
-  FROM event e LEFT SEMI JOIN every r ON r.process_id = e.process_id AND r.instance = e.instance
+  FROM process_line e LEFT SEMI JOIN every r ON r.process_id = e.process_id AND r.instance = e.instance
   WHERE e.ts IS NOT NULL
   UNION ALL
   SELECT process_id, instance, coalesce(own_lo_ms, own_hi_ms, noticed.at_ms), -1, loss_id

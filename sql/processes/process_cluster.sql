@@ -1,5 +1,5 @@
 -- One row per stretch of a process's life in which it belonged to one Kafka cluster.
--- Reads: event
+-- Reads: event, process_line
 -- Grain: process_id, instance, from_pos
 -- A broker whose data were lost, and a worker whose brokers were, belong to another cluster afterwards: groups of the same name in two
 -- clusters have nothing to do with each other. In a life the first id holds from its beginning, another id of the same client from there
@@ -37,7 +37,7 @@ WITH told AS (
   FROM word
   WHERE before IS NULL OR before <> kafka_cluster_id
 ), life AS (
-  SELECT DISTINCT process_id, instance FROM event
+  SELECT DISTINCT process_id, instance FROM process_line
 ), known AS (
   SELECT process_id, count(DISTINCT kafka_cluster) AS clusters FROM stretch GROUP BY process_id
 ), only_one AS (

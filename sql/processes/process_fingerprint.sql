@@ -1,5 +1,5 @@
 -- One row per process whose release its lines tell: by lines of source and by wordings, when nothing prints the number.
--- Reads: event
+-- Reads: process_line
 -- Grain: process_id
 -- Each different hint (event.releases) votes for the releases that it allows. Those with the most votes remain, if they have nearly all: a
 -- build with patches, or a layout whose line numbers are wrong (clients of 1.0), agrees with no release, and is not guessed. Only the last
@@ -25,10 +25,10 @@ WITH known AS (
     ', '\\s+')) AS release
   ) WHERE release <> ''
 ), life AS (
-  SELECT process_id, max(instance) AS instance FROM event GROUP BY process_id
+  SELECT process_id, max(instance) AS instance FROM process_line GROUP BY process_id
 ), hint AS (
   SELECT DISTINCT e.process_id, e.releases
-  FROM event e JOIN life l ON e.process_id = l.process_id AND e.instance <=> l.instance
+  FROM process_line e JOIN life l ON e.process_id = l.process_id AND e.instance <=> l.instance
   WHERE e.releases IS NOT NULL AND e.event NOT IN ('kafka_version', 'kafka_commit_id')
 ), bound AS (
   SELECT process_id, releases,

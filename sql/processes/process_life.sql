@@ -1,5 +1,5 @@
 -- One row per life of a process: from its first to its last line in the log, and what ended it.
--- Reads: event, range_row, process_start
+-- Reads: event, process_line, range_row, process_start
 -- Grain: process_id, instance
 -- A log that just ends proves no death; a start further down in the same stream does.
 CREATE OR REPLACE TEMPORARY VIEW process_life (
@@ -17,12 +17,12 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
 )
 COMMENT 'One row per life of a process: from its first to its last line in the log, and what ended it.'
 AS
-WITH life AS (
+WITH span AS (
+  SELECT process_id, instance, min(ts) AS first_ts, max(ts) AS last_ts FROM process_line GROUP BY process_id, instance
+), fact AS (
   SELECT
     process_id,
     instance,
-    min(ts) AS first_ts,
-    max(ts) AS last_ts,
     max(ts) FILTER (WHERE task IS NOT NULL OR client_kind IS NOT NULL OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%'
       AND event <> 'herder_starting') AS last_work_ts,
     -- The first word is the hook's; where that is missing, what follows it says so too.
@@ -38,6 +38,9 @@ WITH life AS (
     FROM event
   )
   GROUP BY process_id, instance
+), life AS (
+  SELECT s.process_id, s.instance, s.first_ts, s.last_ts, f.last_work_ts, f.stopping_ts, f.is_broker, f.is_worker
+  FROM span s LEFT JOIN fact f ON f.process_id = s.process_id AND f.instance = s.instance
 ), ranges AS (
   SELECT process_id, max(last_ts) AS last_ts, min(first_ts) AS first_ts FROM range_row GROUP BY process_id
 ), ordered AS (

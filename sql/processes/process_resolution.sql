@@ -1,5 +1,5 @@
 -- One row per process: how exact its printed times are.
--- Reads: event_row
+-- Reads: process_line
 -- Grain: process_id
 CREATE OR REPLACE TEMPORARY VIEW process_resolution (
   process_id    COMMENT 'Process',
@@ -8,5 +8,5 @@ CREATE OR REPLACE TEMPORARY VIEW process_resolution (
 COMMENT 'One row per process: how exact its printed times are.'
 AS
 SELECT process_id, coalesce(max(resolution_ms), 1) AS resolution_ms
-FROM event_row
+FROM process_line
 GROUP BY process_id

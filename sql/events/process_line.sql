@@ -1,0 +1,34 @@
+-- One row per recognised record, whether it is a row of `event` or only counted: where it stands, and when.
+-- Reads: event_row, counted_row, process_start, copied_log
+-- Grain: process_id, stream_pos
+-- Kept: no
+-- That a process printed anything is a sign of its life; what reads times, and not facts, reads this view.
+CREATE OR REPLACE TEMPORARY VIEW process_line (
+  process_id    COMMENT 'Process',
+  instance      COMMENT 'Which life of the process',
+  stream_pos    COMMENT 'Order inside the process',
+  ts            COMMENT 'When, by its own clock',
+  resolution_ms COMMENT 'How exact the printed time is',
+  event         COMMENT 'What happened',
+  releases      COMMENT 'Kafka releases that can have printed it',
+  event_id      COMMENT 'Its event; NULL: it is only counted'
+)
+COMMENT 'One row per recognised record, whether it is a row of event or only counted: where it stands, and when.'
+AS
+SELECT
+  r.process_id AS process_id,
+  coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance,
+  r.stream_pos AS stream_pos,
+  r.ts AS ts,
+  r.resolution_ms AS resolution_ms,
+  r.event AS event,
+  r.releases AS releases,
+  r.event_id AS event_id
+FROM (
+  SELECT process_id, stream_pos, ts, resolution_ms, event, releases, event_id FROM event_row WHERE category <> 'snapshot'
+  UNION ALL
+  SELECT process_id, stream_pos, ts, resolution_ms, event, releases, CAST(NULL AS STRING) AS event_id FROM counted_row
+) r
+LEFT JOIN process_start s ON s.process_id = r.process_id
+-- One process is not read twice.
+LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
