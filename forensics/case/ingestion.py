@@ -143,8 +143,8 @@ def ingest(
                 written = _read(fresh, catalogue, staged, range_bytes, jobs or os.cpu_count() or 1, progress)
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
-            files = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
-            ranges = separate(staged, *files, range_rows(written), zoned)
+            events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
+            ranges = separate(staged, events, counted, others, range_rows(written), zoned)
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})
