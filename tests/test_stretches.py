@@ -47,8 +47,17 @@ def lines(begin: str, end: str, every: int = 60, member: str = "m1", start: bool
     return "".join(f"[{at:%Y-%m-%d %H:%M:%S},000] INFO {message} ({logger})\n" for at, message, logger in out)
 
 
-def read(root: Path, *parts: str, zone: str = "") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of events in their order, and rows of ranges, of parts that stand one behind the other in one file."""
+def requests(begin: str, end: str, every: int = 10) -> str:
+    """REST requests, which carry no fact, from one local time to another."""
+    at, out = clock(begin), ""
+    while at <= clock(end):
+        message = f'10.0.0.1 - - [{at:%d/%b/%Y:%H:%M:%S} +0000] "GET / HTTP/1.1" 200 91 "-" "curl/8" 3'
+        out, at = f"{out}[{at:%Y-%m-%d %H:%M:%S},000] INFO {message} ({CONNECT}.rest.RestServer)\n", at + timedelta(seconds=every)
+    return out
+
+
+def read(root: Path, *parts: str, zone: str = "", keep_all: bool = False) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of events, counted ones among them, in their order, and rows of ranges, of parts that stand one behind the other in one file."""
     (root / "logs" / "w").mkdir(parents=True)
     (root / "logs" / LOG).write_text("".join(parts), encoding="utf-8")
     options = SourceOptions.parse([zone] if zone else ())
@@ -56,14 +65,16 @@ def read(root: Path, *parts: str, zone: str = "") -> tuple[list[dict[str, Any]],
     schemas = Schemas.of(recogniser().catalogue.fields.values())
     with PartWriter(root / "staged", schemas) as writer:
         for splits in plan(evidence, RANGE_BYTES):
-            for part in read_splits(splits, recogniser(), schemas):
+            for part in read_splits(splits, recogniser(keep_all=keep_all), schemas):
                 writer.write(part)
     written = writer.written()
     named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, COUNTED, UNRECOGNISED)}
     ranges = [json.loads(text) for table, text, _ in written if table == "range_row"]
     ranges = separate(root / "staged", named[EVENTS], named[COUNTED], named[UNRECOGNISED], ranges, frozenset())
-    events = ds.dataset([str(root / "staged" / n) for n in named[EVENTS]], format="parquet").to_table(["process_id", "stream_pos", "ts", "event"])
-    return sorted(events.to_pylist(), key=lambda r: r["stream_pos"]), ranges
+    columns = ["process_id", "stream_pos", "ts", "event"]
+    files = [str(root / "staged" / name) for table in (EVENTS, COUNTED) for name in named[table]]
+    events = [row for file in files for row in ds.dataset(file, format="parquet").to_table(columns).to_pylist()]
+    return sorted(events, key=lambda r: r["stream_pos"]), ranges
 
 
 def owners(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -176,6 +187,22 @@ def test_the_end_of_summer_time(tmp_path):
     assert owners(rows) == [LOG]
     assert is_in_order(rows)
     assert whys(ranges) == ["daylight_saving"]
+
+
+def test_lines_that_are_only_counted_show_where_time_jumps(tmp_path):
+    parts = (lines("00:00:00", "02:59:00"), requests("02:59:10", "02:59:59"), requests("02:00:01", "02:00:50"), lines("02:01:00", "04:00:00"))
+    rows, ranges = read(tmp_path / "few", *parts)
+    all_rows, all_ranges = read(tmp_path / "all", *parts, keep_all=True)
+    assert [r["counted"] for r in ranges] == [10, 0]
+    assert whys(ranges) == ["daylight_saving"]
+    assert rows == all_rows
+    assert [r["ts"] for r in rows] == sorted(r["ts"] for r in rows)
+    assert len(ranges[1]["shift_ids"]) == 4
+
+    def without_ids(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**r, "shift_ids": None, "counted": None} for r in found]
+
+    assert without_ids(ranges) == without_ids(all_ranges)
 
 
 def test_the_repeated_hour_of_a_zone_that_was_told(tmp_path):

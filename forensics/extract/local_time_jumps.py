@@ -388,6 +388,7 @@ _NOTHING: dict[str, Any] = {
     "lines": 0,
     "records": 0,
     "events": 0,
+    "counted": 0,
     "unrecognised": 0,
     "unfit": 0,
     "unfit_line": None,

@@ -39,7 +39,8 @@ WITH span AS (
   )
   GROUP BY process_id, instance
 ), life AS (
-  SELECT s.process_id, s.instance, s.first_ts, s.last_ts, f.last_work_ts, f.stopping_ts, f.is_broker, f.is_worker
+  SELECT s.process_id, s.instance, s.first_ts, s.last_ts, f.last_work_ts, f.stopping_ts, f.ending_ts, f.ending_id, f.is_broker,
+    f.is_worker
   FROM span s LEFT JOIN fact f ON f.process_id = s.process_id AND f.instance = s.instance
 ), ranges AS (
   SELECT process_id, max(last_ts) AS last_ts, min(first_ts) AS first_ts FROM range_row GROUP BY process_id
