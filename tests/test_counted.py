@@ -3,20 +3,92 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from reading import Reading, read_evidence, recogniser
 
 from forensics.case.view_files import views
-from forensics.catalogue.patterns import load
+from forensics.catalogue.counted_texts import re2
+from forensics.catalogue.patterns import compiled, load
 from forensics.inventory.inventory import find_evidence
+from forensics.records.line_reader import Profile
 from forensics.schema import table_columns
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 WORKERS = "split-brain-partitioned-worker-2.3.0"
 COUNTED = {e.name for e in load().events if e.counted}
+
+
+#: What may stand in a line that is, or nearly is, one without a fact.
+HEADS = ("INFO ", "WARN ", "ERROR ", "DEBUG ", "INFO [orders|task-0] ", "INFO [Consumer clientId=c, groupId=g] ", "INFO  ", "INFO stream-thread [x] ")
+TEXTS = (
+    '10.0.{n}.1 - - [21/Nov/2026:08:13:55 +0000] "{verb} /connectors/c{n}/status HTTP/1.1" {status} {n} "-" "curl/8.5.0" {n}',
+    '10.0.{n}.1 - - [21/Nov/2026:08:13:55 +0000] "{verb} /connectors/c{n}/status HTTP/1.1" {status} -  {n}',
+    '10.0.{n}.1 - - [21/Nov/2026:08:13:55 +0000] "{verb} /a b HTTP/1.1" {status} {n} "-" "x" "{n}',
+    "Error forwarding REST request to http://10.0.{n}.1:8083/connectors/a/tasks :",
+    "REST server listening at http://10.0.{n}.1:8083/, advertising URL http://10.0.{n}.1:8083/",
+    "The configuration 'x{n}' was supplied but isn't a known config.",
+    "These configurations '[x{n}, y]' were supplied but are not used yet.",
+    "Nobody knows of this: {n}",
+)
+ENDS = ("",) * 12 + (" ", "\t", " é", "\u00a0", "\x00", "\n\tat a.b.C(D.java:1)", "\r")
+LOGGERS = ("connect.runtime.rest.RestServer:62", "clients.consumer.ConsumerConfig:1124", "connect.runtime.distributed.DistributedConfig:396")
+
+
+def odd_lines(seed: int, count: int) -> str:
+    """Lines without a fact, and lines that are nearly such."""
+    rng = random.Random(seed)
+    out = []
+    for i in range(count):
+        verb, status = (
+            rng.choice(("GET",) * 5 + ("HEAD", "POST", "DELETE", "get", "GETS")),
+            rng.choice(("200",) * 5 + ("304", "404", "500", "2", "٢00")),
+        )
+        text = rng.choice(TEXTS).format(n=rng.randrange(300), verb=verb, status=status)
+        head = rng.choice((HEADS[0],) * 8 + HEADS)
+        out.append(
+            f"[2026-11-21 08:{i // 3600 % 60:02d}:{i // 60 % 60:02d},{i % 60:03d}] {head}{text}{rng.choice(ENDS)} (org.apache.kafka.{rng.choice(LOGGERS)})"
+        )
+    return "\n".join(out) + "\n"
+
+
+@pytest.mark.parametrize("keep_all", [False, True])
+def test_lines_are_counted_together_as_they_are_by_themselves(keep_all: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "w.log").write_text(odd_lines(1, 6_000), encoding="utf-8", newline="")
+    evidence = find_evidence([tmp_path])
+    assert evidence[0].format.profile.plain
+    quick = read_evidence(evidence, 400_000, broken=True, keep_all=keep_all)
+    monkeypatch.setattr(Profile, "plain", property(lambda self: False))
+    slow = read_evidence(evidence, 400_000, broken=True, keep_all=keep_all)
+    assert (len(slow.counted) > 500) != keep_all
+    assert len(slow.events) > 500
+    assert quick.counted == slow.counted
+    assert quick.events == slow.events
+    assert quick.unrecognised == slow.unrecognised
+
+
+def test_expressions_say_what_the_patterns_say() -> None:
+    """Each pattern that RE2 can say means the same there, by all examples and counterexamples of all blocks of its loggers."""
+    events = load().events
+    texts = sorted({e.line for event in events for e in (*event.examples, *event.counterexamples) if e.line.isascii() and "\n" not in e.line})
+    array = pa.array([text.encode() for text in texts], pa.large_binary())
+    said = 0
+    for event in events:
+        expression = re2(event.pattern)
+        if expression is None:
+            continue
+        said += 1
+        found = pc.match_substring_regex(array, expression).to_pylist()
+        pattern = compiled(event.pattern)
+        assert [text for text, is_found in zip(texts, found, strict=True) if is_found] == [text for text in texts if pattern.fullmatch(text)], (
+            event.where
+        )
+    assert said > 0.9 * len(events)
 
 
 def both(folder: Path) -> tuple[Reading, Reading]:

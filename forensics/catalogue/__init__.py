@@ -6,6 +6,7 @@ The modules, in reading order:
     literals            text that every match of a pattern contains
     embedded_protocol   assignments as bytes
     converters          text of a capture to a typed value
+    counted_texts       messages without a fact, told many at once
     client_libraries    clients whose words an application prints in a manner of its own
     patterns            the catalogue: loaded, compiled, checked
     prefixes            context in front of a message

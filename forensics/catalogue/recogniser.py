@@ -12,6 +12,7 @@ import regex
 
 from forensics.catalogue.client_libraries import Pairs, beginnings_of, cover_of, places, stands_alone, tells, ways_to_read
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
+from forensics.catalogue.counted_texts import CountedTexts, counted_texts
 from forensics.catalogue.literals import requirements
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import (
@@ -207,6 +208,7 @@ class Recogniser:
         self._prefixes = Prefixes()
         self._indexes: dict[str, _Index] = {}
         self._simple: dict[str, str] = {}
+        self._counted: dict[str, tuple[CountedTexts, ...]] = {}
         self._cache: dict[tuple[str | None, str], Recognised | None] = {}
 
     def __reduce__(self) -> tuple[Callable[[Catalogue], Recogniser], tuple[Catalogue]]:
@@ -273,14 +275,27 @@ class Recogniser:
         """Captures of which a record that has one is never only counted."""
         return frozenset(name for name, capture in self.catalogue.fields.items() if capture.telling)
 
-    def is_counted(self, found: Recognised, level: str | None) -> bool:
-        """Whether a record carries no fact: where and when it stands is all that is asked of it.
+    @staticmethod
+    def is_error(level: str | None) -> bool:
+        """Whether records of a level are kept whatever they say."""
+        return level is not None and level.strip().upper() in _ERRORS
 
-        Its block says so, it is no error, and neither it nor what surrounds it tells whose it is: any line of a task or member is a sign of its life.
+    def is_counted(self, found: Recognised, level: str | None) -> bool:
+        """Whether a record carries no fact, and is not an error's: where and when it stands is all that is asked of it.
+
+        Its block says so, and neither it nor what surrounds it tells whose it is: any line of a task or member is a sign of its life.
         """
-        if not found.pattern.counted or (level is not None and level.strip().upper() in _ERRORS):
-            return False
-        return self._telling.isdisjoint(found.captures)
+        return found.pattern.counted and not self.is_error(level) and self._telling.isdisjoint(found.captures)
+
+    def counted_texts(self, logger: str | None) -> tuple[CountedTexts, ...]:
+        """What tells messages of a logger that are only counted, where nothing stands in front of them."""
+        if logger is None or not self.is_interesting(logger):
+            return ()
+        name = self._simple_name(logger)
+        if name not in self._counted:
+            mine = [e for e in self.catalogue.events if not e.anywhere and any(simple_name(x) == name for x in e.loggers)]
+            self._counted[name] = tuple(counted_texts(mine, self._telling))
+        return self._counted[name]
 
     def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
         """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
 from forensics.extract.chunks import Chunk, Together
+from forensics.extract.counted_records import CountedRecords
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
@@ -74,6 +75,7 @@ class ColumnReader:
         self._reader, self._recogniser = reader, recogniser
         self._finder = RecordStartFinder(reader.layouts, reader, zone)
         self._tails = Tails(self._understand)
+        self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
         candidates = reader.layouts.candidates(reader.profile.untimed)
         #: Layouts that print a date; JSON may.
         self._dated = np.array([*(x.time is not None and x.time.dated for x in candidates), True], bool)
@@ -196,7 +198,7 @@ class ColumnReader:
             ends, resolution = np.array(list(of_headers), np.int64).T
             mine, kinds = which[fixed], headers[fixed]
             resolutions[fixed] = resolution[kinds]
-            index[fixed], firsts = _different(buffer, places.begins[mine] + ends[kinds], stops[fixed], kinds)
+            index[fixed], firsts = self._alike(page, mine, places, tails, places.begins[mine] + ends[kinds], stops[fixed])
             columns = (*places, tails, begun.headers, begun.endings)
             said = [self._fixed(buffer, *row) for row in zip(*(c[mine[firsts]].tolist() for c in columns), strict=True)]
         for i in np.flatnonzero(~fixed).tolist():
@@ -209,6 +211,32 @@ class ColumnReader:
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
         return Together(said, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
+
+    def _alike(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
+        """Number of each of some records of the fixed layout among those that are to be told apart, and the first place of each number.
+
+        Told apart are those that differ in a byte from `begins` to `stops`, behind their times; of those that are only counted, no more is told apart
+        than is kept of them.
+        """
+        headers = page.begun.headers[which]
+        alike = np.full(len(which), -1, np.int64)
+        single = np.flatnonzero(places.lasts[which] - places.firsts[which] == 1)
+        if len(single):
+            lines = which[single]
+            alike[single] = self._counted.alike(
+                page.buffer, places.begins[lines], places.ends[lines], tails[lines], headers[single], page.begun.endings[lines]
+            )
+        counted = np.flatnonzero(alike >= 0)
+        if not len(counted):
+            return _different(page.buffer, begins, stops, headers)
+        numbers, others = np.empty(len(which), np.int64), np.flatnonzero(alike < 0)
+        firsts = others[:0]
+        if len(others):
+            numbers[others], firsts = _different(page.buffer, begins[others], stops[others], headers[others])
+            firsts = others[firsts]
+        _, first, number = np.unique(alike[counted], return_index=True, return_inverse=True)
+        numbers[counted] = number + len(firsts)
+        return numbers, np.append(firsts, counted[first])
 
     def _fixed(
         self, buffer: Buffer, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int

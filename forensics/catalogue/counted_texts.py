@@ -1,0 +1,114 @@
+"""Which texts are messages of a logger that carry no fact, told by expressions that are tried on many texts at once.
+
+Nothing is read off them but whose they are: for what is only counted that is all. So the expressions are those of RE2, which is quick where nothing is
+captured. A text that another block of the logger might match, too, is left to the recogniser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from forensics.catalogue.literals import requirements
+from forensics.catalogue.pattern_files import EventPattern
+
+#: More rivals are not worth the trials.
+_MOST_RIVALS = 24
+_GROUP = re.compile(r"\?P<(\w+)>")
+#: Escapes that mean the same in both, for texts of ASCII characters.
+_SAME = frozenset("dDsSwWbBntr")
+#: In a class, a set operation of `regex`, or what it may come to mean.
+_SETS = ("[", "--", "&&", "||", "~~")
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another block of the logger.
+
+    Attributes:
+        words: every match holds one of them.
+        expression: for whole texts; None where RE2 cannot say it, and the words have to do.
+    """
+
+    words: tuple[str, ...]
+    expression: str | None
+
+
+@dataclass(frozen=True)
+class CountedTexts:
+    """A block without a fact.
+
+    Attributes:
+        expression: for whole texts.
+        rivals: the other blocks of the logger.
+    """
+
+    expression: str
+    rivals: tuple[Rival, ...]
+
+
+def counted_texts(events: Sequence[EventPattern], telling: Collection[str]) -> Iterator[CountedTexts]:
+    """The blocks of one logger whose every match is only counted, unless it is an error's.
+
+    Args:
+        events: all blocks of the logger.
+        telling: captures of which a record that has one is a row.
+    """
+    if len(events) > _MOST_RIVALS:
+        return
+    for event in events:
+        expression = re2(event.pattern)
+        if expression is None or not event.counted or event.keys or not set(telling).isdisjoint(_GROUP.findall(event.pattern)):
+            continue
+        rivals = []
+        for other in events:
+            needs = requirements(other.pattern)
+            if other is not event:
+                rivals.append(Rival(needs.anchors or ((needs.needle,) if needs.needle else ()), re2(other.pattern)))
+        if all(rival.words or rival.expression for rival in rivals):
+            yield CountedTexts(expression, tuple(rivals))
+
+
+def re2(pattern: str) -> str | None:
+    """A verbose pattern as RE2 writes it, without names, for a whole text of one line; None where RE2 has no word for it."""
+    out, at, in_class = [], 0, False
+    while at < len(pattern):
+        char, two = pattern[at], pattern[at : at + 2]
+        if char == "\\":
+            if two[1:].isalnum() and two[1] not in _SAME:
+                return None
+            out.append(two)
+            at += 2
+            continue
+        if in_class:
+            if any(pattern.startswith(sign, at) for sign in _SETS):
+                return None
+            in_class = char != "]"
+        elif char == "[":
+            in_class = True
+            # A bracket right behind the opening one is a character of the class.
+            opening = re.match(r"\[\^?\]?", pattern[at:])
+            out.append(opening[0] if opening else char)
+            at += len(out[-1])
+            continue
+        elif char == "#":
+            at = pattern.find("\n", at) if "\n" in pattern[at:] else len(pattern)
+            continue
+        elif char.isspace():
+            at += 1
+            continue
+        elif char == "(" and two == "(?":
+            named = _GROUP.match(pattern, at + 1)
+            if named is None and not pattern.startswith("(?:", at):
+                return None
+            out.append("(?:")
+            at = named.end() if named else at + 3
+            continue
+        elif two in ("*+", "++", "?+", "}+"):
+            return None
+        elif char == "(":
+            char = "(?:"
+        out.append(char)
+        at += 1
+    return rf"^(?:{''.join(out)})$"

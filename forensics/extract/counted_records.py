@@ -1,0 +1,107 @@
+"""Records without a fact, found many at once: of those with the same tail, level and block nothing differs that is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from forensics.catalogue.counted_texts import CountedTexts
+from forensics.catalogue.recogniser import Recogniser
+from forensics.records.kafka_words import kafka_words
+from forensics.records.vectorized.buffers import Buffer, Flags, Ints
+from forensics.records.vectorized.line_fields import Header, Tail
+
+#: Fewer are understood one by one as quickly.
+_FEW = 50
+_LONGEST = 1_000
+#: In such a text all ways of reading agree on what is a letter, a digit or a blank, and nothing is stripped.
+_PLAIN = r"^[!-~][ -~]*[!-~]$"
+_MOST_ENDINGS, _MOST_BLOCKS = 1 << 12, 64
+
+
+class CountedRecords:
+    """Tells which records are only counted, by their logger's blocks.
+
+    Args:
+        recogniser: knows the blocks.
+        tails: the tails that are known; more may be added to them.
+        headers: the headers that are known; more may be added to them.
+    """
+
+    def __init__(self, recogniser: Recogniser, tails: Sequence[Tail], headers: Sequence[Header]) -> None:
+        self._recogniser, self._tails, self._headers = recogniser, tails, headers
+        #: By tail: which of `_texts` is its logger's, -1 for none.
+        self._of_tail: list[int] = []
+        self._texts: list[tuple[CountedTexts, ...]] = []
+        self._known: dict[str | None, int] = {}
+        self._prefixed = "^(?:" + "|".join(map(re.escape, kafka_words().begins)) + ")"
+
+    def alike(self, buffer: Buffer, begins: Ints, ends: Ints, tails: Ints, headers: Ints, endings: Ints) -> Ints:
+        """A number for each of some lines with a fixed head: the same for those that are counted alike, -1 for all others.
+
+        Args:
+            buffer: holds the lines.
+            begins: first byte of each.
+            ends: the byte after the last of each.
+            tails: tail of each, -1 for none.
+            headers: header of each.
+            endings: how each goes on behind it.
+        """
+        found = np.full(len(begins), -1, np.int64)
+        self._learn()
+        loggers = np.append(np.array(self._of_tail, np.int64), -1)[tails]
+        if not (loggers >= 0).any():
+            return found
+        keys, key = np.unique(headers * _MOST_ENDINGS + endings, return_inverse=True)
+        heads = [self._headers[k // _MOST_ENDINGS].endings[k % _MOST_ENDINGS] for k in keys.tolist()]
+        sizes = np.append(np.array([tail.size for tail in self._tails], np.int64), 0)
+        starts, stops = begins + np.array([h.end for h in heads], np.int64)[key], ends - sizes[tails]
+        may_be = (loggers >= 0) & (stops - starts > 1) & (stops - starts <= _LONGEST)
+        may_be &= ~np.array([self._recogniser.is_error(h.level) for h in heads], bool)[key]
+        for logger in np.unique(loggers[may_be]).tolist():
+            which = np.flatnonzero(may_be & (loggers == logger))
+            if len(which) < _FEW:
+                continue
+            texts = buffer.parts(starts[which], stops[which])
+            plain = _matching(texts, _PLAIN)
+            plain[plain] = ~_matching(texts.filter(pa.array(plain)), self._prefixed)
+            which, texts = which[plain], texts.filter(pa.array(plain))
+            for number, block in enumerate(self._texts[logger]):
+                mine = np.flatnonzero(_matching(texts, block.expression))
+                mine = mine[~_rivalled(texts.take(pa.array(mine)), block)]
+                at = which[mine]
+                found[at] = (tails[at] * len(keys) + key[at]) * _MOST_BLOCKS + number
+        return found
+
+    def _learn(self) -> None:
+        """Looks up what is new among the tails."""
+        for tail in self._tails[len(self._of_tail) :]:
+            logger = tail.logger if tail.size and tail.thread is None else None
+            if logger not in self._known:
+                blocks = self._recogniser.counted_texts(logger)
+                self._known[logger] = len(self._texts) if blocks else -1
+                self._texts += [blocks] if blocks else []
+            self._of_tail.append(self._known[logger])
+
+
+def _rivalled(texts: pa.Array, block: CountedTexts) -> Flags:
+    """Which of some texts another block of the logger may match, too."""
+    found: Flags = np.zeros(len(texts), bool)
+    for rival in block.rivals:
+        if rival.words:
+            near = _matching(texts, "|".join(map(re.escape, rival.words)))
+            if rival.expression is not None and near.any():
+                near[near] = _matching(texts.filter(pa.array(near)), rival.expression)
+            found |= near
+        elif rival.expression is not None:
+            found |= _matching(texts, rival.expression)
+    return found
+
+
+def _matching(texts: pa.Array, expression: str) -> Flags:
+    found: Flags = np.array(pc.match_substring_regex(texts, expression).to_numpy(zero_copy_only=False), bool)
+    return found
