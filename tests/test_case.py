@@ -86,7 +86,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a line in open.sql": (lambda case: (case / "open.sql").write_text("SELECT 1;\n"), "open.sql has"),
     "kept SQL": (lambda case: (case / "sql" / "knobs.sql").unlink(), "sql/knobs.sql is missing"),
     "the manifest": (lambda case: _edit(case, lambda m: m["views"].pop("split_brain")), "case.json is not as it was written"),
-    "keys of the manifest": (lambda case: (case / "case.json").write_text('{"format": 2}'), "case.json is not as it was written"),
+    "keys of the manifest": (
+        lambda case: (case / "case.json").write_text(f'{{"format": {case_folder.FORMAT}}}'),
+        "case.json is not as it was written",
+    ),
 }
 
 

@@ -6,17 +6,23 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pytest
 from reading import Reading, read_evidence, recogniser
 
+from forensics.case import views as case_views
+from forensics.case.folder import Case
+from forensics.case.ingestion import ingest
 from forensics.case.view_files import views
 from forensics.catalogue.counted_texts import re2
 from forensics.catalogue.patterns import compiled, load
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
+from forensics.report.comparison import compare
 from forensics.schema import table_columns
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
@@ -144,3 +150,25 @@ def test_what_tells_whose_it_is_or_what_went_wrong_is_kept(logger: str, level: s
     kept = recogniser(keep_all=True).recognise(f"org.apache.kafka.{logger}", message)
     assert kept is not None
     assert not recogniser(keep_all=True).is_counted(kept, level)
+
+
+def stored_rows(case: Case, view: str) -> list[dict[str, Any]]:
+    """A view's rows in their order."""
+    rows = ds.dataset(str(case.view_path(view)), format="parquet").to_table().to_pylist()
+    return sorted(rows, key=lambda row: str(row["path"]))
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", [WORKERS, "split-brain-frozen-worker-3.9.1"])
+def test_every_view_is_the_same_with_all_lines_kept(sample: str, any_engine, tmp_path: Path) -> None:
+    cases = {}
+    for name, keep_all in (("few", False), ("all", True)):
+        case = ingest([SAMPLES / sample / "logs"], tmp_path / name, keep_all=keep_all).case
+        cases[name] = case_views.build(case, any_engine)
+    differing = {d.view: d for d in compare(cases["few"], cases["all"]) if not d.same}
+    assert differing.keys() == {"counted_line", "source_file"}, differing
+    assert differing["counted_line"].rows[1] == 0
+    few, all_ = (stored_rows(case, "source_file") for case in cases.values())
+    assert sum(row["counted"] for row in few) > 50
+    assert [{**row, "counted": 0} for row in few] == all_
