@@ -218,25 +218,20 @@ class ColumnReader:
         Told apart are those that differ in a byte from `begins` to `stops`, behind their times; of those that are only counted, no more is told apart
         than is kept of them.
         """
-        headers = page.begun.headers[which]
-        alike = np.full(len(which), -1, np.int64)
-        single = np.flatnonzero(places.lasts[which] - places.firsts[which] == 1)
-        if len(single):
-            lines = which[single]
-            alike[single] = self._counted.alike(
-                page.buffer, places.begins[lines], places.ends[lines], tails[lines], headers[single], page.begun.endings[lines]
-            )
-        counted = np.flatnonzero(alike >= 0)
+        numbers, firsts = _different(page.buffer, begins, stops, page.begun.headers[which])
+        single = np.flatnonzero(places.lasts[which[firsts]] - places.firsts[which[firsts]] == 1)
+        lines = which[firsts[single]]
+        begun = page.begun
+        alike = self._counted.alike(page.buffer, places.begins[lines], places.ends[lines], tails[lines], begun.headers[lines], begun.endings[lines])
+        counted = single[alike >= 0]
         if not len(counted):
-            return _different(page.buffer, begins, stops, headers)
-        numbers, others = np.empty(len(which), np.int64), np.flatnonzero(alike < 0)
-        firsts = others[:0]
-        if len(others):
-            numbers[others], firsts = _different(page.buffer, begins[others], stops[others], headers[others])
-            firsts = others[firsts]
-        _, first, number = np.unique(alike[counted], return_index=True, return_inverse=True)
-        numbers[counted] = number + len(firsts)
-        return numbers, np.append(firsts, counted[first])
+            return numbers, firsts
+        _, first, number = np.unique(alike[alike >= 0], return_index=True, return_inverse=True)
+        others = np.ones(len(firsts), bool)
+        others[counted] = False
+        renamed = np.cumsum(others) - 1
+        renamed[counted] = number + int(others.sum())
+        return renamed[numbers], np.append(firsts[others], firsts[counted[first]])
 
     def _fixed(
         self, buffer: Buffer, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int

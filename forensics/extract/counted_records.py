@@ -16,7 +16,7 @@ from forensics.records.vectorized.buffers import Buffer, Flags, Ints
 from forensics.records.vectorized.line_fields import Header, Tail
 
 #: Fewer are understood one by one as quickly.
-_FEW = 50
+_FEW = 200
 _LONGEST = 1_000
 #: In such a text all ways of reading agree on what is a letter, a digit or a blank, and nothing is stripped.
 _PLAIN = r"^[!-~][ -~]*[!-~]$"
