@@ -170,7 +170,7 @@ def test_a_worker_that_is_killed_changes_no_row(cluster: Cluster, tmp_path: Path
             killed = True
     assert driver.wait() == 0, "".join(said)
     assert killed, "".join(said)
-    for table in ("event_row", "unrecognised_row"):
+    for table in ("event_row", "counted_row", "unrecognised_row"):
         here, there = rows_of(tmp_path / "here", table), rows_of(tmp_path / "there", table)
         assert here.equals(there), table
         assert here.num_rows > 0 or table != "event_row"
