@@ -88,19 +88,22 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(400)
 
 
+_WHERE = """([figure, what, index]) => {
+    const { timeline } = window.page;
+    const hit = timeline.hits[figure].filter((h) => h.what === what && h.index === index).at(-1);
+    const view = Bokeh.index.find_one(timeline.plots[figure]);
+    const box = document.getElementById(`figure-${figure}`).getBoundingClientRect();
+    const x = view.frame.x_scale.compute((Math.max(hit.left, timeline.range.start) + Math.min(hit.right, timeline.range.end)) / 2);
+    return [box.left + x, box.top + view.frame.y_scale.compute((hit.top + hit.bottom) / 2)];
+}"""
+
+
 def place(page: Page, what: str, index: int, figure: str = "lanes") -> tuple[float, float]:
     """Where on the screen the middle of a drawn thing is."""
     page.evaluate("(id) => scrollBy(0, document.getElementById(id).getBoundingClientRect().top - 120)", f"figure-{figure}")
     return tuple(
         page.evaluate(
-            """([figure, what, index]) => {
-                const { timeline } = window.page;
-                const hit = timeline.hits[figure].filter((h) => h.what === what && h.index === index).at(-1);
-                const view = Bokeh.index.find_one(timeline.plots[figure]);
-                const box = document.getElementById(`figure-${figure}`).getBoundingClientRect();
-                const x = view.frame.x_scale.compute((Math.max(hit.left, timeline.range.start) + Math.min(hit.right, timeline.range.end)) / 2);
-                return [box.left + x, box.top + view.frame.y_scale.compute((hit.top + hit.bottom) / 2)];
-            }""",
+            _WHERE,
             [figure, what, index],
         )
     )
@@ -160,6 +163,21 @@ def test_a_click_on_a_bar_and_on_a_generation_opens_their_lines(opened: Callable
     page.locator("#lines-close").click()
     page.locator("#g-connect-cluster-1-3 a").click()
     assert page.locator("#lines-title").inner_text() == "generation 3 of connect-cluster"
+
+
+def test_what_is_clicked_stays_in_sight_above_its_lines(opened: Callable[..., Page]) -> None:
+    page = opened()
+    place(page, "overlap", 0)
+    # The figure stands where the panel will be.
+    page.evaluate("() => scrollBy(0, document.getElementById('figure-lanes').getBoundingClientRect().top - innerHeight * 0.65)")
+    settle(page)
+    _, y = page.evaluate(_WHERE, ["lanes", "overlap", 0])
+    assert y > 900 * 0.56
+    page.mouse.click(*page.evaluate(_WHERE, ["lanes", "overlap", 0]))
+    page.wait_for_selector("#lines:not([hidden])")
+    settle(page)
+    _, y = page.evaluate(_WHERE, ["lanes", "overlap", 0])
+    assert 0 < y < page.evaluate("document.getElementById('lines').getBoundingClientRect().top")
 
 
 def test_a_finding_opens_its_lines_and_shows_its_place(opened: Callable[..., Page]) -> None:
@@ -330,6 +348,8 @@ def test_axe_has_nothing_to_say(opened: Callable[..., Page], options: dict) -> N
 def test_a_phone_shows_all_of_it_without_scrolling_sideways(opened: Callable[..., Page]) -> None:
     page = opened(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    table = page.locator("#split-brain .scroll").first
+    assert table.evaluate("t => [t.scrollWidth - t.clientWidth, getComputedStyle(t.querySelector('tr')).display]") == [0, "block"]
     x, y = place(page, "overlap", 0)
     page.touchscreen.tap(x, y)
     page.wait_for_selector("#lines:not([hidden])")

@@ -36,6 +36,12 @@ class Lines {
     if (first) this.list.scrollTop = Math.max(0, first.offsetTop - 60);
   }
 
+  // Scrolls a place on the screen above the panel, where it is covered.
+  uncover(y) {
+    const free = this.panel.getBoundingClientRect().top;
+    if (y > free - 30) scrollBy(0, y - free / 2);
+  }
+
   close() {
     this.panel.hidden = true;
     document.body.classList.remove("reading");

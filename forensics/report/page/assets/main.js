@@ -11,7 +11,7 @@ class Page {
       document.getElementById("chosen").textContent = text;
     };
     this.say = say;
-    new Pointer(this.timeline, document.getElementById("label"), (hit) => this.choose(hit));
+    new Pointer(this.timeline, document.getElementById("label"), (hit, y) => this.choose(hit, y));
     new Keys(this.timeline, this.controls, (hit) => this.choose(hit), say);
     this.timeline.seen = (drawn) => this.seen(drawn);
     Theme.dress(this.timeline.plots, doc);
@@ -51,7 +51,7 @@ class Page {
   }
 
   // A thing of the figures was chosen: its lines, and its address.
-  choose(hit) {
+  choose(hit, y = null) {
     const { timeline, scene } = this;
     if (hit.what === "run") {
       const more = (hit.to - hit.from) * 0.1;
@@ -65,6 +65,7 @@ class Page {
     this.anchor = { bar: () => `o-${scene.bar_ids[hit.index]}`, overlap: () => scene.overlaps[hit.index].anchor, round: () => scene.round_anchors[hit.index], state: () => "" }[hit.what]();
     this.remember();
     this.lines.open(said, scene.linesOf(hit.what, hit.index), scene.extent(hit.what, hit.index));
+    if (y !== null) this.lines.uncover(y);
   }
 
   // What an anchor means on the figures.

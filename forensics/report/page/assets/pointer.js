@@ -11,7 +11,7 @@ class Pointer {
       plot.on_event("tap", (e) => {
         this.hide();
         const hit = timeline.at(name, e.x, e.y);
-        if (hit) choose(hit);
+        if (hit) choose(hit, document.getElementById(`figure-${name}`).getBoundingClientRect().top + e.sy);
       });
       plot.on_event("doubletap", () => timeline.showAll());
     }
