@@ -30,7 +30,7 @@ def taken(how, path, text, rng):
 
 
 @pytest.fixture(scope="module")
-def found(any_engine, tmp_path_factory):
+def found(tmp_path_factory):
     """What is said of the histories, by what was taken away."""
     rng, logs, played = random.Random(SEED), {}, {how: [] for how in TAKEN}
     for number in range(EACH * len(TAKEN)):
