@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW clock_edge (
 COMMENT 'One row per pair of log lines of two processes of which one must have happened before the other.'
 AS
 WITH membership_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.member_id, e.ts, e.event_id, e.event
+  SELECT c.kafka_cluster, e.process_id, e.member_id, unix_millis(e.ts) AS at_ms, e.event_id, e.event
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.member_id IS NOT NULL AND (
@@ -51,18 +51,18 @@ WITH membership_line AS (
     -- Of a member that has to ask twice, one request alone may be the second.
     CASE WHEN is_entry AND (joining_count >= 2 OR NOT made.must_rejoin) THEN
       named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
-        't', made.process_id, 'later', struct(made.ts AS ts, made.event_id AS event_id)) END,
+        't', made.process_id, 'later', struct(made.at_ms AS at_ms, made.event_id AS event_id)) END,
     CASE WHEN is_entry AND joining_count >= 2 AND made.must_rejoin THEN
       named_struct('rule', 'the broker made an id, then the member asked with it', 'f', made.process_id,
-        'first', struct(made.ts AS ts, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
+        'first', struct(made.at_ms AS at_ms, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
   )) e AS rule, f, first, t, later
   UNION ALL
-  SELECT 'the member left, then the broker said so', l.process_id, struct(l.ts, l.event_id), b.process_id, struct(b.ts, b.event_id)
+  SELECT 'the member left, then the broker said so', l.process_id, struct(l.at_ms, l.event_id), b.process_id, struct(b.at_ms, b.event_id)
   FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id
     AND b.kafka_cluster = l.kafka_cluster
   UNION ALL
-  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.ts, b.event_id), m.process_id,
-    struct(m.ts, m.event_id)
+  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.at_ms, b.event_id), m.process_id,
+    struct(m.at_ms, m.event_id)
   FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed'
     AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
   UNION ALL
@@ -91,9 +91,10 @@ WITH membership_line AS (
   )) e AS rule, f, first, t, later
 )
 SELECT DISTINCT
-  rule, f AS from_process_id, first.event_id AS from_event_id, first.ts AS from_ts, t AS to_process_id, later.event_id AS to_event_id,
-    later.ts AS to_ts,
+  rule, f AS from_process_id, first.event_id AS from_event_id, timestamp_millis(first.at_ms) AS from_ts, t AS to_process_id,
+    later.event_id AS to_event_id,
+    timestamp_millis(later.at_ms) AS to_ts,
   -- Printed times are cut to the layout's resolution, so the later one may be later by nearly that much.
-  unix_millis(later.ts) - unix_millis(first.ts) + r.resolution_ms AS hi_ms
+  later.at_ms - first.at_ms + r.resolution_ms AS hi_ms
 FROM edge JOIN process_resolution r ON r.process_id = t
-WHERE first.ts IS NOT NULL AND later.ts IS NOT NULL AND f <> t
+WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t

@@ -22,7 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
 COMMENT 'One row per time that a member lost its group''s coordinator.'
 AS
 WITH line AS (
-  SELECT kafka_cluster, group_id, process_id, client, stream_pos, ts, event, event_id, coordinator, coordinator_node, cause,
+  SELECT kafka_cluster, group_id, process_id, client, stream_pos, at_ms, event, event_id, coordinator, coordinator_node, cause,
     count_if(event = 'coordinator_discovered') OVER (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       - CASE WHEN event = 'coordinator_discovered' THEN 1 ELSE 0 END AS turn
   FROM client_event
@@ -32,34 +32,35 @@ WITH line AS (
     kafka_cluster, group_id, process_id, client, turn,
     min_by(coordinator, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS broker,
     2147483647 - min_by(coordinator_node, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS broker_id,
-    min(ts) FILTER (WHERE event = 'coordinator_lost') AS lost_ts,
-    max(ts) FILTER (WHERE event = 'coordinator_discovered') AS found_ts,
+    min(at_ms) FILTER (WHERE event = 'coordinator_lost') AS lost_ms,
+    max(at_ms) FILTER (WHERE event = 'coordinator_discovered') AS found_ms,
     count_if(event = 'coordinator_lost') AS losses,
     min_by(cause, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS cause,
     array_sort(collect_list(struct(stream_pos, event_id))) AS lines
   FROM line
   GROUP BY kafka_cluster, group_id, process_id, client, turn
 ), placed AS (
-  SELECT e.*, timestamp_millis(unix_millis(e.lost_ts) - o.hi_ms) AS lost_lo, timestamp_millis(unix_millis(e.lost_ts) - o.lo_ms) AS lost_hi
+  SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms
   FROM episode e LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.losses > 0
 ), minute AS (
-  -- Losses within a minute of each other are looked at together.
-  SELECT *, unix_seconds(lost_lo) DIV 60 AS m FROM placed
+  -- Losses that are so near each other stand in one stretch of time, or in the next.
+  SELECT *, lost_lo_ms DIV (episodes_together_ms + 1) AS stretch FROM placed
 ), around AS (
-  SELECT a.process_id, a.group_id, a.client, a.lost_ts,
+  SELECT a.process_id, a.group_id, a.client, a.lost_ms,
     max(CASE WHEN b.group_id = a.group_id AND b.process_id <> a.process_id THEN 1 ELSE 0 END) AS others_of_group,
     max(CASE WHEN b.group_id <> a.group_id AND b.process_id <> a.process_id AND b.broker_id <=> a.broker_id THEN 1
       ELSE 0 END) AS other_groups
-  FROM (SELECT *, explode(array(m - 1, m, m + 1)) AS near FROM minute) a
-  JOIN minute b ON b.m = a.near AND b.kafka_cluster = a.kafka_cluster
-    AND abs(unix_millis(b.lost_lo) - unix_millis(a.lost_lo)) <= episodes_together_ms
-  GROUP BY a.process_id, a.group_id, a.client, a.lost_ts
+  FROM (SELECT *, explode(array(stretch - 1, stretch, stretch + 1)) AS near FROM minute) a
+  JOIN minute b ON b.stretch = a.near AND b.kafka_cluster = a.kafka_cluster
+    AND abs(b.lost_lo_ms - a.lost_lo_ms) <= episodes_together_ms
+  GROUP BY a.process_id, a.group_id, a.client, a.lost_ms
 )
 SELECT
-  p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, p.lost_ts, p.lost_lo, p.lost_hi, p.found_ts,
-  unix_millis(p.found_ts) - unix_millis(p.lost_ts) AS duration_ms, p.losses, p.cause,
+  p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, timestamp_millis(p.lost_ms) AS lost_ts,
+  timestamp_millis(p.lost_lo_ms) AS lost_lo, timestamp_millis(p.lost_hi_ms) AS lost_hi, timestamp_millis(p.found_ms) AS found_ts,
+  p.found_ms - p.lost_ms AS duration_ms, p.losses, p.cause,
   CASE WHEN a.other_groups = 1 THEN 'broker' WHEN a.others_of_group = 1 THEN 'group' ELSE 'member' END AS scope,
   transform(slice(p.lines, 1, 20), l -> l.event_id) AS witness
 FROM placed p
-LEFT JOIN around a ON a.process_id = p.process_id AND a.group_id = p.group_id AND a.client = p.client AND a.lost_ts = p.lost_ts
+LEFT JOIN around a ON a.process_id = p.process_id AND a.group_id = p.group_id AND a.client = p.client AND a.lost_ms = p.lost_ms

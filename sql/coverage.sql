@@ -32,7 +32,8 @@ WITH placed AS (
   -- Between the ranges and files of one process.
   SELECT process_id, last_to_ts, first_ts FROM followed
 ), stretch AS (
-  SELECT process_id, min(first_ts) AS from_ts, max(last_ts) AS to_ts, 'covered' AS kind, 'covered' AS code,
+  SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
+    'covered' AS code,
     count(*) AS number, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS said
   FROM process_life
   GROUP BY process_id
@@ -41,7 +42,7 @@ WITH placed AS (
   FROM silence
   WHERE unix_millis(to_ts) - unix_millis(from_ts) >= gap_ms
   UNION ALL
-  SELECT process_id, first_ts, first_ts, 'truncated', 'truncated' AS code, NULL, NULL, NULL
+  SELECT process_id, timestamp_millis(first_ms), timestamp_millis(first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life
   WHERE instance = 0
   UNION ALL

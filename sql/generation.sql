@@ -40,10 +40,10 @@ WITH timed AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader,
     coalesce(o.reference_process_id, r.process_id) AS island,
-    unix_millis(r.joining_first.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS asked_ms,
-    unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS joining_ms,
-    unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS joined_ms,
-    unix_millis(r.synced.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS synced_ms,
+    r.joining_first.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS asked_ms,
+    r.joining_last.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS joining_ms,
+    r.joined.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS joined_ms,
+    r.synced.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS synced_ms,
     j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told,
       coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
@@ -85,10 +85,9 @@ WITH timed AS (
   SELECT
     coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
-    b.incarnation_why, b.process_id AS broker, b.prepared_ts, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
-    b.stabilized_ts, b.stabilized_id, b.assigned_ts, b.assigned_id, unix_millis(b.prepared_ts) AS prepared_ms,
-    unix_millis(b.stabilized_ts) AS stabilized_ms, unix_millis(b.assigned_ts) AS assigned_ms, b.member_count,
-    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ts, m.asked_ms, m.joined_ms, m.synced_ms, m.members, m.told,
+    b.incarnation_why, b.process_id AS broker, b.prepared_ms, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
+    b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
+    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, m.asked_ms, m.joined_ms, m.synced_ms, m.members, m.told,
     m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.witness
   FROM broker_generation b
   FULL OUTER JOIN by_members m
@@ -115,9 +114,9 @@ SELECT
   END AS rebalance_mode,
   coalesce(o.protocol, f.protocol) AS assignor,
   o.broker AS coordinator,
-  o.prepared_ts,
-  o.stabilized_ts,
-  o.assigned_ts,
+  timestamp_millis(o.prepared_ms) AS prepared_ts,
+  timestamp_millis(o.stabilized_ms) AS stabilized_ts,
+  timestamp_millis(o.assigned_ms) AS assigned_ts,
   timestamp_millis(o.asked_ms) AS first_asked_ts,
   timestamp_millis(o.joined_ms) AS first_joined_ts,
   timestamp_millis(o.synced_ms) AS last_synced_ts,
@@ -150,8 +149,8 @@ SELECT
   coalesce(o.prepared_member, CASE WHEN o.reason IS NULL THEN o.expired_member END) AS trigger_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
-  CASE WHEN o.expired_ts > o.prepared_ts THEN o.expired_member ELSE o.last_joiner END AS waited_for_member_id,
-  CASE WHEN o.expired_ts > o.prepared_ts THEN 'expired' WHEN o.last_joiner IS NOT NULL THEN 'last_joiner' END AS waited_why,
+  CASE WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_joiner END AS waited_for_member_id,
+  CASE WHEN o.expired_ms > o.prepared_ms THEN 'expired' WHEN o.last_joiner IS NOT NULL THEN 'last_joiner' END AS waited_why,
   o.broker IS NOT NULL AS seen_by_broker,
   coalesce(o.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))),
@@ -164,10 +163,10 @@ SELECT
     coalesce(g.incarnation, m.incarnation) AS incarnation,
   coalesce(g.incarnation_why, 'unknown') AS incarnation_why, coalesce(g.generation, m.generation) AS generation,
     'consumer' AS protocol_type, 'consumer' AS group_protocol, 'server' AS rebalance_mode, g.assignor, g.process_id AS coordinator,
-  g.bumped_ts AS prepared_ts, NULL AS stabilized_ts, g.computed_ts AS assigned_ts,
+  timestamp_millis(g.bumped_ms) AS prepared_ts, NULL AS stabilized_ts, timestamp_millis(g.computed_ms) AS assigned_ts,
     NULL AS first_asked_ts, timestamp_millis(m.reached_ms) AS first_joined_ts, timestamp_millis(m.settled_ms) AS last_synced_ts,
     NULL AS join_ms, NULL AS sync_ms,
-  unix_millis(g.computed_ts) - unix_millis(g.bumped_ts) AS duration_ms,
+  g.computed_ms - g.bumped_ms AS duration_ms,
   NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
   coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS reason,
     NULL AS waited_for_member_id, NULL AS waited_why, g.generation IS NOT NULL AS seen_by_broker, coalesce(m.seen, 0) AS seen_by_members,
@@ -176,8 +175,8 @@ FROM epoch_generation g
 FULL OUTER JOIN (
   SELECT
     e.kafka_cluster, e.group_id, e.incarnation, e.generation,
-    min(unix_millis(e.reached.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS reached_ms,
-    max(unix_millis(e.settled.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms,
+    min(e.reached.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS reached_ms,
+    max(e.settled.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms,
     count(DISTINCT e.member_id) AS members, count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
     slice(array_sort(collect_list(e.reached.event_id)), 1, 50) AS witness
   FROM epoch_member e

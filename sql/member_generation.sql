@@ -32,11 +32,11 @@ WITH seen AS (
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, r.process_id, j.client, j.client_id, j.task, r.is_leader,
       r.round, j.instance,
     CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
-    r.joining_last.ts AS joining_ts, r.joined.ts AS joined_ts, r.synced.ts AS synced_ts,
+    r.joining_last.at_ms AS joining_ms, r.joined.at_ms AS joined_ms, r.synced.at_ms AS synced_ms,
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
-    p.from_ts AS paused_from_ts, p.to_ts AS paused_to_ts,
-    CASE WHEN p.from_ts IS NOT NULL THEN unix_millis(p.to_ts) - unix_millis(p.from_ts) WHEN j.went_on THEN 0L END AS paused_ms,
+    p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms,
+    CASE WHEN p.from_ms IS NOT NULL THEN p.to_ms - p.from_ms WHEN j.went_on THEN 0L END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
   FROM member_round r
   JOIN (
@@ -47,9 +47,9 @@ WITH seen AS (
   ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN (
-    SELECT process_id, group_id, client, round, min(from_ts) AS from_ts, max(to_ts) AS to_ts
+    SELECT process_id, group_id, client, round, min(from_ms) AS from_ms, max(to_ms) AS to_ms
     FROM member_pause
-    WHERE to_ts IS NOT NULL AND round IS NOT NULL
+    WHERE to_ms IS NOT NULL AND round IS NOT NULL
     GROUP BY process_id, group_id, client, round
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
 ), told AS (
@@ -68,8 +68,9 @@ WITH seen AS (
 SELECT
   s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader,
     CAST(NULL AS BIGINT) AS member_epoch,
-  s.state, s.joining_ts, s.joined_ts, s.synced_ts, s.assigned, s.revoked, s.delay_ms,
-  s.paused_from_ts, s.paused_to_ts, s.paused_ms, s.witness
+  s.state, timestamp_millis(s.joining_ms) AS joining_ts, timestamp_millis(s.joined_ms) AS joined_ts,
+    timestamp_millis(s.synced_ms) AS synced_ts, s.assigned, s.revoked, s.delay_ms,
+  timestamp_millis(s.paused_from_ms) AS paused_from_ts, timestamp_millis(s.paused_to_ms) AS paused_to_ts, s.paused_ms, s.witness
 FROM seen s
 UNION ALL
 SELECT
@@ -86,17 +87,18 @@ UNION ALL
 SELECT
   m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false AS is_leader,
     m.generation AS member_epoch,
-  lower(m.state) AS state, m.joining.ts AS joining_ts, m.reached.ts AS joined_ts, m.settled.ts AS synced_ts, m.assigned, m.revoked,
-    NULL AS delay_ms,
-  p.from_ts AS paused_from_ts, p.to_ts AS paused_to_ts, CASE WHEN p.from_ts IS NOT NULL THEN unix_millis(p.to_ts) - unix_millis(p.from_ts)
+  lower(m.state) AS state, timestamp_millis(m.joining.at_ms) AS joining_ts, timestamp_millis(m.reached.at_ms) AS joined_ts,
+    timestamp_millis(m.settled.at_ms) AS synced_ts, m.assigned, m.revoked, NULL AS delay_ms,
+  timestamp_millis(p.from_ms) AS paused_from_ts, timestamp_millis(p.to_ms) AS paused_to_ts,
+  CASE WHEN p.from_ms IS NOT NULL THEN p.to_ms - p.from_ms
     WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END AS paused_ms, m.witness
 FROM epoch_member m
 LEFT JOIN (
   -- A pause belongs to the epoch that the member had when it ended.
-  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts,
-    max_by(m.generation, struct(m.reached.ts, m.generation)) AS generation
+  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms,
+    max_by(m.generation, struct(m.reached.at_ms, m.generation)) AS generation
   FROM member_pause p
   JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id
-    AND m.client_id = p.client AND m.reached.ts <= p.to_ts
-  GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ts, p.to_ts
+    AND m.client_id = p.client AND m.reached.at_ms <= p.to_ms
+  GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms
 ) p ON p.kafka_cluster = m.kafka_cluster AND p.group_id = m.group_id AND p.member_id = m.member_id AND p.generation = m.generation

@@ -31,7 +31,7 @@ WITH fact AS (
   FROM event
   GROUP BY process_id
 ), life AS (
-  SELECT process_id, min(first_ts) AS first_ts, max(last_ts) AS last_ts, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
+  SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
   FROM process_life GROUP BY process_id
 ), cluster AS (
   SELECT process_id, array_distinct(transform(array_sort(collect_list(struct(instance, from_pos, kafka_cluster))),
@@ -68,8 +68,8 @@ SELECT
   coalesce(f.instances, 0) AS instances,
   o.reference_process_id AS clock_island,
   o.reference_process_id,
-  l.first_ts,
-  l.last_ts
+  timestamp_millis(l.first_ms) AS first_ts,
+  timestamp_millis(l.last_ms) AS last_ts
 FROM life l
 LEFT JOIN fact f ON f.process_id = l.process_id
 LEFT JOIN place p ON p.process_id = l.process_id

@@ -32,13 +32,13 @@ AS
 WITH asked AS (
   -- When each member asked, on the coordinator's clock: who asked late made the others wait.
   SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation,
-    min(unix_millis(r.joining_first.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS first_ms,
+    min(r.joining_first.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS first_ms,
     max(struct(
-      unix_millis(r.joining_last.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, r.member_id, r.joining_last.event_id AS event_id)) AS last,
-    min(unix_millis(r.joined.ts) - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ms
+      r.joining_last.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, r.member_id, r.joining_last.event_id AS event_id)) AS last,
+    min(r.joined.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ms
   FROM member_round r
   JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
-  WHERE r.joining_last.ts IS NOT NULL
+  WHERE r.joining_last.at_ms IS NOT NULL
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
 ), broker_value AS (
   SELECT process_id, key,
@@ -60,7 +60,7 @@ WITH asked AS (
     unix_millis(coalesce(g.assigned_ts, g.last_synced_ts)) AS settled_ms,
     b.from_empty, b.expired_member, b.expired_id, b.expired_how, b.prepared_id, b.stabilized_id, b.assigned_id,
     -- Put out while the others waited.
-    coalesce(b.expired_ts > g.prepared_ts, false) AS has_waited_in_vain,
+    coalesce(b.expired_ms > unix_millis(g.prepared_ts), false) AS has_waited_in_vain,
     CASE WHEN g.protocol_type = 'connect' THEN 'rebalance.timeout.ms' ELSE 'max.poll.interval.ms' END AS poll_setting,
     a.first_ms, a.last, a.joined_ms, t.delay, coalesce(t.delay.delay_ms, 0) AS delay_ms
   FROM generation g

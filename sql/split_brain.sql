@@ -121,13 +121,13 @@ WITH judged AS (
   -- What befell the first owner's membership, before and after the second began.
   SELECT p.a_id, p.b_id,
     bool_or(c.event IN ('coordinator_lost', 'worker_revoking')
-      AND unix_millis(c.ts) + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms) AS lost_before,
+      AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
-      AND unix_millis(c.ts) + coalesce(p.hi_ms, 0) > p.b_start_hi_ms) AS lost_after,
+      AND c.at_ms + coalesce(p.hi_ms, 0) > p.b_start_hi_ms) AS lost_after,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
-    AND unix_millis(c.ts) BETWEEN p.a_start_hi_ms AND p.a_stop_lo_ms + loss_noticed_ms
+    AND c.at_ms BETWEEN p.a_start_hi_ms AND p.a_stop_lo_ms + loss_noticed_ms
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
 ), told AS (

@@ -68,7 +68,7 @@ WITH owned AS (
   JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_count > n.seen_by_members
     AND n.generation > g.previous.generation AND n.generation < g.generation
 ), delay AS (
-  SELECT j.kafka_cluster, j.group_id, timestamp_millis(unix_millis(j.worker_assigned_ts) - o.hi_ms) AS told_lo, j.delay_ms,
+  SELECT j.kafka_cluster, j.group_id, timestamp_millis(j.worker_assigned_ms - o.hi_ms) AS told_lo, j.delay_ms,
     j.worker_assigned_id, o.reference_process_id
   FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
   WHERE j.delay_ms > 0

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pyarrow.dataset as ds
 import pytest
 from written_logs import CONNECT, case_of, config, consumer, joined, stamp, told
 
 pytestmark = pytest.mark.engine
-START = datetime(2026, 3, 1, 10, tzinfo=UTC)
+START_MS = int(datetime(2026, 3, 1, 10, tzinfo=UTC).timestamp() * 1000)
 
 
 def consumer_of(group: str, *lines: tuple[float, str | list[str]]) -> dict[str, str]:
@@ -185,11 +185,9 @@ def named(worker: str, text: str) -> str:
     return text.replace("clientId=w,", f"clientId={worker},").replace("'w-1'", f"'{worker}-1'")
 
 
-def seconds(moment: datetime | int | None) -> float | None:
-    """Seconds since the start of the logs, of a moment or of milliseconds since 1970."""
-    if isinstance(moment, int):
-        moment = datetime.fromtimestamp(moment / 1000, UTC)
-    return None if moment is None else (moment - START) / timedelta(seconds=1)
+def seconds(at_ms: int | None) -> float | None:
+    """Seconds since the start of the logs."""
+    return None if at_ms is None else (at_ms - START_MS) / 1000
 
 
 def holding(case, process: str, resource: str) -> tuple[float | None, float | None]:
@@ -211,7 +209,7 @@ def test_partitions_other_than_those_that_were_given_show_a_hole(case):
 
 def test_a_list_that_is_missing_is_missed_where_it_stands(case):
     (hole,) = [r for r in rows(case, "log_hole") if r["process_id"] == "relisted/app.log"]
-    at = {r["stream_pos"]: seconds(r["ts"]) for r in rows(case, "client_event") if r["process_id"] == "relisted/app.log"}
+    at = {r["stream_pos"]: seconds(r["at_ms"]) for r in rows(case, "client_event") if r["process_id"] == "relisted/app.log"}
     assert (at[hole["from_pos"]], at[hole["to_pos"]]) == (12.001, 20.0)
     assert holding(case, "relisted", "t-1") == (10.0, 10.0)
 
@@ -259,7 +257,7 @@ def test_a_task_at_work_that_was_never_started_shows_a_hole(case):
 
 def test_a_generation_begins_with_the_rebalance_of_the_one_before(case):
     (row,) = [r for r in rows(case, "broker_generation") if r["group_id"] == "phases"]
-    assert (row["generation"], seconds(row["prepared_ts"])) == (7, 76.0)
+    assert (row["generation"], seconds(row["prepared_ms"])) == (7, 76.0)
 
 
 def interleaved(*members: str) -> str:

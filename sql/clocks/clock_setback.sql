@@ -14,19 +14,19 @@ CREATE OR REPLACE TEMPORARY VIEW clock_setback (
 COMMENT 'One row per event before which its process''s printed time had gone back.'
 AS
 WITH near AS (
-  SELECT process_id, stream_pos, event_id, unix_millis(ts) AS ms,
-    lag(unix_millis(ts)) OVER (PARTITION BY process_id ORDER BY stream_pos) AS before_ms,
+  SELECT process_id, stream_pos, event_id, at_ms,
+    lag(at_ms) OVER (PARTITION BY process_id ORDER BY stream_pos) AS before_ms,
     lag(event_id) OVER (PARTITION BY process_id ORDER BY stream_pos) AS before_id,
-    lag(unix_millis(ts), 2) OVER (PARTITION BY process_id ORDER BY stream_pos) AS second_before_ms,
-    lead(unix_millis(ts)) OVER (PARTITION BY process_id ORDER BY stream_pos) AS next_ms
+    lag(at_ms, 2) OVER (PARTITION BY process_id ORDER BY stream_pos) AS second_before_ms,
+    lead(at_ms) OVER (PARTITION BY process_id ORDER BY stream_pos) AS next_ms
   FROM process_line
-  WHERE ts IS NOT NULL
+  WHERE at_ms IS NOT NULL
 ), step AS (
-  SELECT process_id, stream_pos, event_id, before_id, before_ms - ms AS by_ms
+  SELECT process_id, stream_pos, event_id, before_id, before_ms - at_ms AS by_ms
   FROM near
-  WHERE before_ms - ms > clock_setback_ms + clock_jitter_ms
-    AND coalesce(second_before_ms - ms, before_ms - ms) > clock_setback_ms + clock_jitter_ms
-    AND coalesce(before_ms - next_ms, before_ms - ms) > clock_setback_ms + clock_jitter_ms
+  WHERE before_ms - at_ms > clock_setback_ms + clock_jitter_ms
+    AND coalesce(second_before_ms - at_ms, before_ms - at_ms) > clock_setback_ms + clock_jitter_ms
+    AND coalesce(before_ms - next_ms, before_ms - at_ms) > clock_setback_ms + clock_jitter_ms
 ), around AS (
   SELECT s.process_id, s.stream_pos,
     max(CASE WHEN e.stream_pos < s.stream_pos THEN struct(e.stream_pos, e.event_id) END).event_id AS before_id,

@@ -1,6 +1,6 @@
 -- One row per stretch of time in which a broker was surely or perhaps not there, as its own log tells.
 -- Reads: process_life, cluster_broker, fact_line, process, clock_offset
--- Grain: process_id, from_ts
+-- Grain: process_id, from_ms
 -- A log that just ends proves no death (`silent`); one that goes on with a new start, or that says it stops, does.
 CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   process_id    COMMENT 'Broker''s process',
@@ -17,12 +17,12 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
 COMMENT 'One row per stretch of time in which a broker was surely or perhaps not there.'
 AS
 WITH stop AS (
-  SELECT process_id, instance, min(ts) AS ts, min_by(event_id, struct(ts, event_id)) AS event_id FROM fact_line
+  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id FROM fact_line
     WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), life AS (
   SELECT l.process_id, p.kafka_cluster, n.broker_id,
-    CASE WHEN s.ts IS NOT NULL THEN 'stopped' WHEN l.next_start_ts IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
-    unix_millis(coalesce(s.ts, l.last_ts)) AS from_ms, unix_millis(l.next_start_ts) AS to_ms,
+    CASE WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
+    coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms,
     coalesce(s.event_id, l.next_start_id) AS event_id
   FROM process_life l
   JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'

@@ -38,28 +38,28 @@ COMMENT 'One row per time in which one member had no coordinator that answered i
 AS
 WITH closed AS (
   -- A consumer that is closed, or made anew under its name, has no outage any more.
-  SELECT kafka_cluster, group_id, process_id, instance, client_id AS client, stream_pos, ts
+  SELECT kafka_cluster, group_id, process_id, instance, client_id AS client, stream_pos, at_ms
   FROM fact_line
   WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, ts FROM client_event WHERE event = 'leaving'
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms FROM client_event WHERE event = 'leaving'
     AND reason LIKE '%being closed%'
   UNION ALL
   -- The line of a closed client's metrics has no group; its client id is the task's.
-  SELECT e.kafka_cluster, g.group_id, e.process_id, e.instance, e.client_id, e.stream_pos, e.ts
+  SELECT e.kafka_cluster, g.group_id, e.process_id, e.instance, e.client_id, e.stream_pos, e.at_ms
   FROM fact_line e
   JOIN (SELECT DISTINCT process_id, client, group_id FROM client_event WHERE NOT is_worker) g ON g.process_id = e.process_id
     AND g.client = e.client_id
   WHERE e.event = 'client_closed' AND e.group_id IS NULL
   UNION ALL
   -- A task that stopped in time took its consumer with it. One that did not may go on looking for its coordinator.
-  SELECT t.kafka_cluster, g.group_id, t.process_id, t.instance, g.client, t.ended.pos, t.ended.ts
+  SELECT t.kafka_cluster, g.group_id, t.process_id, t.instance, g.client, t.ended.pos, t.ended.at_ms
   FROM task_life t
   JOIN (SELECT DISTINCT process_id, client, group_id, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g
     ON g.process_id = t.process_id AND g.task = t.task
   WHERE t.ended IS NOT NULL AND NOT t.by_herder
 ), line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, unix_millis(ts) AS at_ms, event_id,
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id,
     event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS said,
     CASE
       WHEN event = 'coordinator_lost' THEN 'lost'
@@ -71,7 +71,7 @@ WITH closed AS (
     END AS kind
   FROM client_event
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, unix_millis(ts), NULL, NULL, NULL, NULL, NULL,
+  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, at_ms, NULL, NULL, NULL, NULL, NULL,
     NULL, 'closed'
   FROM closed
 ), marked AS (
@@ -153,7 +153,7 @@ WITH closed AS (
   -- Who wants a coordinator: a worker whose herder starts, a consumer that subscribed. Earlier releases than 1.0 print neither with a
   -- client.
   SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task,
-    unix_millis(min(e.ts)) AS at_ms,
+    min(e.at_ms) AS at_ms,
     min_by(e.event_id, e.stream_pos) AS event_id, max(e.stream_pos) AS last_pos
   FROM fact_line e
   WHERE e.group_id IS NOT NULL AND e.client_id IS NOT NULL
@@ -162,7 +162,7 @@ WITH closed AS (
 ), never AS (
   -- Of one that was closed and made anew, the last closing counts.
   SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id,
-    unix_millis(min(c.ts)) AS closed_ms
+    min(c.at_ms) AS closed_ms
   FROM asked a
   LEFT JOIN closed c ON c.process_id = a.process_id AND c.instance = a.instance AND c.group_id = a.group_id AND c.client = a.client_id
     AND c.stream_pos > a.last_pos
@@ -177,7 +177,7 @@ WITH closed AS (
     closed_ms, NULL, 0, array(), false, false, false, array(event_id)
   FROM never
 ), placed AS (
-  SELECT e.*, unix_millis(l.stopping_ts) AS stopping_ms, unix_millis(l.last_ts) AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id
+  SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id
   FROM every e
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference

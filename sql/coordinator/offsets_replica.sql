@@ -7,7 +7,7 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_replica (
   offsets_partition COMMENT 'Partition of __consumer_offsets; NULL: all of it',
   replicas          COMMENT 'Broker ids of its replicas; NULL where only their number is told',
   replication_factor COMMENT 'Number of replicas',
-  ts                COMMENT 'When, by the broker''s clock',
+  at_ms             COMMENT 'When, by the broker''s clock (milliseconds since 1970)',
   event_id          COMMENT 'Event'
 )
 COMMENT 'One row per partition of __consumer_offsets whose replicas some broker''s log tells.'
@@ -16,15 +16,15 @@ WITH line AS (
   SELECT * FROM fact_line WHERE event IN ('partition_placed', 'offsets_topic_created')
 )
 SELECT kafka_cluster, CAST(regexp_extract(partition, '-([0-9]+)$', 1) AS INT) AS offsets_partition, replicas,
-  CAST(size(replicas) AS BIGINT) AS replication_factor, ts, event_id
+  CAST(size(replicas) AS BIGINT) AS replication_factor, at_ms, event_id
 FROM line WHERE event = 'partition_placed' AND size(replicas) > 0
 UNION ALL
-SELECT kafka_cluster, NULL AS offsets_partition, NULL AS replicas, replication_factor, ts, event_id
+SELECT kafka_cluster, NULL AS offsets_partition, NULL AS replicas, replication_factor, at_ms, event_id
 FROM line WHERE event = 'offsets_topic_created' AND replication_factor > 0
 UNION ALL
 -- With ZooKeeper the controller's broker prints the whole placement in one line: 0 -> ArrayBuffer(3), 1 -> ArrayBuffer(1), ...
 SELECT kafka_cluster, CAST(split(placed, ' -> ')[0] AS INT) AS offsets_partition,
   transform(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *'), x -> trim(x)) AS replicas,
-    size(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *')) AS replication_factor, ts, event_id
+    size(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *')) AS replication_factor, at_ms, event_id
 FROM line LATERAL VIEW explode(regexp_extract_all(message, '([0-9]+ -> [A-Za-z]+[(][0-9, ]+[)])', 1)) p AS placed
 WHERE event = 'offsets_topic_created' AND replication_factor IS NULL

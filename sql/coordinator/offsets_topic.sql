@@ -10,11 +10,11 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_topic (
   brokers            COMMENT 'Brokers that any log of the case names',
   exists_already     COMMENT 'True when a line shows that the topic is there',
   failures           COMMENT 'How often its creation failed for lack of brokers',
-  failed_from_ts     COMMENT 'First time, by that broker''s clock',
-  failed_to_ts       COMMENT 'Last time',
+  failed_from_ms     COMMENT 'First time, by that broker''s clock (milliseconds since 1970)',
+  failed_to_ms       COMMENT 'Last time',
   required           COMMENT 'Replicas that were asked for',
   alive              COMMENT 'Brokers that were there at the last failure',
-  created_ts         COMMENT 'When it was created, if a line tells',
+  created_ms         COMMENT 'When it was created, if a line tells',
   placed_ids         COMMENT 'Events that tell the replication',
   config_ids         COMMENT 'Events that print the configuration',
   failed_ids         COMMENT 'First and last failure'
@@ -22,7 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_topic (
 COMMENT 'One row per Kafka cluster: what the logs tell about the replication of __consumer_offsets.'
 AS
 WITH placed AS (
-  SELECT kafka_cluster, min(replication_factor) AS replication_factor, min(ts) AS created_ts,
+  SELECT kafka_cluster, min(replication_factor) AS replication_factor, min(at_ms) AS created_ms,
     slice(array_sort(collect_set(event_id)), 1, 3) AS ids
   FROM offsets_replica GROUP BY kafka_cluster
 ), configured AS (
@@ -35,12 +35,12 @@ WITH placed AS (
   GROUP BY c.kafka_cluster
 ), line AS (
   SELECT e.kafka_cluster, count_if(e.event = 'offsets_topic_failed') AS failures,
-    min(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ts,
-      max(e.ts) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ts,
+    min(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ms,
+      max(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ms,
     max(coalesce(e.required, e.replication_factor)) FILTER (WHERE e.event = 'offsets_topic_failed') AS required,
-    max_by(e.brokers_alive, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
-    filter(array_distinct(array(min_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'),
-      max_by(e.event_id, struct(e.ts, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
+    max_by(e.brokers_alive, struct(e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
+    filter(array_distinct(array(min_by(e.event_id, struct(e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'),
+      max_by(e.event_id, struct(e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
       x -> x IS NOT NULL) AS ids,
     bool_or(e.event IN ('coordinator_elected', 'partition_loaded', 'group_loaded')) AS there
   FROM fact_line e
@@ -55,7 +55,7 @@ WITH placed AS (
 )
 SELECT b.kafka_cluster, p.replication_factor, c.rf AS configured, c.min_isr, b.n AS brokers,
   coalesce(p.replication_factor IS NOT NULL OR u.kafka_cluster IS NOT NULL OR l.there, false) AS exists_already,
-  coalesce(l.failures, 0) AS failures, l.from_ts AS failed_from_ts, l.to_ts AS failed_to_ts, l.required, l.alive, p.created_ts,
+  coalesce(l.failures, 0) AS failures, l.from_ms AS failed_from_ms, l.to_ms AS failed_to_ms, l.required, l.alive, p.created_ms,
     coalesce(p.ids, array()) AS placed_ids, coalesce(c.ids, array()) AS config_ids, coalesce(l.ids, array()) AS failed_ids
 FROM broker b
 LEFT JOIN placed p ON p.kafka_cluster = b.kafka_cluster

@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
   client           COMMENT 'Client inside the process: its client.id, or what else tells it apart',
   is_worker        COMMENT 'True for a Connect worker, false for a consumer',
   stream_pos       COMMENT 'Order inside the process',
-  ts               COMMENT 'When, by its own clock',
+  at_ms            COMMENT 'When, by its own clock (milliseconds since 1970)',
   resolution_ms    COMMENT 'How exact the printed time is',
   event            COMMENT 'What happened',
   client_id        COMMENT 'client.id',
@@ -69,7 +69,7 @@ SELECT
   coalesce(e.client_id, w.client_id, e.task, e.thread, '-') AS client,
   e.is_worker,
   e.stream_pos,
-  e.ts,
+  unix_millis(e.ts) AS at_ms,
   e.resolution_ms,
   -- Where no line says that a client joined or synced (0.9; later with INFO off), the answers that it prints at DEBUG say so.
   CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' ELSE e.event END AS event,

@@ -8,7 +8,7 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Which life of the process',
   stream_pos    COMMENT 'Order inside the process',
-  ts            COMMENT 'When, by its own clock',
+  at_ms         COMMENT 'When, by its own clock (milliseconds since 1970)',
   level         COMMENT 'Level as printed',
   event         COMMENT 'What happened',
   message       COMMENT 'First line of the message',
@@ -40,7 +40,8 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
 )
 COMMENT 'One row per event that a rule looks at beside the members'' own lines, with its Kafka cluster.'
 AS
-SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, e.ts, e.level, e.event, e.message, e.group_id, e.client_kind,
+SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message,
+  e.group_id, e.client_kind,
   e.client_id, e.member_id, e.old_member_id,
   e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.topic, e.partition, e.replicas, e.replication_factor, e.required,
     e.brokers_alive, e.offset,

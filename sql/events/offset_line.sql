@@ -11,7 +11,7 @@ CREATE OR REPLACE TEMPORARY VIEW offset_line (
   group_id   COMMENT 'Group; NULL where neither the line nor the one that gave the partition names it',
   resource   COMMENT 'Topic partition; NULL: the line speaks of all that the client has',
   stream_pos COMMENT 'Order inside the process',
-  ts         COMMENT 'When, by its own clock',
+  at_ms      COMMENT 'When, by its own clock (milliseconds since 1970)',
   event_id   COMMENT 'Its event',
   kind       COMMENT 'given, taken, start, committed, asked, refused',
   how        COMMENT 'start: committed, reset or sought; taken: revoked or lost; refused: automatic (names the whole position) or NULL',
@@ -21,7 +21,7 @@ CREATE OR REPLACE TEMPORARY VIEW offset_line (
 COMMENT 'One row per line and partition that says where a consumer of a group reads, commits, or gives up.'
 AS
 WITH line AS (
-  SELECT e.process_id, e.instance, e.stream_pos, e.ts, e.event_id, e.event, e.group_id, e.task,
+  SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.task,
     coalesce(e.task, e.client_id, e.thread, '-') AS client,
     e.client_id IS NULL AND e.task IS NULL AND e.event = 'position_set' AS is_nameless,
     CASE e.event
@@ -67,7 +67,7 @@ WITH line AS (
 )
 SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client, CASE WHEN is_nameless THEN holder.task
   ELSE task END AS task,
-  coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, ts,
+  coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, at_ms,
     event_id, kind, how, at_offset, fenced_by
 FROM held
 WHERE NOT (is_nameless AND holder IS NULL)

@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   resource_kind  COMMENT 'task or connector',
   resource       COMMENT 'Task or connector',
   stream_pos     COMMENT 'Order inside the process',
-  ts             COMMENT 'When, by the worker''s clock',
+  at_ms          COMMENT 'When, by the worker''s clock (milliseconds since 1970)',
   event          COMMENT 'What happened',
   kind           COMMENT 'order, start, sign, stop, failed_stop, stopped, failed, orphan_failed, leaving, closing, closed',
   app_kind       COMMENT 'Kind of client that was closed',
@@ -32,7 +32,8 @@ COMMENT 'One row per line that tells something about one Connect task or connect
 AS
 WITH told AS (
   SELECT
-    event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, coalesce(context LIKE '%|offsets', false) AS by_schedule,
+    event_id, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
+      coalesce(context LIKE '%|offsets', false) AS by_schedule,
       member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
     -- Not what a client says of its network, of losing its group or of leaving it: one that is being closed says that too.
@@ -94,7 +95,7 @@ WITH told AS (
       ORDER BY stream_pos DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
     in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos)
 ), begun AS (
-  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
+  SELECT event_id, process_id, instance, stream_pos, at_ms, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
     client_kind, own_member_id, resource_kind, resource,
     CASE
       -- Of a connector only the end of its making tells.
@@ -107,7 +108,7 @@ WITH told AS (
       ELSE kind END AS kind
   FROM turned
   UNION ALL
-  SELECT event_id, process_id, instance, stream_pos, ts, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
+  SELECT event_id, process_id, instance, stream_pos, at_ms, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
     client_kind, own_member_id, resource_kind, resource, kind
   FROM told
   WHERE kind IS NULL OR resource IS NULL
@@ -119,16 +120,16 @@ WITH told AS (
     last_value(CASE WHEN client_kind = 'Worker' THEN member_id END, true) OVER before AS worker_member_id,
     last_value(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END, true)
       OVER before AS worker_generation,
-    last_value(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS tasks_stopped,
-    last_value(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS work_started,
-    last_value(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, ts, event_id) END, true) OVER after AS herder_stopped
+    last_value(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END, true) OVER after AS tasks_stopped,
+    last_value(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, at_ms, event_id) END, true) OVER after AS work_started,
+    last_value(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END, true) OVER after AS herder_stopped
   FROM begun
   WINDOW
     before AS (PARTITION BY process_id, instance ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
     after AS (PARTITION BY process_id, instance ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
 )
 SELECT
-  m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.ts, m.event, m.kind,
+  m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind,
   m.app_kind, m.timeout_ms, m.own_member_id,
   m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work,
   m.by_schedule, m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.work_started,

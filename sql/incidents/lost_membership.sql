@@ -65,9 +65,9 @@ WITH every AS (
   LEFT ANTI JOIN broker_generation b ON b.group_id = l.group_id
   WHERE l.removed_id IS NULL
 ), line AS (
-  SELECT e.process_id, e.instance, unix_millis(e.ts) AS at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id
+  SELECT e.process_id, e.instance, e.at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id
   FROM process_line e LEFT SEMI JOIN every r ON r.process_id = e.process_id AND r.instance = e.instance
-  WHERE e.ts IS NOT NULL
+  WHERE e.at_ms IS NOT NULL
   UNION ALL
   SELECT process_id, instance, coalesce(own_lo_ms, own_hi_ms, noticed.at_ms), -1, loss_id
   FROM every
@@ -147,7 +147,7 @@ SELECT
       -- While it waits for the answer to a request to join it sends no heartbeats and looks at no session.
       AND r.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining THEN 'paused'
     WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, r.after_ms) <= r.own_hi_ms + heartbeat_late_ms
-      AND coalesce(r.found_ms, unix_millis(p.last_ts)) - r.noticed_ms > heartbeat_late_ms THEN 'cut_off'
+      AND coalesce(r.found_ms, p.last_ms) - r.noticed_ms > heartbeat_late_ms THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'

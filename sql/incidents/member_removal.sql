@@ -31,20 +31,20 @@ WITH client AS (
   SELECT DISTINCT p.process_id, p.instance, p.client FROM removed_member p WHERE p.process_id IS NOT NULL
 ), mark AS (
   -- What a client did last before the removal: took part, or was closed.
-  SELECT c.process_id, c.instance, c.client, unix_millis(c.ts) AS at_ms, 1 AS rank, CAST(NULL AS STRING) AS closed_id,
+  SELECT c.process_id, c.instance, c.client, c.at_ms, 1 AS rank, CAST(NULL AS STRING) AS closed_id,
     CAST(NULL AS STRING) AS removed_id
   FROM client_event c
   WHERE c.event IN ('joining', 'joined', 'synced', 'worker_assigned', 'partitions_assigned')
   UNION ALL
-  SELECT f.process_id, f.instance, f.client_id, unix_millis(f.ts), 2, f.event_id, NULL
+  SELECT f.process_id, f.instance, f.client_id, f.at_ms, 2, f.event_id, NULL
   FROM fact_line f
   WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
   UNION ALL
-  SELECT c.process_id, c.instance, c.client, unix_millis(f.ts), 2, f.event_id, NULL
+  SELECT c.process_id, c.instance, c.client, f.at_ms, 2, f.event_id, NULL
   FROM client c
   JOIN fact_line f ON f.process_id = c.process_id AND f.instance = c.instance AND f.event = 'process_stopping'
   UNION ALL
-  SELECT t.process_id, t.instance, g.client, unix_millis(t.ended.ts), 2, t.ended.event_id, NULL
+  SELECT t.process_id, t.instance, g.client, t.ended.at_ms, 2, t.ended.event_id, NULL
   FROM task_life t
   JOIN (SELECT DISTINCT process_id, client, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g
     ON g.process_id = t.process_id AND g.task = t.task

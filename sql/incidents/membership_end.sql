@@ -63,8 +63,8 @@ WITH ended AS (
 ), round AS (
   SELECT concat_ws('|', r.group_id, r.process_id, CAST(j.instance AS STRING), r.client) AS seat, r.kafka_cluster, r.group_id,
     r.incarnation,
-    r.generation, unix_millis(coalesce(j.synced_ts, j.joined_ts, j.worker_assigned_ts)) AS at_ms,
-    unix_millis(coalesce(j.joined_ts, j.synced_ts, j.worker_assigned_ts)) - o.lo_ms AS joined_hi_ms, o.reference_process_id
+    r.generation, coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) AS at_ms,
+    coalesce(j.joined_ms, j.synced_ms, j.worker_assigned_ms) - o.lo_ms AS joined_hi_ms, o.reference_process_id
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
   JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference

@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW membership_mark (
 COMMENT 'One row per sign in the life of a seat, with the membership that it falls in.'
 AS
 WITH said AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, unix_millis(ts) AS at_ms, stream_pos, event_id, event,
+  SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event,
     member_id,
     CASE
       WHEN event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned') THEN 'in'
@@ -36,7 +36,7 @@ WITH said AS (
             THEN 'refused'
     END AS kind
   FROM client_event
-  WHERE ts IS NOT NULL AND group_id IS NOT NULL
+  WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
 ), mark AS (
   SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance,
     client,

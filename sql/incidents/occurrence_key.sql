@@ -52,7 +52,7 @@ WITH told AS (
   FROM told t
   JOIN join_round j ON j.process_id = t.process_id AND j.is_worker AND array_contains(j.revoked, t.task)
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
-  WHERE t.rule = 'zombie-task' AND coalesce(unix_millis(j.worker_assigned_ts), unix_millis(j.synced_ts))
+  WHERE t.rule = 'zombie-task' AND coalesce(j.worker_assigned_ms, j.synced_ms)
     BETWEEN try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT) - outage_untroubled_ms
       AND try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT)
 ), keyed AS (

@@ -23,10 +23,9 @@ CREATE OR REPLACE TEMPORARY VIEW process_ending (
 COMMENT 'One row per life of a process that another follows in its log, and how it ended.'
 AS
 WITH life AS (
-  SELECT process_id, instance, is_broker, is_worker, unix_millis(last_ts) AS last_ms, unix_millis(next_start_ts) AS next_ms, next_start_id,
-    unix_millis(ending_ts) AS ending_ms, ending_id
+  SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, ending_ms, ending_id
   FROM process_life
-  WHERE last_ts IS NOT NULL
+  WHERE last_ms IS NOT NULL
 ), failed AS (
   SELECT process_id, instance, min(event_id) AS event_id
   FROM fact_line
@@ -45,11 +44,11 @@ WITH life AS (
     max_by(CASE WHEN event = 'leaving' THEN 'left' ELSE 'in' END, struct(at_ms, stream_pos)) AS last,
       max_by(event_id, struct(at_ms, stream_pos)) AS event_id
   FROM (
-    SELECT process_id, instance, client, event, unix_millis(ts) AS at_ms, stream_pos, event_id
+    SELECT process_id, instance, client, event, at_ms, stream_pos, event_id
     FROM client_event
     WHERE event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned', 'joining', 'leaving')
     UNION ALL
-    SELECT f.process_id, f.instance, f.client_id, 'leaving', unix_millis(f.ts), f.stream_pos, f.event_id
+    SELECT f.process_id, f.instance, f.client_id, 'leaving', f.at_ms, f.stream_pos, f.event_id
     FROM fact_line f
     WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
   )

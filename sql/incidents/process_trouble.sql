@@ -28,7 +28,7 @@ WITH outage AS (
 ), judged AS (
   -- Its own clock counts for nothing on the reference's that no message joins to it.
   SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms,
-    o.hi_ms AS ahead_hi_ms, unix_millis(p.first_ts) - o.hi_ms AS born_lo_ms
+    o.hi_ms AS ahead_hi_ms, p.first_ms - o.hi_ms AS born_lo_ms
   FROM lost_membership l
   LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.reference_process_id = l.reference_process_id
   LEFT JOIN process_life p ON p.process_id = l.process_id AND p.instance = l.instance
@@ -38,10 +38,10 @@ WITH outage AS (
     count_if(last_ms IS NULL OR at_ms - last_ms > coordinator_settled_ms)
       OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS stretch
   FROM (
-    SELECT kafka_cluster, process_id, instance, unix_millis(ts) AS at_ms, event_id,
-      lag(unix_millis(ts)) OVER (PARTITION BY process_id, instance ORDER BY ts, event_id) AS last_ms
+    SELECT kafka_cluster, process_id, instance, at_ms, event_id,
+      lag(at_ms) OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id) AS last_ms
     FROM fact_line
-    WHERE event IN ('connection_failed', 'bootstrap_failed') AND ts IS NOT NULL
+    WHERE event IN ('connection_failed', 'bootstrap_failed') AND at_ms IS NOT NULL
   )
 ), unreachable AS (
   SELECT f.kafka_cluster, f.process_id, f.instance, min(f.at_ms) AS from_ms, max(f.at_ms) AS to_ms,
@@ -56,9 +56,9 @@ WITH outage AS (
   HAVING max(f.at_ms) - min(f.at_ms) >= unreachable_ms
 ), touch AS (
   -- Lines that an answer of a broker causes.
-  SELECT process_id, instance, unix_millis(ts) AS at_ms FROM fact_line WHERE event = 'kafka_cluster_id'
+  SELECT process_id, instance, at_ms FROM fact_line WHERE event = 'kafka_cluster_id'
   UNION ALL
-  SELECT process_id, instance, unix_millis(ts) FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced',
+  SELECT process_id, instance, at_ms FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced',
     'heartbeat_failed')
 ), in_touch AS (
   SELECT u.process_id, u.instance, u.from_ms, max(CASE WHEN k.at_ms < u.from_ms THEN k.at_ms END) AS before_ms,
@@ -72,9 +72,9 @@ WITH outage AS (
   FROM unreachable u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
   LEFT SEMI JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
-    AND unix_millis(coalesce(j.synced_ts, j.joined_ts, j.worker_assigned_ts)) - o.lo_ms < u.from_lo_ms
-  LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND unix_millis(p.first_ts) - o.lo_ms < u.from_lo_ms
-    AND unix_millis(p.last_ts) - o.hi_ms > u.to_hi_ms
+    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms < u.from_lo_ms
+  LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND p.first_ms - o.lo_ms < u.from_lo_ms
+    AND p.last_ms - o.hi_ms > u.to_hi_ms
   LEFT ANTI JOIN outage t ON t.process_id = o.process_id AND t.lost_lo_ms <= u.to_hi_ms AND t.found_hi_ms >= u.from_lo_ms
   GROUP BY u.process_id, u.instance, u.from_ms
 ), ill AS (
@@ -170,7 +170,7 @@ WITH outage AS (
   ) j ON j.process_id = e.process_id AND j.instance = e.instance
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   -- A life without length is the beginning of the next, of which some lines are missing.
-  WHERE NOT e.is_broker AND (e.how = 'died' OR e.how = 'unknown' AND e.next_ms - unix_millis(l.first_ts) >= life_shortest_ms)
+  WHERE NOT e.is_broker AND (e.how = 'died' OR e.how = 'unknown' AND e.next_ms - l.first_ms >= life_shortest_ms)
 )
 SELECT
   left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id,

@@ -28,7 +28,8 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
 COMMENT 'One row per member that its coordinator removed against its will, with the process behind it.'
 AS
 WITH line AS (
-  SELECT c.kafka_cluster, e.process_id, e.stream_pos, e.ts, e.event_id, e.event, e.group_id, e.member_id, e.members, e.reason, e.message
+  SELECT c.kafka_cluster, e.process_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id, e.members,
+    e.reason, e.message
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND e.stream_pos < c.to_pos
@@ -37,7 +38,7 @@ WITH line AS (
     AND NOT e.message LIKE 'Pending member%'
 ), phased AS (
   -- What the coordinator says between two generations.
-  SELECT kafka_cluster, group_id, process_id, ts, event_id, event, reason, message, member_id, members,
+  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id, members,
     last_value(CASE WHEN event = 'group_stabilized' THEN event_id END, true) OVER so_far AS before_id,
     first_value(CASE WHEN event = 'group_stabilized' THEN event_id END, true) OVER to_come AS after_id
   FROM line
@@ -45,7 +46,7 @@ WITH line AS (
     AND CURRENT ROW),
     to_come AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
 ), ended AS (
-  SELECT kafka_cluster, group_id, process_id, ts, event_id, event, reason, message, member_id IS NULL AS is_listed, before_id, after_id,
+  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id IS NULL AS is_listed, before_id, after_id,
     explode(CASE WHEN member_id IS NULL THEN coalesce(members, array()) ELSE array(member_id) END) AS member_id
   FROM phased
   WHERE event <> 'group_stabilized'
@@ -53,12 +54,12 @@ WITH line AS (
   SELECT p.kafka_cluster, p.group_id, p.member_id, p.process_id AS broker, p.event_id AS removed_id, p.before_id, p.after_id,
     CASE WHEN p.is_listed OR p.reason RLIKE '(?i)rebalance' THEN 'rebalance' ELSE 'session' END AS how,
     CASE WHEN p.message LIKE '%fenced from the group%' THEN 'consumer' ELSE 'classic' END AS protocol,
-    unix_millis(p.ts) - o.hi_ms AS removed_lo_ms, unix_millis(p.ts) - o.lo_ms AS removed_hi_ms,
-    unix_millis(b.prepared_ts) - o.hi_ms AS heard_ms, o.reference_process_id
+    p.at_ms - o.hi_ms AS removed_lo_ms, p.at_ms - o.lo_ms AS removed_hi_ms,
+    b.prepared_ms - o.hi_ms AS heard_ms, o.reference_process_id
   FROM ended p
   JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
   LEFT JOIN broker_generation b ON b.stabilized_id = p.before_id
-  WHERE p.event = 'member_expired' AND p.member_id <> '' AND p.ts IS NOT NULL
+  WHERE p.event = 'member_expired' AND p.member_id <> '' AND p.at_ms IS NOT NULL
 ), gone AS (
   SELECT kafka_cluster, group_id, before_id, count(DISTINCT member_id) AS members
   FROM ended

@@ -12,19 +12,19 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   generation       COMMENT 'Generation',
   process_id       COMMENT 'Broker',
   offsets_partition COMMENT 'Partition of __consumer_offsets',
-  prepared_ts      COMMENT 'Preparing to rebalance',
+  prepared_ms      COMMENT 'Preparing to rebalance (milliseconds since 1970)',
   prepared_id      COMMENT 'Its event',
   prepared_member  COMMENT 'Member that its reason names',
   reason           COMMENT 'Reason, verbatim',
   client_reason    COMMENT 'Reason that the member gave',
-  stabilized_ts    COMMENT 'Stabilized: the join phase is over',
+  stabilized_ms    COMMENT 'Stabilized: the join phase is over',
   stabilized_id    COMMENT 'Its event',
   member_count     COMMENT 'Members, where printed',
-  assigned_ts      COMMENT 'The leader''s assignment arrived',
+  assigned_ms      COMMENT 'The leader''s assignment arrived',
   assigned_id      COMMENT 'Its event',
   leader_member_id COMMENT 'Leader, where printed',
   expired_member   COMMENT 'Member that was removed for silence during this rebalance, the last one',
-  expired_ts       COMMENT 'When',
+  expired_ms       COMMENT 'When',
   expired_id       COMMENT 'Its event',
   expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time',
   from_empty       COMMENT 'True when the group had no members before: the coordinator waits for more to come',
@@ -34,7 +34,8 @@ COMMENT 'One row per generation as its coordinator''s log tells it.'
 AS
 WITH line AS (
   SELECT
-    c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, e.ts, e.event_id, e.event, e.generation, e.old_generation, e.offsets_partition,
+    c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.generation,
+      e.old_generation, e.offsets_partition,
     -- Members that did not join in time are named in a list.
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
     e.event = 'member_expired' AND e.member_id IS NULL AS is_late, e.leader_member_id, e.reason, e.client_reason, e.member_count,
@@ -67,24 +68,24 @@ WITH line AS (
   SELECT
     kafka_cluster, process_id, group_id, phase,
     max(offsets_partition) AS offsets_partition,
-    min_by(ts, stream_pos) FILTER (WHERE is_of_it) AS prepared_ts,
+    min_by(at_ms, stream_pos) FILTER (WHERE is_of_it) AS prepared_ms,
     min_by(event_id, stream_pos) FILTER (WHERE is_of_it) AS prepared_id,
     min_by(member_id, stream_pos) FILTER (WHERE is_of_it) AS prepared_member,
     min_by(reason, stream_pos) FILTER (WHERE is_of_it) AS reason,
     min_by(client_reason, stream_pos) FILTER (WHERE is_of_it) AS client_reason,
     min_by(old_generation, stream_pos) FILTER (WHERE is_of_it) AS old_generation,
     max(generation) FILTER (WHERE event = 'group_stabilized') AS generation,
-    max(ts) FILTER (WHERE event = 'group_stabilized') AS stabilized_ts,
+    max(at_ms) FILTER (WHERE event = 'group_stabilized') AS stabilized_ms,
     max(event_id) FILTER (WHERE event = 'group_stabilized') AS stabilized_id,
     max(stream_pos) FILTER (WHERE event = 'group_stabilized') AS stabilized_pos,
     max(member_count) FILTER (WHERE event = 'group_stabilized') AS stabilized_members,
     max(member_count) FILTER (WHERE is_its_assignment) AS assigned_members,
-    min(ts) FILTER (WHERE is_its_assignment) AS assigned_ts,
+    min(at_ms) FILTER (WHERE is_its_assignment) AS assigned_ms,
     min_by(event_id, stream_pos) FILTER (WHERE is_its_assignment) AS assigned_id,
     max(leader_member_id) FILTER (WHERE is_its_assignment) AS leader_member_id,
     max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
       AS expired_member,
-    max(ts) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_ts,
+    max(at_ms) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_ms,
     max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_id,
     max_by(CASE WHEN is_late THEN 'rebalance_timeout' ELSE 'session_timeout' END, stream_pos) FILTER (
       WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_how,
@@ -102,7 +103,7 @@ WITH line AS (
     lag(died_after) OVER time AS died_before
   FROM phase
   WHERE generation IS NOT NULL
-  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ts, process_id, stabilized_pos)
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ms, process_id, stabilized_pos)
 ), begun AS (
   SELECT *, last_generation IS NULL OR generation <= last_generation AS begins
   FROM ordered
@@ -118,12 +119,12 @@ WITH line AS (
       ELSE 'metadata_lost'
     END END, true) OVER time AS incarnation_why
   FROM begun
-  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ts, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ms, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
 )
 SELECT
   kafka_cluster, group_id, incarnation, incarnation_why, generation, process_id, offsets_partition,
-  prepared_ts, prepared_id, prepared_member, reason, client_reason,
-  stabilized_ts, stabilized_id, coalesce(stabilized_members, assigned_members) AS member_count, assigned_ts, assigned_id, leader_member_id,
-  expired_member, expired_ts, expired_id, expired_how,
+  prepared_ms, prepared_id, prepared_member, reason, client_reason,
+  stabilized_ms, stabilized_id, coalesce(stabilized_members, assigned_members) AS member_count, assigned_ms, assigned_id, leader_member_id,
+  expired_member, expired_ms, expired_id, expired_how,
   coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND generation = 1, false) AS from_empty, resolution_ms
 FROM lives

@@ -17,11 +17,11 @@ COMMENT 'One row per generation in a coordinator''s log, with the life of the gr
 AS
 SELECT
   kafka_cluster, group_id, incarnation, generation, process_id,
-  unix_millis(stabilized_ts) AS stabilized_ms,
+  stabilized_ms,
   leader_member_id, prepared_member,
   dense_rank() OVER (PARTITION BY kafka_cluster, group_id ORDER BY whole) AS whole_life
 FROM (
-  SELECT kafka_cluster, group_id, incarnation, generation, process_id, stabilized_ts, leader_member_id, prepared_member,
+  SELECT kafka_cluster, group_id, incarnation, generation, process_id, stabilized_ms, leader_member_id, prepared_member,
     max(CASE WHEN incarnation_why <> 'ghost' OR incarnation = 1 THEN incarnation END)
       OVER (PARTITION BY kafka_cluster, group_id ORDER BY incarnation) AS whole
   FROM broker_generation

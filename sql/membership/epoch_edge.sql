@@ -14,7 +14,7 @@ COMMENT 'One row per pair of log lines, of a member and of its coordinator, of w
 AS
 WITH epoch AS (
   SELECT m.process_id, m.joining, m.reached, m.settled, m.member_id, g.process_id AS broker, g.cause, g.cause_member,
-    struct(g.bumped_ts AS ts, g.bumped_id AS event_id) AS bumped
+    struct(g.bumped_ms AS at_ms, g.bumped_id AS event_id) AS bumped
   FROM epoch_member m
   JOIN epoch_generation g ON g.kafka_cluster = m.kafka_cluster AND g.group_id = m.group_id AND g.incarnation = m.incarnation
     AND g.generation = m.generation
@@ -24,7 +24,7 @@ WITH epoch AS (
   -- that were fenced or left once in both are matched.
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL AS is_broker, e.process_id,
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END AS what,
-    min(struct(e.ts, e.event_id)) AS line, count(*) AS times
+    min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS line, count(*) AS times
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.member_id IS NOT NULL AND (

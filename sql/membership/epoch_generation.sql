@@ -9,9 +9,9 @@ CREATE OR REPLACE TEMPORARY VIEW epoch_generation (
   incarnation_why COMMENT 'Why this life began',
   generation    COMMENT 'Group epoch',
   process_id    COMMENT 'Broker',
-  bumped_ts     COMMENT 'The epoch rose',
+  bumped_ms     COMMENT 'The epoch rose (milliseconds since 1970)',
   bumped_id     COMMENT 'Its event',
-  computed_ts   COMMENT 'The target assignment was computed',
+  computed_ms   COMMENT 'The target assignment was computed',
   computed_id   COMMENT 'Its event',
   assignor      COMMENT 'Assignor, where printed',
   member_count  COMMENT 'Members, counted from joins and leaves since the log began',
@@ -21,7 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW epoch_generation (
 COMMENT 'One row per epoch of a group that the broker assigns (KIP-848), as its coordinator''s log tells it.'
 AS
 WITH line AS (
-  SELECT c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, e.ts, e.event_id, e.event, e.generation, e.protocol, e.member_id
+  SELECT c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.generation,
+    e.protocol, e.member_id
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL
@@ -39,11 +40,11 @@ WITH line AS (
   SELECT
     kafka_cluster, process_id, group_id, phase,
     max(generation) FILTER (WHERE event = 'group_epoch_bumped') AS generation,
-    min(ts) FILTER (WHERE event = 'group_epoch_bumped') AS bumped_ts,
+    min(at_ms) FILTER (WHERE event = 'group_epoch_bumped') AS bumped_ms,
     max(event_id) FILTER (WHERE event = 'group_epoch_bumped') AS bumped_id,
     max(stream_pos) FILTER (WHERE event = 'group_epoch_bumped') AS pos,
     max_by(members, stream_pos) FILTER (WHERE event = 'group_epoch_bumped') AS members,
-    min(ts) FILTER (WHERE event = 'target_assignment_computed') AS computed_ts,
+    min(at_ms) FILTER (WHERE event = 'target_assignment_computed') AS computed_ms,
     min_by(event_id, stream_pos) FILTER (WHERE event = 'target_assignment_computed') AS computed_id,
     max(protocol) FILTER (WHERE event = 'target_assignment_computed') AS assignor,
     max_by(event, stream_pos) FILTER (WHERE event LIKE 'member\\_%') AS cause,
@@ -53,13 +54,13 @@ WITH line AS (
 ), ordered AS (
   SELECT *, coalesce(generation <= lag(generation) OVER w, true) AS begins, lag(generation) OVER w IS NULL AS is_first
   FROM phase WHERE generation IS NOT NULL
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ts, process_id, pos)
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ms, process_id, pos)
 )
 SELECT
   kafka_cluster, group_id, count_if(begins) OVER w AS incarnation,
   last_value(CASE WHEN begins THEN CASE WHEN NOT is_first THEN 'metadata_lost' WHEN generation = 1 THEN 'first' ELSE 'unknown' END END,
     true) OVER w AS incarnation_why,
-  generation, process_id, bumped_ts, bumped_id, computed_ts, computed_id, assignor, CASE WHEN members > 0 THEN members END AS member_count,
+  generation, process_id, bumped_ms, bumped_id, computed_ms, computed_id, assignor, CASE WHEN members > 0 THEN members END AS member_count,
     cause, cause_member
 FROM ordered
-WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ts, process_id, pos ROWS UNBOUNDED PRECEDING)
+WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ms, process_id, pos ROWS UNBOUNDED PRECEDING)

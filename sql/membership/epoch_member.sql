@@ -26,7 +26,8 @@ COMMENT 'One row per member and epoch of a group that the broker assigns (KIP-84
 AS
 WITH line AS (
   SELECT
-    c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, e.ts, e.event_id, e.event,
+    c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, unix_millis(e.ts) AS at_ms,
+      e.event_id, e.event,
       e.member_id, e.member_epoch,
     e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms,
       e.broker_id IS NOT NULL AS is_broker
@@ -40,7 +41,7 @@ WITH line AS (
   SELECT *,
     last_value(CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN member_id END, true) OVER w AS at_member,
     last_value(CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN coalesce(member_epoch, 0) END, true) OVER w AS at_epoch,
-    last_value(CASE WHEN state_to = 'JOINING' THEN struct(ts, event_id) END, true) OVER w AS last_joining,
+    last_value(CASE WHEN state_to = 'JOINING' THEN struct(at_ms, event_id) END, true) OVER w AS last_joining,
     lag(CASE WHEN event = 'member_state_changed' THEN struct(state_to, member_epoch) END, 1) IGNORE NULLS OVER w AS before
   FROM line
   WHERE NOT is_broker
@@ -52,8 +53,8 @@ WITH line AS (
     max_by(state_to, stream_pos) FILTER (WHERE event = 'member_state_changed') AS state,
     -- Only the line that leaves the state of joining carries an epoch that answers the request.
     min_by(last_joining, stream_pos) FILTER (WHERE event = 'member_state_changed' AND state_from = 'JOINING') AS joining,
-    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE event = 'member_state_changed') AS reached,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE state_to = 'STABLE') AS settled,
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE event = 'member_state_changed') AS reached,
+    max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE state_to = 'STABLE') AS settled,
     max_by(assigned_partitions, stream_pos) FILTER (WHERE event = 'reconciling') AS assigned,
     array_sort(array_distinct(flatten(collect_list(partitions) FILTER (WHERE event = 'partitions_revoked')))) AS revoked,
     max(resolution_ms) AS resolution_ms,
@@ -64,8 +65,8 @@ WITH line AS (
 ), by_broker AS (
   SELECT
     kafka_cluster, group_id, member_id, member_epoch AS epoch,
-    max_by(state_to, stream_pos) AS state, min_by(struct(ts, event_id), stream_pos) AS reached,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
+    max_by(state_to, stream_pos) AS state, min_by(struct(at_ms, event_id), stream_pos) AS reached,
+    max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
     max_by(assigned_partitions, stream_pos) AS assigned, max_by(revoked_partitions, stream_pos) AS revoked,
       max(resolution_ms) AS resolution_ms,
     slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
@@ -82,13 +83,13 @@ WITH line AS (
   FROM by_broker b
   LEFT ANTI JOIN told t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), life AS (
-  SELECT kafka_cluster, group_id, generation, array_sort(collect_list(struct(incarnation, bumped_ts))) AS lives FROM epoch_generation
+  SELECT kafka_cluster, group_id, generation, array_sort(collect_list(struct(incarnation, bumped_ms))) AS lives FROM epoch_generation
     GROUP BY kafka_cluster, group_id, generation
 )
 SELECT
   b.kafka_cluster, b.group_id,
   -- Where the epoch is there several times, the nearest in time.
-  coalesce(array_min(transform(l.lives, x -> struct(abs(unix_millis(x.bumped_ts) - unix_millis(b.reached.ts)) AS far,
+  coalesce(array_min(transform(l.lives, x -> struct(abs(x.bumped_ms - b.reached.at_ms) AS far,
     x.incarnation))).incarnation, 1L) AS incarnation,
   b.epoch AS generation, b.member_id, b.process_id, b.client_id, b.group_instance_id, b.task, b.state, b.joining, b.reached, b.settled,
     b.assigned, b.revoked, b.resolution_ms, b.witness

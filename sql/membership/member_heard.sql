@@ -13,25 +13,26 @@ CREATE OR REPLACE TEMPORARY VIEW member_heard (
   process_id    COMMENT 'Member''s process',
   broker        COMMENT 'Coordinator''s process',
   session_ms    COMMENT 'Its session timeout',
-  heard_lo_ts   COMMENT 'It sent a request then or later, by the coordinator''s clock',
-  alive_ts      COMMENT 'Surely alive then, by its own clock',
-  removed_ts    COMMENT 'Removed, by the coordinator''s clock',
+  heard_lo_ms   COMMENT 'It sent a request then or later, by the coordinator''s clock (milliseconds since 1970)',
+  alive_ms      COMMENT 'Surely alive then, by its own clock',
+  removed_ms    COMMENT 'Removed, by the coordinator''s clock',
   removed_id    COMMENT 'Its event',
   witness       COMMENT 'What shows it: join phase over, assignment, awake, removal, same generation, session timeout; then the clocks'
 )
 COMMENT 'One row per member that its coordinator removed when its session had run out: until when its process was surely alive.'
 AS
 WITH line AS (
-  SELECT c.kafka_cluster, e.process_id, e.instance, e.stream_pos, e.ts, e.event_id, e.event, e.group_id, e.member_id, e.generation,
+  SELECT c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id,
+    e.member_id, e.generation,
     e.old_generation, e.message
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.broker_id IS NOT NULL AND e.group_id IS NOT NULL AND e.ts IS NOT NULL
     AND e.event IN ('group_stabilized', 'assignment_from_leader', 'rebalance_preparing', 'group_loaded', 'group_unloaded', 'member_expired')
 ), removal AS (
-  SELECT l.kafka_cluster, l.group_id, l.member_id, l.process_id AS broker, l.instance, l.stream_pos, l.ts, l.event_id,
+  SELECT l.kafka_cluster, l.group_id, l.member_id, l.process_id AS broker, l.instance, l.stream_pos, l.at_ms, l.event_id,
     s.value_ms AS session_ms, s.event_id AS session_id, m.process_id, r.resolution_ms,
-    unix_millis(l.ts) + r.resolution_ms - s.value_ms AS due_ms
+    l.at_ms + r.resolution_ms - s.value_ms AS due_ms
   FROM line l
   JOIN member m ON m.kafka_cluster = l.kafka_cluster AND m.group_id = l.group_id AND m.member_id = l.member_id
   JOIN member_setting s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id AND s.member_id = l.member_id
@@ -40,42 +41,44 @@ WITH line AS (
     AND m.process_id IS NOT NULL AND m.group_instance_id IS NULL
     AND s.setting = 'session.timeout.ms' AND s.value_how IN ('config', 'broker')
 ), moment AS (
-  SELECT e.process_id, e.instance, e.ts, 0 AS is_mark, e.stream_pos, named_struct('ts', e.ts, 'event_id', e.event_id) AS line,
+  SELECT e.process_id, e.instance, unix_millis(e.ts) AS at_ms, 0 AS is_mark, e.stream_pos,
+    named_struct('at_ms', unix_millis(e.ts), 'event_id', e.event_id) AS line,
     CAST(NULL AS STRING) AS removed_id
   FROM event e LEFT SEMI JOIN removal r ON r.broker = e.process_id AND r.instance = e.instance
   WHERE e.ts IS NOT NULL
   UNION ALL
-  SELECT broker, instance, timestamp_millis(unix_millis(ts) - heartbeat_late_ms), 1, stream_pos,
-    CAST(NULL AS STRUCT<ts: TIMESTAMP, event_id: STRING>), event_id
+  SELECT broker, instance, at_ms - heartbeat_late_ms, 1, stream_pos,
+    CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>), event_id
   FROM removal
 ), awake AS (
   SELECT removed_id, line FROM (
-    SELECT removed_id, is_mark, last_value(line, true) OVER (PARTITION BY process_id, instance ORDER BY ts, is_mark, stream_pos, removed_id
+    SELECT removed_id, is_mark, last_value(line, true) OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos,
+      removed_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS line
     FROM moment
   )
   WHERE is_mark = 1 AND line IS NOT NULL
 ), told AS (
-  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, ts, 0 AS is_mark, CAST(NULL AS STRING) AS removed_id,
-    named_struct('event', event, 'ts', ts, 'event_id', event_id, 'generation', generation, 'old_generation', old_generation,
+  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, 0 AS is_mark, CAST(NULL AS STRING) AS removed_id,
+    named_struct('event', event, 'at_ms', at_ms, 'event_id', event_id, 'generation', generation, 'old_generation', old_generation,
       'stabilized', last_value(CASE WHEN event = 'group_stabilized' THEN struct(generation, event_id) END, true)
         OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)) AS line
   FROM line
   WHERE event <> 'member_expired'
 ), asked AS (
-  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, ts, is_mark, removed_id, line FROM told
+  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, is_mark, removed_id, line FROM told
   UNION ALL
-  SELECT kafka_cluster, group_id, broker, instance, stream_pos, timestamp_millis(due_ms), 1, event_id, NULL FROM removal
+  SELECT kafka_cluster, group_id, broker, instance, stream_pos, due_ms, 1, event_id, NULL FROM removal
 ), story AS (
   -- The group's last line before the request, and the first after it.
   SELECT removed_id, is_mark,
-    last_value(line, true) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY ts, is_mark, stream_pos, removed_id
+    last_value(line, true) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS assigned,
-    first_value(line, true) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY ts, is_mark, stream_pos, removed_id
+    first_value(line, true) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id
       ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS still
   FROM asked
 ), heard AS (
-  SELECT r.*, a.line AS awake, s.assigned, s.still, unix_millis(a.line.ts) - r.session_ms - heartbeat_late_ms AS heard_ms
+  SELECT r.*, a.line AS awake, s.assigned, s.still, a.line.at_ms - r.session_ms - heartbeat_late_ms AS heard_ms
   FROM removal r
   JOIN awake a ON a.removed_id = r.event_id
   JOIN story s ON s.removed_id = r.event_id AND s.is_mark = 1
@@ -83,12 +86,12 @@ WITH line AS (
   SELECT *
   FROM heard
   WHERE assigned.event = 'assignment_from_leader' AND assigned.stabilized.generation = assigned.generation
-    AND unix_millis(assigned.ts) + resolution_ms < heard_ms
+    AND assigned.at_ms + resolution_ms < heard_ms
     AND (still.event = 'rebalance_preparing' AND still.old_generation = assigned.generation
       OR still.event = 'group_stabilized' AND still.generation = assigned.generation + 1)
 ), best AS (
   SELECT p.kafka_cluster, p.group_id, p.member_id, max(struct(
-    p.heard_ms, p.event_id, p.assigned.generation AS generation, p.process_id, p.broker, p.session_ms, p.ts,
+    p.heard_ms, p.event_id, p.assigned.generation AS generation, p.process_id, p.broker, p.session_ms, p.at_ms,
     p.heard_ms - c.hi_ms AS alive_ms,
     array(p.assigned.stabilized.event_id, p.assigned.event_id, p.awake.event_id, p.event_id, p.still.event_id, p.session_id)
       || c.witness AS witness
@@ -99,6 +102,6 @@ WITH line AS (
 )
 SELECT
   kafka_cluster, group_id, member_id, best.generation, best.process_id, best.broker, best.session_ms,
-  timestamp_millis(best.heard_ms) AS heard_lo_ts, timestamp_millis(best.alive_ms) AS alive_ts, best.ts AS removed_ts,
+  best.heard_ms AS heard_lo_ms, best.alive_ms, best.at_ms AS removed_ms,
     best.event_id AS removed_id, best.witness
 FROM best

@@ -1,6 +1,6 @@
 -- One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.
 -- Reads: partition_holding, task_holding, client_event, join_round
--- Grain: process_id, group_id, client, from_ts
+-- Grain: process_id, group_id, client, from_ms
 -- Eager members give everything up before they join; cooperative ones pause only when they lose all that they have. A member that is given
 -- nothing has nothing to do: that is no pause. Of a worker the time runs from the order to stop its last task to the next one at work.
 CREATE OR REPLACE TEMPORARY VIEW member_pause (
@@ -9,9 +9,9 @@ CREATE OR REPLACE TEMPORARY VIEW member_pause (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Which life of the process',
   client        COMMENT 'Client inside the process',
-  from_ts       COMMENT 'It gave up the last that it had, by its own clock',
+  from_ms       COMMENT 'It gave up the last that it had, by its own clock (milliseconds since 1970)',
   from_id       COMMENT 'Its event',
-  to_ts         COMMENT 'It had its next assignment; NULL: the log tells of none',
+  to_ms         COMMENT 'It had its next assignment; NULL: the log tells of none',
   round         COMMENT 'Round of the client that gave it'
 )
 COMMENT 'One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.'
@@ -22,11 +22,11 @@ WITH worker AS (
   -- Lines of tasks do not name their herder: a process with several is left out.
   SELECT process_id, instance FROM worker GROUP BY process_id, instance HAVING count(*) = 1
 ), busy AS (
-  SELECT kafka_cluster, group_id, process_id, process_instance AS instance, client, start_ts AS start_ts, stop_hi_ts AS stop_ts, stop_id
+  SELECT kafka_cluster, group_id, process_id, process_instance AS instance, client, start_ms, stop_hi_ms AS stop_ms, stop_id
   FROM partition_holding
   UNION ALL
-  SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ts, h.start_lo_ts),
-    coalesce(h.stop_asked_ts, h.work_stop_hi_ts, h.stop_hi_ts),
+  SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ms, h.start_lo_ms),
+    coalesce(h.stop_asked_ms, h.work_stop_hi_ms, h.stop_hi_ms),
     coalesce(h.stop_asked_id, h.stop_id)
   FROM task_holding h
   JOIN worker w ON w.process_id = h.process_id AND w.instance = h.process_instance AND w.group_id = h.group_id
@@ -34,38 +34,39 @@ WITH worker AS (
   WHERE h.resource_kind = 'task'
 ), reached AS (
   SELECT *,
-    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
+    -- What has no end is the last to end.
+    max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
       client
-      ORDER BY start_ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
-    max(struct(coalesce(stop_ts, TIMESTAMP'9999-01-01') AS ts, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
+      ORDER BY start_ms ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
+    max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
       client) AS last,
-    row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ts DESC) AS from_end
+    row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ms DESC) AS from_end
   FROM busy
 ), gap AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, until.ts AS from_ts, until.stop_id AS from_id, start_ts AS to_ts
+  SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, until.stop_id AS from_id, start_ms AS to_ms
   FROM reached
-  WHERE until.ts < start_ts
+  WHERE until.at_ms < start_ms
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, last.ts, last.stop_id, NULL
+  SELECT kafka_cluster, group_id, process_id, instance, client, last.at_ms, last.stop_id, NULL
   FROM reached
-  WHERE from_end = 1 AND last.ts < TIMESTAMP'9999-01-01'
+  WHERE from_end = 1 AND last.at_ms IS NOT NULL
 ), answer AS (
   -- An assignment without anything ends the pause, too.
-  SELECT process_id, instance, group_id, client, array_sort(collect_list(ts)) AS times
+  SELECT process_id, instance, group_id, client, array_sort(collect_list(at_ms)) AS times
   FROM client_event
   WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
   GROUP BY process_id, instance, group_id, client
 ), answered AS (
-  SELECT g.*, get(filter(a.times, t -> t >= g.from_ts), 0) AS told_ts
+  SELECT g.*, get(filter(a.times, t -> t >= g.from_ms), 0) AS told_ms
   FROM gap g
   LEFT JOIN answer a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
 ), ended AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, from_ts, from_id, coalesce(least(to_ts, told_ts), to_ts, told_ts) AS to_ts
+  SELECT kafka_cluster, group_id, process_id, instance, client, from_ms, from_id, coalesce(least(to_ms, told_ms), to_ms, told_ms) AS to_ms
     FROM answered
 )
-SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ts, p.from_id, p.to_ts, max(r.round) AS round
+SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, max(r.round) AS round
 FROM ended p
 LEFT JOIN join_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
   AND r.instance = p.instance AND r.client = p.client
-  AND coalesce(r.worker_assigned_ts, r.synced_ts, r.joined_ts) BETWEEN p.from_ts AND p.to_ts
-GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ts, p.from_id, p.to_ts
+  AND coalesce(r.worker_assigned_ms, r.synced_ms, r.joined_ms) BETWEEN p.from_ms AND p.to_ms
+GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms

@@ -35,7 +35,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_round (
 COMMENT 'One row per join round of a member, beside what its coordinator''s log says of the same generation.'
 AS
 WITH made AS (
-  SELECT member_id, min_by(named_struct('ts', ts, 'event_id', event_id, 'process_id', process_id,
+  SELECT member_id, min_by(named_struct('at_ms', unix_millis(ts), 'event_id', event_id, 'process_id', process_id,
     'must_rejoin', message LIKE '%request the member to rejoin%', 'generation', next_generation), ts) AS made
   FROM (
     SELECT *, last_value(CASE WHEN event = 'group_stabilized' THEN generation END, true)
@@ -55,19 +55,19 @@ SELECT
   r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found) AS is_fresh,
   r.resolution_ms,
   r.joining_count,
-  struct(r.joining_first_ts AS ts, r.joining_first_id AS event_id) AS joining_first,
-  struct(r.joining_second_ts AS ts, r.joining_second_id AS event_id) AS joining_second,
-  struct(r.joining_last_ts AS ts, r.joining_last_id AS event_id) AS joining_last,
-  struct(r.rejoin_ts AS ts, r.rejoin_id AS event_id) AS rejoin,
-  struct(coalesce(r.joined_ts, r.synced_ts) AS ts, coalesce(r.joined_id, r.synced_id) AS event_id) AS joined,
-  struct(coalesce(r.computed_ts, r.joined_ts) AS ts, coalesce(r.computed_id, r.joined_id) AS event_id) AS computed,
-  struct(r.synced_ts AS ts, r.synced_id AS event_id) AS synced,
+  struct(r.joining_first_ms AS at_ms, r.joining_first_id AS event_id) AS joining_first,
+  struct(r.joining_second_ms AS at_ms, r.joining_second_id AS event_id) AS joining_second,
+  struct(r.joining_last_ms AS at_ms, r.joining_last_id AS event_id) AS joining_last,
+  struct(r.rejoin_ms AS at_ms, r.rejoin_id AS event_id) AS rejoin,
+  struct(coalesce(r.joined_ms, r.synced_ms) AS at_ms, coalesce(r.joined_id, r.synced_id) AS event_id) AS joined,
+  struct(coalesce(r.computed_ms, r.joined_ms) AS at_ms, coalesce(r.computed_id, r.joined_id) AS event_id) AS computed,
+  struct(r.synced_ms AS at_ms, r.synced_id AS event_id) AS synced,
   b.process_id AS broker,
-  struct(b.prepared_ts AS ts, b.prepared_id AS event_id) AS prepared,
+  struct(b.prepared_ms AS at_ms, b.prepared_id AS event_id) AS prepared,
   b.prepared_member,
   b.reason AS prepared_reason,
-  struct(b.stabilized_ts AS ts, b.stabilized_id AS event_id) AS stabilized,
-  struct(b.assigned_ts AS ts, b.assigned_id AS event_id) AS assigned,
+  struct(b.stabilized_ms AS at_ms, b.stabilized_id AS event_id) AS stabilized,
+  struct(b.assigned_ms AS at_ms, b.assigned_id AS event_id) AS assigned,
   m.made
 FROM join_round r
 JOIN round_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.process_id = r.process_id

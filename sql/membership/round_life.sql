@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW round_life (
   client        COMMENT 'Client inside the process',
   round         COMMENT 'Round of the client',
   generation    COMMENT 'Generation',
-  ts            COMMENT 'When, by its own clock',
+  at_ms         COMMENT 'When, by its own clock (milliseconds since 1970)',
   from_pos      COMMENT 'Position of the first line that gives the generation',
   names         COMMENT 'Member ids that its lines name: its own, the leader''s, of a consumer group''s leader all',
   member_id     COMMENT 'Its member id',
@@ -24,14 +24,14 @@ WITH told AS (
   SELECT event_id, map_keys(assignment) AS names FROM event WHERE event = 'assignment_computed' AND assignment IS NOT NULL
 ), seen AS (
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.client, r.round, r.generation,
-    coalesce(r.joined_ts, r.synced_ts, r.worker_assigned_ts) AS ts,
+    coalesce(r.joined_ms, r.synced_ms, r.worker_assigned_ms) AS at_ms,
     r.from_pos, r.joining_last_pos, r.joining_first_pos, r.group_instance_id, r.member_id, t.names AS told,
       filter(concat(array(r.member_id, r.leader_member_id), coalesce(t.names, array())), m -> m IS NOT NULL) AS names,
     lag(struct(r.generation, r.from_pos, r.client)) OVER (PARTITION BY r.kafka_cluster, r.group_id, r.process_id
       ORDER BY r.from_pos) AS last
   FROM join_round r LEFT JOIN told t ON t.event_id = r.computed_id
 )
-SELECT kafka_cluster, group_id, process_id, client, round, generation, ts, from_pos, names, member_id, told,
+SELECT kafka_cluster, group_id, process_id, client, round, generation, at_ms, from_pos, names, member_id, told,
   -- A slow client may still print the generation before; it had asked for it before the other was given a higher one.
   count_if(generation < last.generation AND (client = last.client OR joining_last_pos > last.from_pos)
       OR generation = last.generation AND group_instance_id IS NULL AND joining_first_pos > last.from_pos)

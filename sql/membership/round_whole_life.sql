@@ -24,7 +24,7 @@ WITH candidate AS (
     struct(
       count_if(array_contains(s.names, b.leader_member_id) OR array_contains(s.names, b.prepared_member)) AS named,
       count(DISTINCT s.generation) AS met,
-      -avg(abs(unix_millis(s.ts) - b.stabilized_ms)) AS near
+      -avg(abs(s.at_ms - b.stabilized_ms)) AS near
     ) AS score
   FROM round_life s
   JOIN coordinator_life b ON b.kafka_cluster = s.kafka_cluster AND b.group_id = s.group_id AND b.generation = s.generation
@@ -46,7 +46,7 @@ WITH candidate AS (
   SELECT kafka_cluster, group_id, max_by(struct(process_id, falls), struct(size(falls), rounds, process_id)) AS teller
   FROM (
     SELECT kafka_cluster, group_id, process_id, count(*) AS rounds,
-      sort_array(collect_list(CASE WHEN life > last_life THEN ts END)) AS falls
+      sort_array(collect_list(CASE WHEN life > last_life THEN at_ms END)) AS falls
     FROM (SELECT *, lag(life) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last_life FROM round_life)
     GROUP BY kafka_cluster, group_id, process_id
   )
@@ -62,14 +62,14 @@ WITH candidate AS (
 ), roll AS (
   -- Who is not among the members that a leader tells for that number was in another life; who is, in the leader's.
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id AS leader_process, l.life AS leader_life,
-    bool_or(array_contains(l.told, r.member_id)) AS is_told, min(l.ts) AS leader_ts
+    bool_or(array_contains(l.told, r.member_id)) AS is_told, min(l.at_ms) AS leader_ms
   FROM round_life r
   JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation
     AND l.process_id <> r.process_id
   WHERE l.told IS NOT NULL AND r.member_id IS NOT NULL
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id, l.life
 ), stranger AS (
-  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(r.leader_ts) AS other_ts
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(r.leader_ms) AS other_ms
   FROM roll r
   LEFT ANTI JOIN link k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
@@ -77,7 +77,7 @@ WITH candidate AS (
 ), apart AS (
   SELECT * FROM stranger
   UNION ALL
-  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(s.other_ts)
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(s.other_ms)
   FROM roll r
   JOIN stranger s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
     AND s.life = r.leader_life
@@ -86,7 +86,7 @@ WITH candidate AS (
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
 )
 SELECT
-  s.kafka_cluster, s.group_id, s.process_id, s.client, s.round, s.generation, unix_millis(s.ts) AS at_ms,
+  s.kafka_cluster, s.group_id, s.process_id, s.client, s.round, s.generation, s.at_ms,
   c.claims IS NOT NULL AS is_claimed,
   CASE
     WHEN c.claims IS NOT NULL THEN
@@ -94,9 +94,9 @@ SELECT
       coalesce(get(filter(c.claims, x -> x.life = s.life), 0).whole_life,
         array_min(transform(c.claims, x -> struct(abs(x.life - s.life) AS far, x.whole_life + s.life - x.life AS whole_life))).whole_life)
     WHEN k.ahead IS NOT NULL THEN 1 + s.life + k.ahead
-    WHEN a.other_ts IS NOT NULL THEN CASE WHEN s.ts < a.other_ts THEN 0 ELSE size(m.teller.falls) + 2 END
+    WHEN a.other_ms IS NOT NULL THEN CASE WHEN s.at_ms < a.other_ms THEN 0 ELSE size(m.teller.falls) + 2 END
     WHEN max(s.life) OVER (PARTITION BY s.kafka_cluster, s.group_id, s.process_id) = size(m.teller.falls) THEN 1 + s.life
-    ELSE 1 + size(filter(m.teller.falls, t -> t <= s.ts))
+    ELSE 1 + size(filter(m.teller.falls, t -> t <= s.at_ms))
   END AS whole_life
 FROM round_life s
 LEFT JOIN claims c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id

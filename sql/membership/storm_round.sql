@@ -68,7 +68,7 @@ WITH round AS (
     AND s.generation = r.generation
   WINDOW w AS (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation ORDER BY r.generation)
 ), change AS (
-  SELECT f.kafka_cluster, w.group_id, f.connector, f.event, unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.event_id
+  SELECT f.kafka_cluster, w.group_id, f.connector, f.event, f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.event_id
   FROM fact_line f JOIN worker w ON w.kafka_cluster = f.kafka_cluster AND w.process_id = f.process_id AND w.nth = 1
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('connector_config_updated', 'connector_config_removed', 'connector_target_state_changed') AND f.connector IS NOT NULL

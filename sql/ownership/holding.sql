@@ -43,16 +43,16 @@ SELECT
   member_id,
   row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life) AS instance,
   generation,
-  unix_millis(start_lo_ts) AS start_lo_ms,
-  unix_millis(start_hi_ts) AS start_hi_ms,
-  unix_millis(stop_asked_ts) AS stop_asked_ms,
-  unix_millis(first_sign_ts) AS first_sign_ms,
-  unix_millis(last_sign_ts) AS last_sign_ms,
-  unix_millis(work_stop_lo_ts) AS work_stop_lo_ms,
-  unix_millis(work_stop_hi_ts) AS work_stop_hi_ms,
-  unix_millis(stop_lo_ts) AS stop_lo_ms,
-  unix_millis(seen_ts) AS seen_ms,
-  unix_millis(stop_hi_ts) AS stop_hi_ms,
+  start_lo_ms,
+  start_hi_ms,
+  stop_asked_ms,
+  first_sign_ms,
+  last_sign_ms,
+  work_stop_lo_ms,
+  work_stop_hi_ms,
+  stop_lo_ms,
+  seen_ms,
+  stop_hi_ms,
   phase_end, stop_how, start_id, start_sign_id, stop_asked_id, last_sign_id, stop_id, CAST(NULL AS BIGINT) AS heard_ms,
   CAST(NULL AS STRING) AS heard_id
 FROM task_holding
@@ -68,8 +68,4 @@ SELECT
   CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END AS phase_end,
   stop_how, start_id, start_id AS start_sign_id, CAST(NULL AS STRING) AS stop_asked_id, CAST(NULL AS STRING) AS last_sign_id, stop_id,
   heard_ms, heard_id
-FROM (
-  SELECT *, unix_millis(start_ts) AS start_ms, unix_millis(stop_lo_ts) AS stop_lo_ms, unix_millis(stop_hi_ts) AS stop_hi_ms,
-    unix_millis(heard_ts) AS heard_ms
-  FROM partition_holding
-)
+FROM partition_holding

@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW owned_list (
   instance   COMMENT 'Which life of the process',
   client     COMMENT 'Client inside the process',
   stream_pos COMMENT 'Order inside the process',
-  ts         COMMENT 'When, by its own clock',
+  at_ms      COMMENT 'When, by its own clock (milliseconds since 1970)',
   event_id   COMMENT 'Its event',
   partitions COMMENT 'All partitions that it owns when it prints this',
   is_last    COMMENT 'True when it owns none of them after this line',
@@ -21,7 +21,8 @@ COMMENT 'One row per line in which a consumer of a group lists all partitions th
 AS
 WITH line AS (
   -- Only assignors that know nothing but the eager protocol: a list of others may be a part.
-  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, ts, event_id, event, partitions,
+  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
+    partitions,
     owned_partitions,
     coalesce(last_value(protocol, true) OVER so_far, '') IN ('range', 'roundrobin', 'sticky') AS is_eager,
     coalesce(lead(event) OVER in_order = 'leaving', false) AS is_leaving,
@@ -39,7 +40,7 @@ WITH line AS (
     before AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 )
-SELECT process_id, instance, client, stream_pos, ts, event_id,
+SELECT process_id, instance, client, stream_pos, at_ms, event_id,
   coalesce(CASE WHEN event IN ('assignment_updated', 'reconciling') THEN owned_partitions ELSE partitions END, array()) AS partitions,
   event IN ('partitions_lost', 'partitions_revoked') AS is_last, is_eager,
   event <> 'partitions_assigned' AND (event <> 'partitions_revoked' OR is_eager) AS is_sure

@@ -21,12 +21,12 @@ WITH side AS (
   UNION ALL
   SELECT a_id, b_id, 'b', b_id, b_from_ms, least(b_to_ms, b_work_to_ms) FROM overlap WHERE certain_ms > 0
 ), sign AS (
-  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, unix_millis(ts) AS since_ms,
-    unix_millis(ts) AS at_ms, event_id
+  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, at_ms AS since_ms,
+    at_ms, event_id
   FROM task_line
   WHERE is_work
   UNION ALL
-  SELECT process_id, 'partition', resource, client, unix_millis(since_ts), unix_millis(ts), event_id
+  SELECT process_id, 'partition', resource, client, since_ms, at_ms, event_id
   FROM partition_work
 ), seen AS (
   SELECT s.a_id, s.b_id, s.side, min(g.at_ms) AS first_ms, max(g.at_ms) AS last_ms,

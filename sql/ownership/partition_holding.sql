@@ -17,43 +17,44 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   member_id     COMMENT 'Member id',
   generation    COMMENT 'Generation that assigned it',
   from_pos      COMMENT 'Position of the line that gives it',
-  start_ts      COMMENT 'Given',
+  start_ms      COMMENT 'Given (milliseconds since 1970)',
   start_id      COMMENT 'Its event',
-  stop_lo_ts    COMMENT 'Surely held until then',
-  stop_hi_ts    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
+  stop_lo_ms    COMMENT 'Surely held until then',
+  stop_hi_ms    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
   stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted,
     not_listed (a later list of all that it owns does not name it); NULL: nothing says so',
   stop_id       COMMENT 'Its event',
-  heard_ts      COMMENT 'Its coordinator surely heard it then, after its last line; NULL: no line says so',
+  heard_ms      COMMENT 'Its coordinator surely heard it then, after its last line; NULL: no line says so',
   heard_id      COMMENT 'Line with which the coordinator removed it'
 )
 COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
 AS
 WITH given AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, ts, event_id, event,
+  SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event,
     last_value(member_id, true) OVER w AS member_id,
     last_value(generation, true) OVER w AS generation,
     lead(event) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS next_event,
-    max(ts) OVER (PARTITION BY process_id, instance, group_id, client) AS last_line_ts,
+    max(at_ms) OVER (PARTITION BY process_id, instance, group_id, client) AS last_line_ms,
     partitions
   FROM client_event
   WHERE NOT is_worker
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
 ), asked AS (
   -- Where a member of an eager group took part in another rebalance, or a member left or was closed, with the time of the line before.
-  SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, event, last_ts))) AS marks
+  SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, event, last_ms))) AS marks
   FROM (
     SELECT process_id, instance, client, stream_pos, event,
       last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS protocol,
       -- Not the lines that may come between the lost one and this.
       max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost',
         'rejoin_requested', 'join_failed',
-        'generation_reset', 'member_fenced') THEN ts END)
-        OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ts
+        'generation_reset', 'member_fenced') THEN at_ms END)
+        OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ms
     FROM (
-      SELECT process_id, instance, client, stream_pos, ts, event, protocol FROM client_event WHERE NOT is_worker
+      SELECT process_id, instance, client, stream_pos, at_ms, event, protocol FROM client_event WHERE NOT is_worker
       UNION ALL
-      SELECT process_id, instance, client_id, stream_pos, ts, event, CAST(NULL AS STRING) FROM event WHERE event = 'client_closed'
+      SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event,
+        CAST(NULL AS STRING) FROM event WHERE event = 'client_closed'
         AND client_id IS NOT NULL
     )
   )
@@ -63,13 +64,15 @@ WITH given AS (
   GROUP BY process_id, instance, client
 ), made AS (
   -- A consumer is made with the dump of its configuration: a client id that is made again has forgotten what it held.
-  SELECT process_id, instance, config['client.id'] AS client, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
+  SELECT process_id, instance, config['client.id'] AS client,
+    array_sort(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
   FROM event
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
 ), move AS (
-  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.ts, g.event_id,
-    g.last_line_ts,
+  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.at_ms,
+    g.event_id,
+    g.last_line_ms,
     explode(g.partitions) AS resource,
     CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
     -- A KIP-848 member first says what it is about to give up. When only its listener's word is there, and it does not leave, that line is
@@ -82,8 +85,8 @@ WITH given AS (
   WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos,
-    l.ts, l.event_id,
-    CAST(NULL AS TIMESTAMP), explode(array_except(g.partitions, l.partitions)), 'not_listed', true
+    l.at_ms, l.event_id,
+    CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true
   FROM owned_list l
   JOIN (
     SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task,
@@ -102,17 +105,18 @@ WITH given AS (
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
 ), change AS (
   -- An eager member is given again what it still holds; that is one holding.
-  SELECT *, lead(struct(what, ts, event_id, stream_pos, is_late)) OVER w AS next
+  SELECT *, lead(struct(what, at_ms, event_id, stream_pos, is_late)) OVER w AS next
   FROM turn
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
 ), closed AS (
-  SELECT process_id, instance, client_id AS client, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
+  SELECT process_id, instance, client_id AS client,
+    array_sort(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
   FROM event
   WHERE event = 'client_closed' AND client_id IS NOT NULL
   GROUP BY process_id, instance, client_id
 ), stopped AS (
-  SELECT process_id, instance, group_id, array_sort(collect_list(struct(stream_pos, ts, event_id))) AS lines
+  SELECT process_id, instance, group_id, array_sort(collect_list(struct(stream_pos, at_ms, event_id))) AS lines
   FROM sink_stopped
   GROUP BY process_id, instance, group_id
 ), doubt AS (
@@ -123,7 +127,7 @@ WITH given AS (
 ), held AS (
   SELECT c.*, a.marks, d.lists,
     get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
-    get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ts, p.next_start_id
+    get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ms, p.next_start_id
   FROM change c
   LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
   LEFT JOIN stopped s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
@@ -134,13 +138,14 @@ WITH given AS (
 ), ended AS (
   -- The earliest line that says that it ended.
   SELECT *, array_min(filter(array(
-    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', NOT next.is_late, 'ts', next.ts, 'how', next.what,
+    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', NOT next.is_late, 'at_ms', next.at_ms, 'how', next.what,
       'event_id', next.event_id) END,
-    CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'own', true, 'ts', closing.ts, 'how', 'client_closed',
+    CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'own', true, 'at_ms', closing.at_ms, 'how', 'client_closed',
       'event_id', closing.event_id) END,
-    CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'own', false, 'ts', stopping.ts, 'how', 'tasks_stopped',
+    CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'own', false, 'at_ms', stopping.at_ms, 'how',
+      'tasks_stopped',
       'event_id', stopping.event_id) END,
-    CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'ts', next_made.ts, 'how',
+    CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'at_ms', next_made.at_ms, 'how',
       'client_made_again', 'event_id', next_made.event_id) END
   ), x -> x IS NOT NULL)) AS end_line
   FROM held
@@ -154,28 +159,28 @@ WITH given AS (
       OR exists(coalesce(e.lists, array()), x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos < e.end_line.pos)
         AND NOT array_contains(x.partitions, e.resource)) AS is_torn,
     get(filter(e.marks, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
-    AND (x.event NOT IN ('leaving', 'client_closed') OR e.end_line IS NULL OR e.end_line.how = 'client_closed')), 0).last_ts AS asked_ts
+    AND (x.event NOT IN ('leaving', 'client_closed') OR e.end_line IS NULL OR e.end_line.how = 'client_closed')), 0).last_ms AS asked_ms
   FROM ended e LEFT JOIN hole h ON h.process_id = e.process_id AND h.instance = e.instance
 ), sure AS (
   SELECT b.*,
     -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
-    CASE WHEN is_torn THEN ts WHEN asked_ts IS NOT NULL THEN greatest(ts, asked_ts) WHEN end_line.own THEN end_line.ts
-      WHEN end_line IS NULL THEN last_line_ts ELSE ts END AS seen_ts,
-    CASE WHEN NOT is_torn AND asked_ts IS NULL AND NOT coalesce(end_line.own, false) THEN m.alive_ts END AS heard_ts, m.removed_id
+    CASE WHEN is_torn THEN at_ms WHEN asked_ms IS NOT NULL THEN greatest(at_ms, asked_ms) WHEN end_line.own THEN end_line.at_ms
+      WHEN end_line IS NULL THEN last_line_ms ELSE at_ms END AS seen_ms,
+    CASE WHEN NOT is_torn AND asked_ms IS NULL AND NOT coalesce(end_line.own, false) THEN m.alive_ms END AS heard_ms, m.removed_id
   FROM bounded b
   LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
     AND m.process_id = b.process_id
     AND m.generation = b.generation
 ), told AS (
-  SELECT *, coalesce(heard_ts > seen_ts AND heard_ts <= coalesce(end_line.ts, next_start_ts, heard_ts), false) AS is_heard FROM sure
+  SELECT *, coalesce(heard_ms > seen_ms AND heard_ms <= coalesce(end_line.at_ms, next_start_ms, heard_ms), false) AS is_heard FROM sure
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, task, member_id, generation,
-  stream_pos AS from_pos, ts AS start_ts, event_id AS start_id,
-  CASE WHEN is_heard THEN heard_ts ELSE seen_ts END AS stop_lo_ts,
-  coalesce(end_line.ts, next_start_ts) AS stop_hi_ts,
-  CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ts IS NOT NULL THEN 'process_restarted' END AS stop_how,
+  stream_pos AS from_pos, at_ms AS start_ms, event_id AS start_id,
+  CASE WHEN is_heard THEN heard_ms ELSE seen_ms END AS stop_lo_ms,
+  coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
+  CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ms IS NOT NULL THEN 'process_restarted' END AS stop_how,
   coalesce(end_line.event_id, next_start_id) AS stop_id,
-  CASE WHEN is_heard THEN heard_ts END AS heard_ts,
+  CASE WHEN is_heard THEN heard_ms END AS heard_ms,
   CASE WHEN is_heard THEN removed_id END AS heard_id
 FROM told

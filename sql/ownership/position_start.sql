@@ -102,7 +102,7 @@ WITH turn AS (
   WHERE event = 'member_state_changed' AND member_epoch > 0 AND group_id IS NOT NULL
   GROUP BY process_id, instance, coalesce(task, client_id), group_id
 ), placed AS (
-  SELECT s.*, unix_millis(s.ts) AS at_ms, array_max(filter(m.rounds, x -> x.pos < s.stream_pos)) AS at
+  SELECT s.*, array_max(filter(m.rounds, x -> x.pos < s.stream_pos)) AS at
   FROM span s
   LEFT JOIN membership m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client AND m.group_id = s.group_id
 )

@@ -9,7 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW sink_stopped (
   connector  COMMENT 'Connector',
   group_id   COMMENT 'Group of its consumers, when it is a sink and the default name is not overridden',
   stream_pos COMMENT 'Position of the line',
-  ts         COMMENT 'Its time, by the worker''s clock',
+  at_ms      COMMENT 'Its time, by the worker''s clock (milliseconds since 1970)',
   event_id   COMMENT 'Its event'
 )
 COMMENT 'One row per moment at which all tasks of one connector had surely stopped in one worker.'
@@ -17,13 +17,13 @@ AS
 WITH life AS (
   SELECT process_id, instance, regexp_extract(task, '^(.*)-[0-9]+$', 1) AS connector, from_pos, ended FROM task_life
 ), turn AS (
-  SELECT process_id, instance, connector, from_pos AS stream_pos, 1 AS more, CAST(NULL AS TIMESTAMP) AS ts,
+  SELECT process_id, instance, connector, from_pos AS stream_pos, 1 AS more, CAST(NULL AS BIGINT) AS at_ms,
     CAST(NULL AS STRING) AS event_id FROM life
   UNION ALL
-  SELECT process_id, instance, connector, ended.pos, -1, ended.ts, ended.event_id FROM life WHERE ended IS NOT NULL
+  SELECT process_id, instance, connector, ended.pos, -1, ended.at_ms, ended.event_id FROM life WHERE ended IS NOT NULL
 ), counted AS (
   SELECT *, sum(more) OVER (PARTITION BY process_id, instance, connector ORDER BY stream_pos RANGE UNBOUNDED PRECEDING) AS open FROM turn
 )
-SELECT DISTINCT process_id, instance, connector, concat('connect-', connector) AS group_id, stream_pos, ts, event_id
+SELECT DISTINCT process_id, instance, connector, concat('connect-', connector) AS group_id, stream_pos, at_ms, event_id
 FROM counted
 WHERE open = 0 AND more = -1

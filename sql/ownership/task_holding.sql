@@ -17,16 +17,16 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   life           COMMENT 'n-th start of this resource in this life of the process; 0: it was there when the log began',
   member_id      COMMENT 'Worker''s member id',
   generation     COMMENT 'Generation that assigned it',
-  start_lo_ts    COMMENT 'Not there before; NULL: it was there when the log began',
-  start_hi_ts    COMMENT 'Surely there from then on',
-  stop_asked_ts  COMMENT 'Asked to stop',
-  first_sign_ts  COMMENT 'First sign of life',
-  last_sign_ts   COMMENT 'Last sign of life',
-  work_stop_lo_ts COMMENT 'Surely at work until then',
-  work_stop_hi_ts COMMENT 'Surely no longer at work from then on; NULL: nothing says so',
-  stop_lo_ts     COMMENT 'Thread surely there until then',
-  seen_ts        COMMENT 'Last line that by itself shows the thread there; what no line contradicts shows nothing. NULL: none does',
-  stop_hi_ts     COMMENT 'Thread surely gone from then on; NULL: nothing says so',
+  start_lo_ms    COMMENT 'Not there before (milliseconds since 1970); NULL: it was there when the log began',
+  start_hi_ms    COMMENT 'Surely there from then on',
+  stop_asked_ms  COMMENT 'Asked to stop',
+  first_sign_ms  COMMENT 'First sign of life',
+  last_sign_ms   COMMENT 'Last sign of life',
+  work_stop_lo_ms COMMENT 'Surely at work until then',
+  work_stop_hi_ms COMMENT 'Surely no longer at work from then on; NULL: nothing says so',
+  stop_lo_ms     COMMENT 'Thread surely there until then',
+  seen_ms        COMMENT 'Last line that by itself shows the thread there; what no line contradicts shows nothing. NULL: none does',
+  stop_hi_ms     COMMENT 'Thread surely gone from then on; NULL: nothing says so',
   phase_end      COMMENT 'running, stopping, closing, failed or gone: what it was doing when last heard of',
   stop_how       COMMENT 'Which line says that it ended',
   start_id       COMMENT 'Event of the start',
@@ -50,7 +50,7 @@ WITH identity AS (
   )
   GROUP BY process_id, instance, resource_kind, resource, life
 ), heard AS (
-  SELECT t.process_id, t.instance, t.resource, t.life, max(m.alive_ts) AS heard_ts
+  SELECT t.process_id, t.instance, t.resource, t.life, max(m.alive_ms) AS heard_ms
   FROM (SELECT DISTINCT process_id, instance, resource, life, own_member_id FROM task_line WHERE resource_kind = 'task'
     AND own_member_id IS NOT NULL) t
   JOIN member_heard m ON m.process_id = t.process_id AND m.member_id = t.own_member_id
@@ -85,8 +85,8 @@ WITH identity AS (
 ), closing AS (
   -- `settled`: nobody's consumer is open any more but that of the present life, and not that either when it was asked to stop.
   SELECT process_id, instance, resource_kind, resource,
-    array_sort(collect_list(struct(stream_pos, ts, event_id, open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0
-      ELSE 1 END AS settled))) AS closings
+    array_sort(collect_list(struct(stream_pos, at_ms, event_id,
+      open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0 ELSE 1 END AS settled))) AS closings
   FROM counted
   WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
   GROUP BY process_id, instance, resource_kind, resource
@@ -125,38 +125,39 @@ WITH identity AS (
     min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation,
     min(stream_pos) AS from_pos,
     min_by(event, stream_pos) FILTER (WHERE kind = 'start') AS start_event,
-    struct(min(ts) FILTER (WHERE kind = 'start') AS ts, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
+    struct(min(at_ms) FILTER (WHERE kind = 'start') AS at_ms,
+      min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
     -- While a thread that was given up on is there, only what a thread prints once, at its start, is surely the present one's.
-    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing'))) AS first_sign,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
+    max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
       AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
     -- Not while a thread that was given up on prints under the same name.
     max(CASE WHEN (kind IN ('sign', 'leaving') OR kind = 'closing' AND failed_stop_pos IS NULL)
       AND (hole_pos IS NULL OR stream_pos <= hole_pos)
-      AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing')) THEN ts END) AS seen_ts,
+      AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing')) THEN at_ms END) AS seen_ms,
     count_if(kind = 'sign') AS sign_count,
     max(hole_pos) AS hole_pos,
     bool_and(holes IS NULL) AS is_whole,
-    max(ts) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing') AND stream_pos <= hole_pos) AS before_hole_ts,
+    max(at_ms) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing') AND stream_pos <= hole_pos) AS before_hole_ms,
     min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
-    min_by(struct(ts, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
+    min_by(struct(at_ms, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
     max_by(herder_stopped, stream_pos) AS herder_stopped,
     max(failed_stop_pos) AS failed_stop_pos,
     max(stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND NOT by_schedule OR kind = 'closed'
       AND app_kind IN ('kafka.consumer', 'kafka.producer'))
       AS last_own_pos,
-    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed') AS failed,
-    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed') AS orphan,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'stopped') AS stopped,
-    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'leaving' AND stream_pos > stop_pos) AS leaving,
-    min_by(struct(ts + make_interval(0, 0, 0, 0, 0, 0, coalesce(timeout_ms, 0) / 1000.0) AS ts, event_id), stream_pos)
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'failed') AS failed,
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed') AS orphan,
+    max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'stopped') AS stopped,
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'leaving' AND stream_pos > stop_pos) AS leaving,
+    min_by(struct(at_ms + coalesce(timeout_ms, 0) AS at_ms, event_id), stream_pos)
       FILTER (WHERE kind = 'closing' AND stream_pos > coalesce(stop_pos, failed_pos)) AS closing,
     -- A stop that failed proves that the thread was there then. After it a producer may be closed over the thread's head, unless the thread
     -- was closing it already; a consumer is only closed by its own thread. Both print the same when they are done.
-    min_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'failed_stop') AS failed_stop,
-    min(ts) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos AND is_own) AS closed_before,
-    max_by(struct(ts, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND is_own
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'failed_stop') AS failed_stop,
+    min(at_ms) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos AND is_own) AS closed_before,
+    max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND is_own
       AND stream_pos > coalesce(least(stop_pos, failed_pos), stop_pos, failed_pos)
       AND (failed_stop_pos IS NULL OR stream_pos > failed_stop_pos AND (app_kind = 'kafka.consumer'
         OR closing_pos < stream_pos AND (forced_pos IS NULL OR stream_pos < forced_pos OR stream_pos > closing_last_pos
@@ -167,7 +168,8 @@ WITH identity AS (
   SELECT h.*, lead(start) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS next_start,
     CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled),
       0) END AS settled,
-    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos), 0).ts END AS any_closed_ts
+    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos),
+      0).at_ms END AS any_closed_ms
   FROM holding h
   LEFT JOIN closing c ON c.process_id = h.process_id AND c.instance = h.instance AND c.resource_kind = h.resource_kind
     AND c.resource = h.resource
@@ -180,43 +182,45 @@ WITH identity AS (
 ), ready AS (
   SELECT f.*, coalesce(g.graceful_ms, graceful_stop_ms) AS graceful_ms,
     f.resource_kind = 'connector' OR f.closed IS NOT NULL OR f.closed_before IS NOT NULL OR f.stopped IS NOT NULL OR f.failed IS NOT NULL
-      OR coalesce(unix_millis(f.stop.tasks_stopped.ts) - unix_millis(f.stop.ts) < coalesce(g.graceful_ms, graceful_stop_ms),
+      OR coalesce(f.stop.tasks_stopped.at_ms - f.stop.at_ms < coalesce(g.graceful_ms, graceful_stop_ms),
         false) AS is_seen_ending
   FROM followed f LEFT JOIN patience g ON g.process_id = f.process_id
 ), ended AS (
   SELECT
     f.*,
-    p.first_ts AS process_first_ts,
-    greatest(p.last_ts, d.heard_ts) AS process_last_ts,
-    p.next_start_ts AS process_next_ts,
-    p.stopping_ts,
+    p.first_ms AS process_first_ms,
+    greatest(p.last_ms, d.heard_ms) AS process_last_ms,
+    p.next_start_ms AS process_next_ms,
+    p.stopping_ms,
     -- The earliest of the lines that say that the thread is gone. A hole may hide that its worker gave up on it: then a second start, or
     -- the end of the herder, does not say so.
     coalesce(array_min(filter(array(
-      CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('ts', f.stopped.ts, 'how', 'stopped', 'event_id',
+      CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('at_ms', f.stopped.at_ms, 'how', 'stopped',
+        'event_id',
         f.stopped.event_id) END,
-      CASE WHEN f.closed IS NOT NULL THEN named_struct('ts', f.closed.ts, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
-      CASE WHEN f.settled IS NOT NULL THEN named_struct('ts', f.settled.ts, 'how', 'client_closed', 'event_id', f.settled.event_id) END,
-      CASE WHEN f.orphan IS NOT NULL THEN named_struct('ts', f.orphan.ts, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
+      CASE WHEN f.closed IS NOT NULL THEN named_struct('at_ms', f.closed.at_ms, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
+      CASE WHEN f.settled IS NOT NULL THEN named_struct('at_ms', f.settled.at_ms, 'how', 'client_closed', 'event_id',
+        f.settled.event_id) END,
+      CASE WHEN f.orphan IS NOT NULL THEN named_struct('at_ms', f.orphan.at_ms, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
       CASE WHEN f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
         -- A thread that had closed its client before its stop was given up on was past its task's code: only its last steps were left.
         AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos OR f.closed_before IS NOT NULL)
         -- A thread that prints after it was given up on, whether or not the line that says so is there.
         AND (f.last_own_pos IS NULL OR f.last_own_pos < f.stop.tasks_stopped.pos) AND f.is_seen_ending
-        THEN named_struct('ts', f.stop.tasks_stopped.ts, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
-      CASE WHEN f.next_start.ts IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
-        AND (f.is_seen_ending OR unix_millis(f.next_start.ts) - unix_millis(f.stop.ts) < f.graceful_ms)
-        THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
+        THEN named_struct('at_ms', f.stop.tasks_stopped.at_ms, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
+      CASE WHEN f.next_start.at_ms IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
+        AND (f.is_seen_ending OR f.next_start.at_ms - f.stop.at_ms < f.graceful_ms)
+        THEN named_struct('at_ms', f.next_start.at_ms, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
       CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
-        AND (f.is_seen_ending OR unix_millis(f.herder_stopped.ts) - unix_millis(f.stop.ts) < f.graceful_ms)
-        THEN named_struct('ts', f.herder_stopped.ts, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
-      CASE WHEN p.next_start_ts IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id',
+        AND (f.is_seen_ending OR f.herder_stopped.at_ms - f.stop.at_ms < f.graceful_ms)
+        THEN named_struct('at_ms', f.herder_stopped.at_ms, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
+      CASE WHEN p.next_start_ms IS NOT NULL THEN named_struct('at_ms', p.next_start_ms, 'how', 'process_restarted', 'event_id',
         p.next_start_id) END
     ), x -> x IS NOT NULL)),
       -- In a log without times the order of lines says so alone.
-      CASE WHEN f.next_start.event_id IS NOT NULL AND f.next_start.ts IS NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
-        THEN named_struct('ts', f.next_start.ts, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
-      CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('ts', p.next_start_ts, 'how', 'process_restarted', 'event_id',
+      CASE WHEN f.next_start.event_id IS NOT NULL AND f.next_start.at_ms IS NULL AND f.failed_stop_pos IS NULL AND f.hole_pos IS NULL
+        THEN named_struct('at_ms', f.next_start.at_ms, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
+      CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('at_ms', p.next_start_ms, 'how', 'process_restarted', 'event_id',
         p.next_start_id) END
     ) AS end_line
   FROM ready f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
@@ -225,32 +229,33 @@ WITH identity AS (
 )
 SELECT
   kafka_cluster, group_id, resource_kind, resource, process_id, instance AS process_instance, life, member_id, generation,
-  CASE WHEN start_event = 'connector_started' THEN CASE WHEN instance > 0 THEN process_first_ts END WHEN life > 0 THEN start.ts
-    WHEN instance > 0 THEN process_first_ts END AS start_lo_ts,
-  CASE WHEN life = 0 THEN coalesce(first_sign.ts, CASE WHEN instance = 0 THEN stop.ts END) ELSE least(
-    first_sign.ts, CASE WHEN failed.ts IS NULL OR failed.ts > work_started.ts THEN work_started.ts END, stop.ts,
-    next_start.ts) END AS start_hi_ts,
-  stop.ts AS stop_asked_ts, first_sign.ts AS first_sign_ts, last_sign.ts AS last_sign_ts, last_sign.ts AS work_stop_lo_ts,
-  array_min(filter(array(failed.ts, leaving.ts, closing.ts, closed_before, end_line.ts), t -> t IS NOT NULL)) AS work_stop_hi_ts,
+  CASE WHEN start_event = 'connector_started' THEN CASE WHEN instance > 0 THEN process_first_ms END WHEN life > 0 THEN start.at_ms
+    WHEN instance > 0 THEN process_first_ms END AS start_lo_ms,
+  CASE WHEN life = 0 THEN coalesce(first_sign.at_ms, CASE WHEN instance = 0 THEN stop.at_ms END) ELSE least(
+    first_sign.at_ms, CASE WHEN failed.at_ms IS NULL OR failed.at_ms > work_started.at_ms THEN work_started.at_ms END, stop.at_ms,
+    next_start.at_ms) END AS start_hi_ms,
+  stop.at_ms AS stop_asked_ms, first_sign.at_ms AS first_sign_ms, last_sign.at_ms AS last_sign_ms, last_sign.at_ms AS work_stop_lo_ms,
+  array_min(filter(array(failed.at_ms, leaving.at_ms, closing.at_ms, closed_before, end_line.at_ms),
+    t -> t IS NOT NULL)) AS work_stop_hi_ms,
   CASE
-    WHEN hole_pos IS NOT NULL THEN coalesce(before_hole_ts, start.ts, first_sign.ts)
+    WHEN hole_pos IS NOT NULL THEN coalesce(before_hole_ms, start.at_ms, first_sign.at_ms)
     -- It ended in good order, but the order to stop is not there: it is in a hole.
-    WHEN stop.ts IS NULL AND failed.ts IS NULL
-      AND (end_line.how IN ('worker_stopped', 'started_again', 'stopped', 'client_closed', 'tasks_stopped') OR stopping_ts IS NOT NULL)
-        THEN coalesce(last_sign.ts, start.ts)
-    WHEN end_line.how = 'orphan_failed' THEN end_line.ts
-    WHEN failed.ts IS NOT NULL OR stop.ts IS NOT NULL
-      THEN least(greatest(coalesce(least(stop.ts, failed.ts), stop.ts, failed.ts), last_sign.ts, failed_stop.ts, CASE
-        WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), end_line.ts)
-    ELSE least(process_last_ts, end_line.ts)
-  END AS stop_lo_ts,
-  array_max(filter(array(seen_ts, CASE WHEN hole_pos IS NULL THEN failed.ts END, CASE WHEN hole_pos IS NULL THEN failed_stop.ts END,
-    CASE WHEN hole_pos IS NULL THEN orphan.ts END, CASE WHEN hole_pos IS NULL AND failed_stop_pos IS NULL THEN closed.ts END,
+    WHEN stop.at_ms IS NULL AND failed.at_ms IS NULL
+      AND (end_line.how IN ('worker_stopped', 'started_again', 'stopped', 'client_closed', 'tasks_stopped') OR stopping_ms IS NOT NULL)
+        THEN coalesce(last_sign.at_ms, start.at_ms)
+    WHEN end_line.how = 'orphan_failed' THEN end_line.at_ms
+    WHEN failed.at_ms IS NOT NULL OR stop.at_ms IS NOT NULL
+      THEN least(greatest(coalesce(least(stop.at_ms, failed.at_ms), stop.at_ms, failed.at_ms), last_sign.at_ms, failed_stop.at_ms, CASE
+        WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ms END), end_line.at_ms)
+    ELSE least(process_last_ms, end_line.at_ms)
+  END AS stop_lo_ms,
+  array_max(filter(array(seen_ms, CASE WHEN hole_pos IS NULL THEN failed.at_ms END, CASE WHEN hole_pos IS NULL THEN failed_stop.at_ms END,
+    CASE WHEN hole_pos IS NULL THEN orphan.at_ms END, CASE WHEN hole_pos IS NULL AND failed_stop_pos IS NULL THEN closed.at_ms END,
     -- A connector says itself that it is done.
-    CASE WHEN resource_kind = 'connector' AND hole_pos IS NULL THEN stopped.ts END,
-    CASE WHEN is_whole AND settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ts END), x -> x IS NOT NULL AND (end_line IS NULL
-      OR x <= end_line.ts))) AS seen_ts,
-  end_line.ts AS stop_hi_ts,
+    CASE WHEN resource_kind = 'connector' AND hole_pos IS NULL THEN stopped.at_ms END,
+    CASE WHEN is_whole AND settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ms END), x -> x IS NOT NULL AND (end_line IS NULL
+      OR x <= end_line.at_ms))) AS seen_ms,
+  end_line.at_ms AS stop_hi_ms,
   CASE
     WHEN end_line.how = 'process_restarted' THEN 'gone'
     WHEN failed.event_id IS NOT NULL THEN 'failed'
@@ -259,7 +264,7 @@ SELECT
     ELSE 'running'
   END AS phase_end,
   end_line.how AS stop_how, start.event_id AS start_id,
-  CASE WHEN first_sign.ts <= work_started.ts OR work_started.ts IS NULL THEN first_sign.event_id
+  CASE WHEN first_sign.at_ms <= work_started.at_ms OR work_started.at_ms IS NULL THEN first_sign.event_id
     ELSE work_started.event_id END AS start_sign_id,
   stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id, sign_count
 FROM ended

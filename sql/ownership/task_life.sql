@@ -18,7 +18,7 @@ WITH told AS (
   SELECT kafka_cluster, process_id, instance, resource, life, min(stream_pos) AS from_pos,
     count_if(kind = 'failed_stop') > 0 AS given_up,
     min(CASE
-      WHEN kind = 'stopped' THEN struct(stream_pos AS pos, ts, event_id)
+      WHEN kind = 'stopped' THEN struct(stream_pos AS pos, at_ms, event_id)
       WHEN kind = 'stop' THEN tasks_stopped END) AS ended,
     min(CASE WHEN kind = 'stop' THEN herder_stopped END) AS herder_stopped
   FROM task_line

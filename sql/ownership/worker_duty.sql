@@ -18,12 +18,12 @@ COMMENT 'One row per task that an assignment gave to a worker: whether it ran th
 AS
 WITH given AS (
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.round, j.generation, j.assigned,
-    unix_millis(j.worker_assigned_ts) AS at_ms,
+    j.worker_assigned_ms AS at_ms,
     j.worker_assigned_id AS event_id,
-    unix_millis(coalesce(lead(j.worker_assigned_ts) OVER (PARTITION BY j.process_id, j.instance, j.group_id, j.client ORDER BY j.round),
-      l.stopping_ts, l.last_ts)) AS until_ms
+    coalesce(lead(j.worker_assigned_ms) OVER (PARTITION BY j.process_id, j.instance, j.group_id, j.client ORDER BY j.round),
+      l.stopping_ms, l.last_ms) AS until_ms
   FROM join_round j JOIN process_life l ON l.process_id = j.process_id AND l.instance = j.instance
-  WHERE j.is_worker AND j.worker_assigned_ts IS NOT NULL
+  WHERE j.is_worker AND j.worker_assigned_ms IS NOT NULL
 ), task AS (
   SELECT kafka_cluster, group_id, process_id, instance, round, generation, at_ms, until_ms, event_id,
     explode(filter(assigned, a -> a RLIKE '-[0-9]+$')) AS task FROM given

@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_start (
 COMMENT 'One row per process that was seen starting: where in its log stream.'
 AS
 WITH line AS (
-  SELECT process_id, stream_pos, ts, event_id, event, coalesce(group_id, '-') AS group_id,
+  SELECT process_id, stream_pos, unix_millis(ts) AS at_ms, event_id, event, coalesce(group_id, '-') AS group_id,
     CASE
       WHEN category = 'start' OR event = 'process_started' OR event = 'config_dumped'
         AND component IN ('DistributedConfig', 'StandaloneConfig') THEN 'start'
@@ -27,9 +27,9 @@ WITH line AS (
   SELECT *,
     lag(kind) OVER by_place AS last_kind,
     -- "Kafka Connect worker initializing" comes a moment before the line that every release prints: the life begins there.
-    CASE WHEN event = 'process_started' AND lag(event) OVER by_place = 'process_initializing' THEN lag(struct(stream_pos, ts, event_id))
+    CASE WHEN event = 'process_started' AND lag(event) OVER by_place = 'process_initializing' THEN lag(struct(stream_pos, at_ms, event_id))
       OVER by_place
-      ELSE struct(stream_pos, ts, event_id) END AS at
+      ELSE struct(stream_pos, at_ms, event_id) END AS at
   FROM line
   WHERE kind <> 'herder'
   WINDOW by_place AS (PARTITION BY process_id ORDER BY stream_pos)
@@ -45,24 +45,24 @@ WITH line AS (
   FROM run
 ), begun AS (
   -- A process that does not get beyond its start, and is started again and again, does no work in between.
-  SELECT process_id, at.stream_pos, at.ts, at.event_id, event, group_id
+  SELECT process_id, at.stream_pos, at.at_ms, at.event_id, event, group_id
   FROM counted
   WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
 ), herder AS (
   -- MirrorMaker 2 starts several herders in one JVM, one a group.
-  SELECT process_id, stream_pos, ts, event_id, event, life, row_number() OVER (PARTITION BY process_id, life, event, group_id
+  SELECT process_id, stream_pos, at_ms, event_id, event, life, row_number() OVER (PARTITION BY process_id, life, event, group_id
     ORDER BY stream_pos) AS nth
   FROM (
-    SELECT process_id, stream_pos, ts, event_id, event, group_id,
+    SELECT process_id, stream_pos, at_ms, event_id, event, group_id,
       count_if(event <> 'herder_starting') OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life
     FROM (
-      SELECT process_id, stream_pos, ts, event_id, event, group_id FROM begun
+      SELECT process_id, stream_pos, at_ms, event_id, event, group_id FROM begun
       UNION ALL
-      SELECT process_id, stream_pos, ts, event_id, event, group_id FROM line WHERE kind = 'herder'
+      SELECT process_id, stream_pos, at_ms, event_id, event, group_id FROM line WHERE kind = 'herder'
     )
   )
 ), start AS (
-  SELECT process_id, struct(stream_pos, ts, event_id, event) AS line
+  SELECT process_id, struct(stream_pos, at_ms, event_id, event) AS line
   FROM herder
   WHERE event <> 'herder_starting' OR nth > 1 OR life = 0
 )

@@ -5,8 +5,9 @@ WITH clock AS (
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), placed AS (
   SELECT
-    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.message, f.ts, f.stream_pos, f.event_id, w.group_id,
-    k.ahead_ms, unix_millis(f.ts) - k.ahead_ms AS at_ms
+    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.message, f.at_ms, f.stream_pos, f.event_id,
+      w.group_id,
+    k.ahead_ms, f.at_ms - k.ahead_ms AS reference_ms
   FROM fact_line f
   JOIN clock k ON k.process_id = f.process_id
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
@@ -15,9 +16,9 @@ WITH clock AS (
   SELECT f.*, coalesce(f.task, f.connector) AS resource, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS of_connector
   FROM placed f
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
-  WHERE f.event <> 'herder_failed' AND (l.stopping_ts IS NULL OR f.ts < l.stopping_ts)
+  WHERE f.event <> 'herder_failed' AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
 ), started_again AS (
-  SELECT f.event_id, min(unix_millis(t.ts) - f.ahead_ms) AS at_ms
+  SELECT f.event_id, min(t.at_ms - f.ahead_ms) AS reference_ms
   FROM failure f
   JOIN task_line t ON t.process_id = f.process_id AND t.instance = f.instance AND t.resource = f.resource
     AND t.kind = 'start' AND t.stream_pos > f.stream_pos
@@ -26,9 +27,9 @@ WITH clock AS (
   SELECT
     f.kafka_cluster, f.group_id, f.process_id, f.of_connector AS connector,
     array_sort(collect_set(f.resource)) AS resources, array_sort(collect_set(f.task)) AS tasks,
-    count(*) AS times, count(a.at_ms) AS restarts, min(f.at_ms) AS from_ms,
-    CASE WHEN count(a.at_ms) = count(*) THEN max(a.at_ms) END AS to_ms,
-    min_by(coalesce(f.said, f.message), struct(f.ts, f.event_id)) AS said,
+    count(*) AS times, count(a.reference_ms) AS restarts, min(f.reference_ms) AS from_ms,
+    CASE WHEN count(a.reference_ms) = count(*) THEN max(a.reference_ms) END AS to_ms,
+    min_by(coalesce(f.said, f.message), struct(f.at_ms, f.event_id)) AS said,
     slice(array_sort(collect_list(f.event_id)), 1, 8) AS event_ids
   FROM failure f
   LEFT JOIN started_again a ON a.event_id = f.event_id
@@ -50,20 +51,21 @@ WITH clock AS (
     j.kafka_cluster, j.group_id, j.process_id, j.task,
     max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
     max_by(j.synced_id, struct(j.round, j.synced_id)) AS event_id,
-    max_by(unix_millis(j.synced_ts) - k.ahead_ms, struct(j.round, j.synced_id)) AS at_ms
+    max_by(j.synced_ms - k.ahead_ms, struct(j.round, j.synced_id)) AS reference_ms
   FROM join_round j
   JOIN clock k ON k.process_id = j.process_id
-  WHERE j.task IS NOT NULL AND j.synced_ts IS NOT NULL AND NOT j.is_worker
+  WHERE j.task IS NOT NULL AND j.synced_ms IS NOT NULL AND NOT j.is_worker
   GROUP BY j.kafka_cluster, j.group_id, j.process_id, j.task
 ), without_partitions AS (
   -- A task that another worker has by now is that worker's.
   SELECT
-    b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.at_ms) AS from_ms,
+    b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.reference_ms) AS from_ms,
     slice(array_sort(collect_list(b.event_id)), 1, 6) AS event_ids
   FROM last_assignment b
   WHERE b.partitions = 0
-    AND b.at_ms = (
-      SELECT max(c.at_ms) FROM last_assignment c WHERE c.group_id = b.group_id AND c.task = b.task AND c.kafka_cluster = b.kafka_cluster)
+    AND b.reference_ms = (
+      SELECT max(c.reference_ms) FROM last_assignment c
+      WHERE c.group_id = b.group_id AND c.task = b.task AND c.kafka_cluster = b.kafka_cluster)
   GROUP BY b.kafka_cluster, b.group_id
 ), found AS (
   SELECT
@@ -76,7 +78,7 @@ WITH clock AS (
   UNION ALL
   SELECT
     'critical' AS severity, kafka_cluster, group_id,
-    process_id AS subject, at_ms AS from_ms, NULL AS to_ms, 'herder_died' AS code,
+    process_id AS subject, reference_ms AS from_ms, NULL AS to_ms, 'herder_died' AS code,
     process_id, instance, NULL AS connector, NULL AS tasks, false AS connector_failed, NULL AS times, NULL AS restarts, message AS said,
     NULL AS waited_ms, 'the herder dies' AS line_role, array(event_id) AS event_ids
   FROM placed

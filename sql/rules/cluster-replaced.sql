@@ -3,7 +3,7 @@
 WITH broker AS (
   SELECT process_id FROM process_life WHERE is_broker GROUP BY process_id
 ), start AS (
-  SELECT c.process_id, c.instance, c.from_pos, c.kafka_cluster, unix_millis(c.cluster_ts) AS cluster_ms, c.cluster_event,
+  SELECT c.process_id, c.instance, c.from_pos, c.kafka_cluster, c.cluster_ms, c.cluster_event,
     lag(c.kafka_cluster) OVER (PARTITION BY c.process_id ORDER BY c.instance, c.from_pos) AS former_cluster,
     lag(c.instance) OVER (PARTITION BY c.process_id ORDER BY c.instance, c.from_pos) AS former_instance,
     lag(c.cluster_event) OVER (PARTITION BY c.process_id ORDER BY c.instance, c.from_pos) AS former_event

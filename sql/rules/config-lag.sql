@@ -2,12 +2,12 @@
 -- Reads: fact_line, process_life, worker_group, worker_setting, clock_offset
 WITH mismatch AS (
   SELECT f.kafka_cluster, f.process_id, f.instance, f.stream_pos, f.event, f.event_id, f.config_offset, f.assigned_config_offset,
-    unix_millis(f.ts) AS at_ms, o.lo_ms, o.hi_ms,
-    unix_millis(f.ts) - lag(unix_millis(f.ts)) OVER (PARTITION BY f.process_id, f.instance ORDER BY f.stream_pos) AS since_last_ms
+    f.at_ms, o.lo_ms, o.hi_ms,
+    f.at_ms - lag(f.at_ms) OVER (PARTITION BY f.process_id, f.instance ORDER BY f.stream_pos) AS since_last_ms
   FROM fact_line f
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-  WHERE f.event IN ('config_mismatch', 'config_read_timeout') AND (l.stopping_ts IS NULL OR f.ts < l.stopping_ts)
+  WHERE f.event IN ('config_mismatch', 'config_read_timeout') AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
 ), numbered AS (
   SELECT *,
     count_if(since_last_ms IS NULL OR since_last_ms > storm_gap_ms)

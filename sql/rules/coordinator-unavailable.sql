@@ -31,8 +31,8 @@ WITH group_process AS (
   FROM group_outage o
   JOIN cluster_broker c ON c.kafka_cluster = o.kafka_cluster AND c.broker_id = o.broker_id
   JOIN clock_offset k ON k.process_id = c.process_id AND k.is_island_reference AND k.reference_process_id = o.reference_process_id
-  JOIN broker_generation g ON g.process_id = c.process_id AND unix_millis(g.stabilized_ts) - k.hi_ms > o.last_lost_ms
-    AND unix_millis(g.stabilized_ts) - k.lo_ms < coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
+  JOIN broker_generation g ON g.process_id = c.process_id AND g.stabilized_ms - k.hi_ms > o.last_lost_ms
+    AND g.stabilized_ms - k.lo_ms < coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
 ), client AS (
   SELECT outage_id, explode(clients) AS own FROM group_outage
@@ -46,25 +46,25 @@ WITH group_process AS (
     max(CASE WHEN l.event = 'authentication_failed' THEN l.said END) AS authentication,
     max(CASE WHEN l.event = 'coordinator_lookup_failed' THEN l.said END) AS lookup,
     min(CASE WHEN l.event = 'authentication_failed' THEN l.event_id END) AS authentication_id,
-    min_by(l.event_id, struct(l.ts, l.event_id)) FILTER (WHERE l.event = 'connection_failed') AS failed_id
+    min_by(l.event_id, struct(l.at_ms, l.event_id)) FILTER (WHERE l.event = 'connection_failed') AS failed_id
   FROM client c
   JOIN fact_line l ON l.process_id = c.own.process_id AND l.instance = c.own.instance
     AND l.event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed')
-    AND unix_millis(l.ts) BETWEEN c.own.from_ms - outage_before_ms AND c.own.to_ms
+    AND l.at_ms BETWEEN c.own.from_ms - outage_before_ms AND c.own.to_ms
   GROUP BY c.outage_id
 ), unwritten AS (
-  SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, struct(l.ts, l.event_id)) AS event_id
+  SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, struct(l.at_ms, l.event_id)) AS event_id
   FROM group_outage o
   JOIN fact_line l ON l.kafka_cluster = o.kafka_cluster AND l.event IN ('group_store_failed', 'coordinator_write_failed')
     AND l.said RLIKE '(?i)not.?enough.?replicas'
-    AND unix_millis(l.ts) BETWEEN o.from_ms - outage_writes_ms AND coalesce(o.to_ms, o.from_ms + outage_open_ms) + outage_writes_ms
+    AND l.at_ms BETWEEN o.from_ms - outage_writes_ms AND coalesce(o.to_ms, o.from_ms + outage_open_ms) + outage_writes_ms
   GROUP BY o.outage_id
 ), home AS (
-  SELECT kafka_cluster, group_id, max_by(offsets_partition, struct(stabilized_ts, offsets_partition)) AS offsets_partition
+  SELECT kafka_cluster, group_id, max_by(offsets_partition, struct(stabilized_ms, offsets_partition)) AS offsets_partition
   FROM broker_generation
   GROUP BY kafka_cluster, group_id
 ), placed AS (
-  SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(ts, replicas)) AS replicas
+  SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms, replicas)) AS replicas
   FROM offsets_replica
   GROUP BY kafka_cluster, offsets_partition
 ), judged AS (
@@ -100,14 +100,14 @@ WITH group_process AS (
   LEFT JOIN offsets_topic q ON q.kafka_cluster = o.kafka_cluster
 ), unstarted_line AS (
   -- A worker that cannot reach a broker when it starts has no herder yet, and no group.
-  SELECT f.kafka_cluster, f.process_id, f.instance, f.event, f.ts, f.event_id, f.said
+  SELECT f.kafka_cluster, f.process_id, f.instance, f.event, f.at_ms, f.event_id, f.said
   FROM fact_line f
   JOIN (SELECT DISTINCT process_id, instance FROM fact_line WHERE event = 'connect_start_failed') s
     ON s.process_id = f.process_id AND s.instance = f.instance
   LEFT ANTI JOIN fact_line c ON c.process_id = f.process_id AND c.instance = f.instance AND c.event = 'kafka_cluster_id'
   WHERE f.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed')
 ), unstarted AS (
-  SELECT l.kafka_cluster, w.group_id, l.process_id, l.instance, unix_millis(min(l.ts)) AS from_ms,
+  SELECT l.kafka_cluster, w.group_id, l.process_id, l.instance, min(l.at_ms) AS from_ms,
     count_if(l.event <> 'connect_start_failed') AS failed_connections, max(w.bootstrap) AS bootstrap, max(w.security) AS security,
     bool_or(l.event = 'authentication_failed') AS is_authentication,
     coalesce(max(CASE WHEN l.event = 'authentication_failed' THEN l.said END),

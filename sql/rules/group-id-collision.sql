@@ -19,7 +19,7 @@ WITH topic_set AS (
     array_sort(collect_set(CASE WHEN is_worker THEN process_id END)) AS workers,
     array_sort(collect_set(CASE WHEN NOT is_worker THEN process_id END)) AS consumers,
     max(CASE WHEN NOT is_worker THEN task END) AS task,
-    min(unix_millis(coalesce(joining_first_ts, joined_ts, synced_ts))) AS from_ms,
+    min(coalesce(joining_first_ms, joined_ms, synced_ms)) AS from_ms,
     max(CASE WHEN is_worker THEN coalesce(synced_id, joined_id) END) AS worker_line_id,
     max(CASE WHEN NOT is_worker THEN coalesce(synced_id, joined_id) END) AS consumer_line_id
   FROM join_round

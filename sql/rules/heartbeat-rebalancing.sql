@@ -1,7 +1,7 @@
 -- One row per group whose members were told that it is rebalancing, with the rebalances that made them print it.
 -- Reads: join_round, round_generation, generation, storm_round
 WITH reminded AS (
-  SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, unix_millis(j.rejoin_ts) AS rejoin_ms, j.rejoin_id
+  SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ms, j.rejoin_id
   FROM join_round j
   JOIN round_generation g ON g.kafka_cluster = j.kafka_cluster AND g.group_id = j.group_id AND g.process_id = j.process_id
     AND g.client = j.client AND g.round = j.round

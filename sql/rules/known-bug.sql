@@ -9,7 +9,7 @@ WITH split AS (
   WHERE verdict = 'proved'
 ), line AS (
   SELECT f.event_id, f.kafka_cluster, f.group_id, f.process_id, f.instance, f.stream_pos, f.event, f.message,
-    f.task, f.partition, f.group_instance_id, unix_millis(f.ts) AS at_ms, unix_millis(f.ts) - o.lo_ms AS reference_ms,
+    f.task, f.partition, f.group_instance_id, f.at_ms, f.at_ms - o.lo_ms AS reference_ms,
     g.group_id AS worker_group_id
   FROM fact_line f
   LEFT JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
@@ -19,7 +19,7 @@ WITH split AS (
 ), restart AS (
   SELECT process_id, min(event_id) AS event_id FROM fact_line WHERE event = 'restart_executing' GROUP BY process_id
 ), gave_up_tasks AS (
-  SELECT process_id, instance, group_id, max(ts) AS ts, max_by(event_id, struct(ts, event_id)) AS event_id
+  SELECT process_id, instance, group_id, max(at_ms) AS at_ms, max_by(event_id, struct(at_ms, event_id)) AS event_id
   FROM worker_line
   WHERE event = 'worker_revoking'
   GROUP BY process_id, instance, group_id
@@ -52,7 +52,7 @@ WITH split AS (
   FROM split s
   JOIN worker_line c ON c.process_id = s.process_a AND c.event = 'poll_timeout' AND c.group_id = s.group_id
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
-  WHERE s.resource_kind = 'task' AND unix_millis(c.ts) - o.lo_ms BETWEEN s.from_lo_ms - bug_long_ms AND s.to_hi_ms
+  WHERE s.resource_kind = 'task' AND c.at_ms - o.lo_ms BETWEEN s.from_lo_ms - bug_long_ms AND s.to_hi_ms
   UNION ALL
   SELECT 'KAFKA-9849' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(
@@ -61,7 +61,7 @@ WITH split AS (
     )
   FROM line f
   JOIN worker_line c ON c.process_id = f.process_id AND c.instance = f.instance AND c.event = 'leaving' AND c.stream_pos > f.stream_pos
-    AND unix_millis(c.ts) - f.at_ms < bug_short_ms
+    AND c.at_ms - f.at_ms < bug_short_ms
   WHERE f.event = 'config_read_timeout' AND f.worker_group_id IS NOT NULL
   UNION ALL
   SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, d.assigned_ms - o.lo_ms, d.event_id,
@@ -71,7 +71,7 @@ WITH split AS (
     )
   FROM worker_duty d
   JOIN gave_up_tasks c ON c.process_id = d.process_id AND c.instance = d.instance AND c.group_id = d.group_id
-    AND unix_millis(c.ts) <= d.assigned_ms
+    AND c.at_ms <= d.assigned_ms
   LEFT JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference
   WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
   UNION ALL

@@ -3,16 +3,16 @@
 -- Times are the middle of their bounds on the reference clock.
 WITH reset AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.client_id, f.partition, f.event, f.event_id,
-    unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
+    f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.group_id IS NOT NULL AND f.partition IS NOT NULL
 ), held AS (
-  SELECT h.kafka_cluster, h.group_id, h.resource, min(unix_millis(h.start_ts) - (o.lo_ms + o.hi_ms) DIV 2) AS first_ms
+  SELECT h.kafka_cluster, h.group_id, h.resource, min(h.start_ms - (o.lo_ms + o.hi_ms) DIV 2) AS first_ms
   FROM partition_holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
   GROUP BY h.kafka_cluster, h.group_id, h.resource
 ), position AS (
   -- Somebody of the group had a position there: committed, or set from a commit.
-  SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, unix_millis(f.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
+  SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0
 ), known AS (

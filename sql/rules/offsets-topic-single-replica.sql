@@ -4,7 +4,7 @@ WITH single AS (
   SELECT * FROM offsets_topic WHERE coalesce(replication_factor, configured) = 1 AND (exists_already OR brokers > 1)
 ), group_home AS (
   -- A group lives on one partition; with one replica it lives and dies with that partition's broker.
-  SELECT g.kafka_cluster, g.group_id, unix_millis(g.stabilized_ts) AS stabilized_ms,
+  SELECT g.kafka_cluster, g.group_id, g.stabilized_ms,
     coalesce(r.replicas[0], CAST(b.broker_id AS STRING)) AS broker
   FROM broker_generation g
   LEFT JOIN offsets_replica r ON r.kafka_cluster = g.kafka_cluster AND r.offsets_partition = g.offsets_partition AND size(r.replicas) = 1
@@ -29,7 +29,7 @@ SELECT
   s.kafka_cluster AS kafka_cluster,
   CAST(NULL AS STRING) AS group_id,
   '__consumer_offsets' AS subject,
-  unix_millis(s.created_ts) AS from_ms,
+  s.created_ms AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
   CASE WHEN s.brokers > 1 THEN 'several_brokers' ELSE 'one_broker' END AS code,
   named_struct(

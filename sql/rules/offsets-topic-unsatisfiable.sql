@@ -2,7 +2,7 @@
 -- Reads: offsets_topic, coordinator_outage
 WITH stuck AS (
   SELECT kafka_cluster, failures, required, coalesce(alive, brokers) AS brokers_alive, configured, failed_ids, config_ids,
-    unix_millis(failed_from_ts) AS failed_from_ms, unix_millis(failed_to_ts) AS failed_to_ms
+    failed_from_ms, failed_to_ms
   FROM offsets_topic
   -- The topic may be made when the last broker has come.
   WHERE failures > 0 AND NOT exists_already AND required > coalesce(alive, brokers)

@@ -2,15 +2,15 @@
 -- Reads: client_event, clock_offset, config_value
 WITH late AS (
   SELECT c.*, coalesce(c.member_id, last_value(c.member_id, true) OVER w) AS who,
-    lag(c.ts) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving')
-      ORDER BY c.stream_pos) AS last_such
+    lag(c.at_ms) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving')
+      ORDER BY c.stream_pos) AS last_such_ms
   FROM client_event c
   WINDOW w AS (PARTITION BY c.process_id, c.group_id, c.client ORDER BY c.stream_pos ROWS UNBOUNDED PRECEDING)
 ), once AS (
   -- 3.0 and later print a warning and the leave; they are one.
   SELECT * FROM late
   WHERE (event = 'poll_timeout' OR event = 'leaving' AND reason LIKE '%poll timeout%')
-    AND (last_such IS NULL OR unix_millis(ts) - unix_millis(last_such) > poll_repeats_ms OR event = 'poll_timeout')
+    AND (last_such_ms IS NULL OR at_ms - last_such_ms > poll_repeats_ms OR event = 'poll_timeout')
 ), limit_of AS (
   SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms
   FROM config_value
@@ -23,8 +23,8 @@ SELECT
   p.kafka_cluster AS kafka_cluster,
   p.group_id AS group_id,
   coalesce(p.who, p.client) AS subject,
-  unix_millis(p.ts) - o.hi_ms AS from_ms,
-  unix_millis(p.ts) - o.lo_ms AS to_ms,
+  p.at_ms - o.hi_ms AS from_ms,
+  p.at_ms - o.lo_ms AS to_ms,
   CASE WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
   named_struct(
     'name', coalesce(p.task, p.client),
@@ -32,7 +32,7 @@ SELECT
     'instance', p.instance,
     'member_id', p.who,
     'task', p.task,
-    'left_at_ms', unix_millis(p.ts),
+    'left_at_ms', p.at_ms,
     'limit_ms', l.limit_ms
   ) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id)) AS proof

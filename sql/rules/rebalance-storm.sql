@@ -46,7 +46,7 @@ WITH round AS (
       WHEN s.kind = 'connector' THEN 'connector_changes'
       WHEN s.kind = 'idle' THEN 'nothing_changes'
       -- A silence that ends with a new start was a death.
-      WHEN size(filter(p.start_lines, x -> unix_millis(x.ts) BETWEEN s.started_from_ms AND s.to_ms)) >= s.returns THEN 'restarts'
+      WHEN size(filter(p.start_lines, x -> x.at_ms BETWEEN s.started_from_ms AND s.to_ms)) >= s.returns THEN 'restarts'
       WHEN s.how = 'poll_timeout' THEN 'polls_too_late'
       WHEN s.how = 'expired' THEN 'falls_silent'
       WHEN s.how = 'left' THEN 'leaves'

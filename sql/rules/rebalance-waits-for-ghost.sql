@@ -6,7 +6,7 @@ WITH waited AS (
   LEFT JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.waited_for_member_id
   WHERE g.waited_why IN ('expired', 'pending_expired') AND g.join_ms >= ghost_wait_ms
 ), gone AS (
-  SELECT kafka_cluster, group_id, member_id, min(ts) AS ts, min_by(event_id, struct(ts, event_id)) AS event_id
+  SELECT kafka_cluster, group_id, member_id, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id
   FROM fact_line
   WHERE event = 'member_expired'
   GROUP BY kafka_cluster, group_id, member_id
@@ -29,7 +29,7 @@ SELECT
     'trigger', g.trigger,
     'began_at_ms', unix_millis(g.prepared_ts),
     'waited_ms', g.join_ms,
-    'removed_at_ms', unix_millis(e.ts),
+    'removed_at_ms', e.at_ms,
     'session_ms', coalesce(w.session_ms, try_cast(s.value AS BIGINT)),
     'rebalance_ms', w.rebalance_ms
   ) AS facts,

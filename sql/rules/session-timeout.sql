@@ -2,20 +2,20 @@
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation
 -- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
 WITH expired AS (
-  SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.ts, e.event_id
+  SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, unix_millis(e.ts) AS at_ms, e.event_id
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
   WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
 ), own AS (
   -- The member's last group line before that, as far as its clock allows.
   SELECT x.event_id,
-    max_by(l.event, struct(l.ts, l.stream_pos)) AS last_event, max(l.ts) AS last_ts,
-    max_by(l.event_id, struct(l.ts, l.stream_pos)) AS last_id, max_by(l.instance, struct(l.ts, l.stream_pos)) AS instance
+    max_by(l.event, struct(l.at_ms, l.stream_pos)) AS last_event, max(l.at_ms) AS last_ms,
+    max_by(l.event_id, struct(l.at_ms, l.stream_pos)) AS last_id, max_by(l.instance, struct(l.at_ms, l.stream_pos)) AS instance
   FROM expired x
   JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id AND m.process_id IS NOT NULL
   JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
   JOIN client_event l ON l.process_id = m.process_id AND l.group_id = x.group_id AND l.client_id <=> m.client_id
-    AND unix_millis(l.ts) - o.lo_ms <= unix_millis(x.ts)
+    AND l.at_ms - o.lo_ms <= x.at_ms
   GROUP BY x.event_id
 ), session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
@@ -31,7 +31,7 @@ WITH expired AS (
 ), unanswered AS (
   -- What the member said before that of its session, since it last joined.
   SELECT h.event_id, max(CASE WHEN l.event = 'joined' THEN l.stream_pos END) AS joined_pos,
-    max_by(struct(l.event_id, l.ts, l.stream_pos), l.stream_pos) FILTER (WHERE l.event = 'coordinator_lost') AS lost
+    max_by(struct(l.event_id, l.at_ms, l.stream_pos), l.stream_pos) FILTER (WHERE l.event = 'coordinator_lost') AS lost
   FROM told_unknown h
   JOIN client_event l ON l.process_id = h.process_id AND l.instance = h.instance AND l.group_id = h.group_id AND l.client = h.client
     AND l.stream_pos < h.stream_pos
@@ -44,8 +44,8 @@ SELECT
   x.kafka_cluster AS kafka_cluster,
   x.group_id AS group_id,
   x.member_id AS subject,
-  unix_millis(x.ts) AS from_ms,
-  unix_millis(x.ts) AS to_ms,
+  x.at_ms AS from_ms,
+  x.at_ms AS to_ms,
   CASE WHEN m.process_id IS NULL THEN 'unknown_process' WHEN m.left_client = 'expired' THEN 'came_back' ELSE 'stayed_away' END AS code,
   named_struct(
     'member_id', x.member_id,
@@ -53,10 +53,10 @@ SELECT
     'instance', own.instance,
     'task', m.task,
     'broker', x.broker,
-    'removed_at_ms', unix_millis(x.ts),
+    'removed_at_ms', x.at_ms,
     'session_ms', try_cast(coalesce(s.session_ms, w.session_ms) AS BIGINT),
     'last_event', own.last_event,
-    'last_at_ms', unix_millis(own.last_ts)
+    'last_at_ms', own.last_ms
   ) AS facts,
   array(
     named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
@@ -75,8 +75,8 @@ SELECT
   h.kafka_cluster AS kafka_cluster,
   h.group_id AS group_id,
   h.member_id AS subject,
-  unix_millis(u.lost.ts) AS from_ms,
-  unix_millis(h.ts) AS to_ms,
+  u.lost.at_ms AS from_ms,
+  h.at_ms AS to_ms,
   'own_words' AS code,
   named_struct(
     'member_id', h.member_id,
@@ -84,10 +84,10 @@ SELECT
     'instance', h.instance,
     'task', h.task,
     'broker', CAST(NULL AS STRING),
-    'removed_at_ms', unix_millis(h.ts),
+    'removed_at_ms', h.at_ms,
     'session_ms', try_cast(coalesce(s.session_ms, w.session_ms) AS BIGINT),
     'last_event', 'coordinator_lost',
-    'last_at_ms', unix_millis(u.lost.ts)
+    'last_at_ms', u.lost.at_ms
   ) AS facts,
   array(
     named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', u.lost.event_id),

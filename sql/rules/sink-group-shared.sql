@@ -3,7 +3,7 @@
 WITH part AS (
   -- The part of one Connect cluster in a sink's group.
   SELECT j.kafka_cluster, j.group_id, w.group_id AS worker_group_id, array_sort(collect_set(j.process_id)) AS processes,
-    min(unix_millis(coalesce(j.joined_ts, j.synced_ts))) AS from_ms, max(regexp_replace(j.task, '-[0-9]+$', '')) AS connector,
+    min(coalesce(j.joined_ms, j.synced_ms)) AS from_ms, max(regexp_replace(j.task, '-[0-9]+$', '')) AS connector,
     collect_set(coalesce(j.synced_id, j.joined_id)) AS event_ids
   FROM join_round j
   JOIN worker_group w ON w.process_id = j.process_id AND w.instance = j.instance

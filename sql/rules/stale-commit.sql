@@ -2,7 +2,8 @@
 -- Reads: fact_line, clock_offset, process_life
 -- A commit that failed for the network alone, or that was retried inside the group, is none.
 WITH failed AS (
-  SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.ts, f.stream_pos, f.partition, f.offset, f.event_id,
+  SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
+    f.event_id,
     coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
@@ -11,25 +12,25 @@ WITH failed AS (
       f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown_member|',
       'illegal.generation|generation id is not|stale member epoch|already rebalanced|specified group generation|fenced')
 ), turn AS (
-  SELECT *, count_if(last_ts IS NULL OR unix_millis(ts) - unix_millis(last_ts) > commits_together_ms)
+  SELECT *, count_if(last_ms IS NULL OR at_ms - last_ms > commits_together_ms)
     OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS n
-  FROM (SELECT *, lag(ts) OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos) AS last_ts FROM failed)
+  FROM (SELECT *, lag(at_ms) OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos) AS last_ms FROM failed)
 ), wanted AS (
   -- The highest offset that it had processed and could not commit.
-  SELECT kafka_cluster, group_id, process_id, client_id, n, partition, max(offset) AS offset, max(unix_millis(ts)) - max(lo_ms) AS at_ms
+  SELECT kafka_cluster, group_id, process_id, client_id, n, partition, max(offset) AS offset, max(at_ms) - max(lo_ms) AS at_ms
   FROM turn
   WHERE partition IS NOT NULL AND offset IS NOT NULL
   GROUP BY kafka_cluster, group_id, process_id, client_id, n, partition
 ), went_on AS (
   -- The successor took over while the commit was still tried, or the member itself came back.
   SELECT w.process_id, w.group_id, w.client_id, w.n, w.partition,
-    w.offset - min_by(s.offset, struct(abs(unix_millis(s.ts) - k.lo_ms - w.at_ms), s.event_id)) AS records,
-    min_by(s.event_id, struct(abs(unix_millis(s.ts) - k.lo_ms - w.at_ms), s.event_id)) AS event_id
+    w.offset - min_by(s.offset, struct(abs(s.at_ms - k.lo_ms - w.at_ms), s.event_id)) AS records,
+    min_by(s.event_id, struct(abs(s.at_ms - k.lo_ms - w.at_ms), s.event_id)) AS event_id
   FROM wanted w
   JOIN fact_line s ON s.kafka_cluster = w.kafka_cluster AND s.group_id = w.group_id AND s.partition = w.partition
     AND s.event = 'position_set' AND s.offset <= w.offset
   JOIN clock_offset k ON k.process_id = s.process_id AND k.is_island_reference
-  WHERE unix_millis(s.ts) - k.lo_ms BETWEEN w.at_ms - successor_ms AND w.at_ms + successor_ms
+  WHERE s.at_ms - k.lo_ms BETWEEN w.at_ms - successor_ms AND w.at_ms + successor_ms
   GROUP BY w.process_id, w.group_id, w.client_id, w.n, w.partition, w.offset
 ), twice AS (
   SELECT process_id, group_id, client_id, n, sum(records) AS records, count(*) AS partitions,
@@ -39,7 +40,7 @@ WITH failed AS (
   GROUP BY process_id, group_id, client_id, n
 ), once AS (
   SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task,
-    unix_millis(min(ts)) AS first_ms, unix_millis(max(ts)) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms,
+    min(at_ms) AS first_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms,
     count(*) AS times, count(DISTINCT partition) AS partitions, mode(said, true) AS said,
       slice(array_sort(collect_list(event_id)), 1, 6) AS ids
   FROM turn

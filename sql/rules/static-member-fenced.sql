@@ -1,7 +1,7 @@
 -- One row per group.instance.id that two members used at once.
 -- Reads: client_event, fact_line, clock_offset
 WITH client_line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, event, event_id, unix_millis(ts) AS at_ms,
+  SELECT kafka_cluster, group_id, process_id, instance, client, event, event_id, at_ms,
     coalesce(group_instance_id, last_value(group_instance_id, true) OVER w) AS group_instance_id,
     coalesce(member_id, last_value(member_id, true) OVER w) AS member_id
   FROM client_event
@@ -15,7 +15,7 @@ WITH client_line AS (
   WHERE c.event = 'member_fenced' AND c.group_instance_id IS NOT NULL
   UNION ALL
   SELECT kafka_cluster, group_id, group_instance_id, CAST(NULL AS STRING) AS process_id, CAST(NULL AS INT) AS instance,
-    CAST(NULL AS STRING) AS client, CAST(NULL AS STRING) AS member_id, unix_millis(ts) AS at_ms, event_id
+    CAST(NULL AS STRING) AS client, CAST(NULL AS STRING) AS member_id, at_ms, event_id
   FROM fact_line
   WHERE event = 'member_fenced_by_broker' AND group_instance_id IS NOT NULL
 ), used AS (

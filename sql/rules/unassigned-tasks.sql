@@ -36,7 +36,7 @@ WITH run AS (
   FROM together t
   JOIN join_round j ON j.kafka_cluster = t.kafka_cluster AND j.group_id = t.group_id AND j.delay_ms > 0
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
-    AND unix_millis(j.worker_assigned_ts) - o.hi_ms BETWEEN t.from_ms - delay_before_ms AND t.to_ms
+    AND j.worker_assigned_ms - o.hi_ms BETWEEN t.from_ms - delay_before_ms AND t.to_ms
   GROUP BY t.kafka_cluster, t.group_id, t.to_ms
 )
 SELECT

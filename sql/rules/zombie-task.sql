@@ -3,10 +3,10 @@
 -- A thread whose client left or closed before the worker gave up on it cannot read or write any more: that is a note.
 WITH failed AS (
   SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life,
-    unix_millis(min(t.ts)) AS failed_ms, min_by(t.event_id, t.stream_pos) AS failed_id
+    min(t.at_ms) AS failed_ms, min_by(t.event_id, t.stream_pos) AS failed_id
   FROM task_line t
   JOIN process_life p ON p.process_id = t.process_id AND p.instance = t.instance
-  WHERE t.kind = 'failed_stop' AND (p.stopping_ts IS NULL OR t.ts < p.stopping_ts)
+  WHERE t.kind = 'failed_stop' AND (p.stopping_ms IS NULL OR t.at_ms < p.stopping_ms)
   GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life
 ), worked AS (
   SELECT ownership_id, bool_or(worked) AS worked

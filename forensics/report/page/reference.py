@@ -56,8 +56,11 @@ class Reference:
 
     def moment(self, process_id: str | None, ts: datetime | None) -> Moment | None:
         """The moment that a process printed as `ts`; without bounds of its clock the time as printed."""
-        at = ms(ts)
-        if at is None:
+        return self.moment_of_ms(process_id, ms(ts))
+
+    def moment_of_ms(self, process_id: str | None, at_ms: float | None) -> Moment | None:
+        """The same of a time in milliseconds since 1970, as steps have it."""
+        if at_ms is None:
             return None
         lo, hi = self._ahead.get(process_id or "", (0.0, 0.0))
-        return Moment(at - hi, at - lo)
+        return Moment(at_ms - hi, at_ms - lo)

@@ -38,30 +38,31 @@ def find(
 
 def _of_processes(report: Report, sight: Sight, reference: Reference, place: dict[str, int], last: float) -> Iterator[State]:
     lives = sight.lives or [
-        {"process_id": p["process_id"], "instance": 1, **{k: p[k] for k in ("first_ts", "last_ts")}} for p in report.case["processes"]
+        {"process_id": p["process_id"], "instance": 1, "first_ms": ms(p["first_ts"]), "last_ms": ms(p["last_ts"])} for p in report.case["processes"]
     ]
     for life in lives:
-        began, ended = (reference.moment(life["process_id"], life[k]) for k in ("first_ts", "last_ts"))
+        began, ended = (reference.moment_of_ms(life["process_id"], life[k]) for k in ("first_ms", "last_ms"))
         if began and ended and life["process_id"] in place:
             yield State(place[life["process_id"]], "life", began.middle, ended.middle, False, f"run {life['instance']} of the process", ())
     for c in report.coverage:
         if c["kind"] == "gap" and c["process_id"] in place:
-            yield from _stretch(c, "gap", ("from_ts", "to_ts"), reference, place, last, c["note"] or "no record")
+            yield from _stretch(c, "gap", (ms(c["from_ts"]), ms(c["to_ts"])), reference, place, last, c["note"] or "no record")
     # A member that is given nothing more has not paused: it had left, or was idle.
-    for p in (p for p in sight.pauses if p["to_ts"]):
-        yield from _stretch(p, "paused", ("from_ts", "to_ts"), reference, place, last, f"a member of {p['group_id']} had nothing to work on")
+    for p in (p for p in sight.pauses if p["to_ms"]):
+        yield from _stretch(p, "paused", (p["from_ms"], p["to_ms"]), reference, place, last, f"a member of {p['group_id']} had nothing to work on")
     for e in report.coordinator_episodes:
         cause = f", {e['cause'].replace('_', ' ')}" if e["cause"] else ""
         note = f"coordinator of {e['group_id']} lost{cause}"
-        yield from _stretch(e, "lost", ("lost_ts", "found_ts"), reference, place, last, note)
+        yield from _stretch(e, "lost", (ms(e["lost_ts"]), ms(e["found_ts"])), reference, place, last, note)
 
 
-def _stretch(row: Row, kind: str, ends: tuple[str, str], reference: Reference, place: dict[str, int], last: float, note: str) -> Iterator[State]:
-    began = reference.moment(row["process_id"], row[ends[0]])
-    ended = reference.moment(row["process_id"], row[ends[1]])
+def _stretch(
+    row: Row, kind: str, own: tuple[float | None, float | None], reference: Reference, place: dict[str, int], last: float, note: str
+) -> Iterator[State]:
+    """A stretch of a process's time, which its own clock told; to the end of what is drawn when it has no end."""
+    began, ended = (reference.moment_of_ms(row["process_id"], at) for at in own)
     if began is None or row["process_id"] not in place:
         return
     end = ended.middle if ended else max(last, began.middle)
-    own = (ms(row[ends[1]]) or 0) - (ms(row[ends[0]]) or 0) if ended else None
-    note += f": {span(own)}" if own is not None else ": no end in the log"
+    note += f": {span(own[1] - own[0])}" if own[0] is not None and own[1] is not None else ": no end in the log"
     yield State(place[row["process_id"]], kind, began.middle, end, ended is None, note, tuple(row.get("witness") or ()))
