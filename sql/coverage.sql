@@ -1,5 +1,5 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
--- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
+-- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log, log_hole, event
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -7,11 +7,11 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, truncated, unreadable, several_members, no_info, copy or missing_process',
+  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, several_members, no_info, copy or missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
-  facts      COMMENT 'What the words tell: lives of the process, length of a gap, a file and its fault, a group and its generations, a
-    client and its members, a copy and its original'
+  facts      COMMENT 'What the words tell: lives of the process, length of a gap, why lines must be missing, a file and its fault, a group
+    and its generations, a client and its members, a copy and its original'
 )
 COMMENT 'One row per stretch of a process''s time that the evidence covers or does not, and per process whose log is missing.'
 AS
@@ -31,6 +31,11 @@ WITH placed AS (
   UNION ALL
   -- Between the ranges and files of one process.
   SELECT process_id, last_to_ts, first_ts FROM followed
+), hole AS (
+  -- Of several that lie within each other the narrowest tells where the lines are missing.
+  SELECT process_id, from_pos, event_id, why, max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
+  FROM log_hole
 ), stretch AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
@@ -41,6 +46,13 @@ WITH placed AS (
   SELECT process_id, from_ts, to_ts, 'gap', 'gap' AS code, unix_millis(to_ts) - unix_millis(from_ts), NULL, NULL
   FROM silence
   WHERE unix_millis(to_ts) - unix_millis(from_ts) >= gap_ms
+  UNION ALL
+  SELECT h.process_id, b.ts, a.ts, 'missing_lines', 'missing_lines' AS code, NULL, min(h.why), NULL
+  FROM hole h
+  JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
+  LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
+  WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
+  GROUP BY h.process_id, b.ts, a.ts
   UNION ALL
   SELECT process_id, timestamp_millis(first_ms), timestamp_millis(first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life
@@ -103,6 +115,7 @@ SELECT
   named_struct(
     'lives', CASE WHEN code = 'covered' THEN number END,
     'silent_ms', CASE WHEN code = 'gap' THEN number END,
+    'why', CASE WHEN code = 'missing_lines' THEN name END,
     'path', CASE WHEN code = 'unreadable' THEN name END,
     'reason', CASE WHEN code = 'unreadable' THEN said END,
     'client', CASE WHEN code = 'several_members' THEN said END,

@@ -308,6 +308,27 @@ def test_a_run_of_like_generations_is_one_row() -> None:
     assert len(written.splitlines()) < 300
 
 
+def test_a_member_without_a_line_in_a_generation_is_neither_without_a_log_nor_idle_nor_gone() -> None:
+    """Its log may be here and not have the lines; what it was assigned is then not known."""
+    views = rows()
+    views["generation"] = [g | {"member_count": 3} for g in views["generation"]]
+    last = views["generation"][-1]["generation"]
+    views["member_generation"] = [s | ({"assigned": None} if s["generation"] == last else {}) for s in views["member_generation"]]
+    written = flat(as_text(views=views))
+    assert "w1*: not known" in written
+    assert "that no log here shows" in written
+    assert "without a log here" not in written
+    assert "as before" not in written
+
+
+def test_lines_that_must_be_missing_are_told() -> None:
+    views = rows()
+    views["coverage"].append(views["coverage"][0] | {"kind": "missing_lines", "code": "missing_lines", "note": "lines of it are not here: why"})
+    written = flat(as_text(views=views))
+    assert "lines of 1 log" in written
+    assert "lines missing" in written
+
+
 def test_many_findings_of_one_rule_become_a_table() -> None:
     views = rows()
     views["finding"] += [finding("poll-timeout", "warning", start=i, finding_id=f"p{i}") for i in range(200)]

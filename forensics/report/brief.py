@@ -240,6 +240,8 @@ def _unseen(report: Report, clock: Clock) -> str:
         parts.append(f"the coordinator's log for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
+    if holed := {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}:
+        parts.append(f"lines of {count(len(holed), 'log')}")
     if facts["gaps"]:
         parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
     if others := facts["groups_not_examined"]:

@@ -39,6 +39,10 @@ _WHY_RESET = {
 }
 
 
+#: What each member was assigned; None: no line tells.
+_Shares = dict[str, list[str] | None]
+
+
 @dataclass
 class _Run:
     """Neighbouring generations that are told as one row."""
@@ -188,7 +192,7 @@ def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Na
         Column("why"),
         Column("what changed (* leads)" if changes else "who got what (* leads)"),
     )
-    before: dict[str, list[str]] = {}
+    before: _Shares = {}
     for incarnation, same in groupby(runs, key=lambda r: r.first["incarnation"]):
         rows = list(same)
         why = rows[0].first["incarnation_why"]
@@ -246,41 +250,56 @@ def _why(run: _Run, names: Names) -> str:
     return text if len(run.rows) == 1 else f"{text}, {len(run.rows):,} times"
 
 
-def _assignment(shares: list[Row], names: Names) -> dict[str, list[str]]:
-    held: dict[str, list[str]] = defaultdict(list)
+def _assignment(shares: list[Row], names: Names) -> _Shares:
+    held: _Shares = {}
     for share in shares:
-        held[names.share(share)] += share["assigned"] or []
-    return dict(held)
+        who = names.share(share)
+        # Who is fenced has lost what it had.
+        unknown = share["assigned"] is None and share["state"] != "fenced"
+        held[who] = held.get(who) if unknown else [*(held.get(who) or ()), *(share["assigned"] or ())]
+    return held
 
 
-def _who(run: _Run, now: dict[str, list[str]], before: dict[str, list[str]], names: Names) -> str:
+def _not_shown(run: _Run, now: _Shares) -> str:
+    """Members that the generation had beside those told: a log may be missing, or not have the lines of it."""
+    missing = (run.last["member_count"] or 0) - len(now)
+    return f"and {count(missing, 'member')} that no log here shows" if missing > 0 else ""
+
+
+def _who(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
     g = run.last
     leader = names.member(g["leader_member_id"]) if g["leader_member_id"] else ""
     if not now:
         text = count(g["member_count"], "member") if g["member_count"] is not None else "?"
         return text + (f", led by {leader}" if leader else "")
-    if now == before:
+    others = _not_shown(run, now)
+    if now == before and None not in now.values() and not others:
         return "as before" + (f" ({leader}*)" if leader else "")
-    parts = [f"{who}{'*' if who == leader else ''}: {fold(sorted(set(got))) or 'nothing'}" for who, got in sorted(now.items())]
-    missing = (g["member_count"] or 0) - len(now)
-    if missing > 0:
-        parts.append(f"{count(missing, 'member')} without a log here")
-    return "\n".join(parts)
+    got = {who: "not known" if share is None else fold(sorted(set(share))) or "nothing" for who, share in sorted(now.items())}
+    parts = [f"{who}{'*' if who == leader else ''}: {what}" for who, what in got.items()]
+    return "\n".join([*parts, *[others] * bool(others)])
 
 
-def _changed(run: _Run, now: dict[str, list[str]], before: dict[str, list[str]], names: Names) -> str:
+def _changed(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
     """Who gained and lost what since the generation before: `w2* +orders-[0,1]`, `w3 gone −orders-2`."""
     leader = names.member(run.last["leader_member_id"]) if run.last["leader_member_id"] else ""
-    parts = []
+    parts, others = [], _not_shown(run, now)
     for who in sorted({*now, *before}):
-        more, less = set(now.get(who, ())) - set(before.get(who, ())), set(before.get(who, ())) - set(now.get(who, ()))
         words = [who + ("*" if who == leader else "")]
+        if who not in now and others:
+            parts.append(f"{words[0]} not shown")
+            continue
         words += ["new"] * (who not in before) + ["gone"] * (who not in now)
-        words += [f"+{fold(sorted(more))}"] * bool(more) + [f"−{fold(sorted(less))}"] * bool(less)
+        share, last = now.get(who, []), before.get(who, [])
+        if share is None:
+            words.append("not known")
+        elif last is None:
+            words.append(f"has {fold(sorted(set(share))) or 'nothing'}")
+        else:
+            more, less = set(share) - set(last), set(last) - set(share)
+            words += [f"+{fold(sorted(more))}"] * bool(more) + [f"−{fold(sorted(less))}"] * bool(less)
         parts += [" ".join(words)] if len(words) > 1 else []
-    missing = (run.last["member_count"] or 0) - len(now)
-    if missing > 0:
-        parts.append(f"{count(missing, 'member')} without a log here")
+    parts += [others] * bool(others)
     return "\n".join(parts) or "as before" + (f" ({leader}*)" if leader else "")
 
 

@@ -21,7 +21,8 @@ _SKIPPED = {
     "empty": ("is empty", "are empty"),
     "no line looks like a log record": ("has no line that looks like a log record", "have no line that looks like a log record"),
 }
-_HOLES = {"gap": "silent", "truncated": "cut off"}
+#: What a row of `coverage` says of a stretch of a log; the first stand above the others.
+_HOLES = {"truncated": "cut off", "missing_lines": "lines missing", "gap": "silent"}
 
 
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
@@ -107,7 +108,7 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     blocks += [Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] == "copy"][:_ROWS]]
     holes = [c for c in report.coverage if c["kind"] in _HOLES]
     if holes:
-        shown = sorted(holes, key=lambda c: c["kind"] != "truncated")[:_ROWS]
+        shown = sorted(holes, key=lambda c: list(_HOLES).index(c["kind"]))[:_ROWS]
         cells = tuple(
             (
                 names.process(c["process_id"]),
@@ -159,7 +160,8 @@ def _who(c: Row) -> tuple[str, str]:
 
 
 def _length(c: Row) -> str:
-    if c["to_ts"] == c["from_ts"]:
+    """How long a silence was. What is missing lies somewhere between two lines, and is no longer than that."""
+    if c["to_ts"] == c["from_ts"] or c["kind"] != "gap":
         return ""
     return span((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) if c["from_ts"] and c["to_ts"] else "?"
 
