@@ -41,8 +41,8 @@ WITH explained AS (
     max(o.kafka_cluster) AS kafka_cluster,
     max(o.subject) AS subject,
     max(o.rule) AS rule,
-    unix_millis(min(o.from_ts)) AS from_ms,
-    unix_millis(max(coalesce(o.to_ts, o.from_ts))) AS to_ms,
+    min(o.from_ms) AS from_ms,
+    max(coalesce(o.to_ms, o.from_ms)) AS to_ms,
     slice(array_distinct(flatten(array_sort(collect_list(o.witness)))), 1, 24) AS witness
   FROM finding_cause c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id

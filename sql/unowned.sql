@@ -31,44 +31,43 @@ CREATE OR REPLACE TEMPORARY VIEW unowned (
 COMMENT 'One row per time in which a task, connector or partition that had had an owner had none.'
 AS
 WITH owned AS (
-  SELECT *, coalesce(start_lo, start_hi) AS begun_lo, coalesce(stop_hi, TIMESTAMP'9999-01-01') AS ended_hi
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, ownership_id, process_id, member_id, generation, witness,
+    unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms, unix_millis(start_hi) AS start_hi_ms, unix_millis(stop_lo) AS stop_lo_ms,
+    -- What has no end is the last to end.
+    struct(stop_hi IS NULL AS is_open, unix_millis(stop_hi) AS stop_hi_ms, unix_millis(stop_lo) AS stop_lo_ms, ownership_id, process_id,
+      member_id, phase_end, stop_how, witness, generation) AS this
   FROM ownership
 ), followed AS (
-  SELECT o.*,
-    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness, generation)) OVER before AS previous,
-    max(stop_lo) OVER before AS previous_stop_lo,
-    row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo DESC,
-      ownership_id DESC) AS from_end
-  FROM owned o
-  WINDOW before AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo,
+  SELECT *, max(this) OVER before AS previous, max(stop_lo_ms) OVER before AS previous_stop_ms
+  FROM owned
+  WINDOW before AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo_ms,
     ownership_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), islands AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, count(DISTINCT reference_process_id) AS islands FROM ownership
     GROUP BY kafka_cluster, group_id, resource_kind, resource
 ), last AS (
-  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id,
-    max(struct(ended_hi, stop_lo, ownership_id, process_id, member_id, phase_end, stop_how, witness, generation)) AS previous,
-      max(stop_lo) AS previous_stop_lo
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, max(this) AS previous, max(stop_lo_ms) AS previous_stop_ms
   FROM owned
   GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
 ), gap AS (
-  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_lo,
-    ownership_id AS next_ownership_id, process_id AS next_process_id, member_id AS next_member_id, generation, begun_lo, start_hi, witness
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_ms,
+    ownership_id AS next_ownership_id, process_id AS next_process_id, member_id AS next_member_id, generation, begun_lo_ms, start_hi_ms,
+    witness
   FROM followed
-  WHERE previous IS NOT NULL AND previous_stop_lo < coalesce(start_hi, begun_lo)
-    AND (previous.ended_hi < TIMESTAMP'9999-01-01' OR previous_stop_lo < begun_lo)
+  WHERE previous IS NOT NULL AND previous_stop_ms < coalesce(start_hi_ms, begun_lo_ms)
+    AND (NOT previous.is_open OR previous_stop_ms < begun_lo_ms)
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_lo, NULL, NULL, NULL, NULL, NULL,
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_ms, NULL, NULL, NULL, NULL, NULL,
     NULL, NULL
   FROM last
-  WHERE previous.ended_hi < TIMESTAMP'9999-01-01'
+  WHERE NOT previous.is_open
 ), hidden AS (
   SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
   FROM gap g
   JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_count > n.seen_by_members
     AND n.generation > g.previous.generation AND n.generation < g.generation
 ), delay AS (
-  SELECT j.kafka_cluster, j.group_id, timestamp_millis(j.worker_assigned_ms - o.hi_ms) AS told_lo, j.delay_ms,
+  SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS told_ms, j.delay_ms,
     j.worker_assigned_id, o.reference_process_id
   FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
   WHERE j.delay_ms > 0
@@ -77,19 +76,20 @@ WITH owned AS (
     max(struct(d.delay_ms, d.worker_assigned_id)) AS delay
   FROM gap g
   JOIN delay d ON d.kafka_cluster = g.kafka_cluster AND d.group_id = g.group_id AND d.reference_process_id = g.reference_process_id
-    AND d.told_lo >= g.previous_stop_lo AND d.told_lo <= coalesce(g.start_hi, g.begun_lo)
+    AND d.told_ms BETWEEN g.previous_stop_ms AND coalesce(g.start_hi_ms, g.begun_lo_ms)
   GROUP BY g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.previous.ownership_id
 )
 SELECT
   g.kafka_cluster, g.group_id, g.resource_kind, g.resource,
-  g.previous_stop_lo AS from_lo, nullif(g.previous.ended_hi, TIMESTAMP'9999-01-01') AS from_hi, g.begun_lo AS to_lo, g.start_hi AS to_hi,
+  timestamp_millis(g.previous_stop_ms) AS from_lo, timestamp_millis(g.previous.stop_hi_ms) AS from_hi,
+  timestamp_millis(g.begun_lo_ms) AS to_lo, timestamp_millis(g.start_hi_ms) AS to_hi,
   CASE
-    WHEN g.begun_lo IS NULL THEN NULL
+    WHEN g.begun_lo_ms IS NULL THEN NULL
     WHEN h.next_ownership_id IS NOT NULL THEN 0L
-    WHEN g.previous.ended_hi < TIMESTAMP'9999-01-01' THEN greatest(0L, unix_millis(g.begun_lo) - unix_millis(g.previous.ended_hi))
+    WHEN NOT g.previous.is_open THEN greatest(0L, g.begun_lo_ms - g.previous.stop_hi_ms)
     ELSE 0L
   END AS certain_ms,
-  unix_millis(g.start_hi) - unix_millis(g.previous_stop_lo) AS possible_ms,
+  g.start_hi_ms - g.previous_stop_ms AS possible_ms,
   CASE
     WHEN g.previous.phase_end = 'failed' THEN 'failure'
     WHEN d.delay IS NOT NULL AND g.resource_kind <> 'partition' THEN 'scheduled_delay'

@@ -65,4 +65,4 @@ def test_nothing_follows_from_nothing(any_engine, sample_case) -> None:
 
 def _finding(rule: str, row: dict[str, Any]) -> dict[str, Any]:
     facts = json.dumps({k: v for k, v in row["facts"].items() if v is not None}, default=str)
-    return row | {"rule": rule, "facts": facts, "from_ts": None, "to_ts": None}
+    return row | {"rule": rule, "facts": facts, "from_ms": None, "to_ms": None}

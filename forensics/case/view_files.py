@@ -137,7 +137,7 @@ RULE_COLUMNS = {
     "facts": "Named facts: spans end in _ms, moments in _at_ms (milliseconds since 1970)",
     "proof": "Events that prove it, each with its role",
 }
-_GATHER = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
+_GATHER = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, from_ms, to_ms,
   code, to_json(facts) AS facts,
   transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.role) AS witness_role
 FROM {view}"""

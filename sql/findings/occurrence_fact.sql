@@ -13,8 +13,8 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
   subject       COMMENT 'What it is about',
-  from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To; NULL: open, or a moment',
+  from_ms       COMMENT 'From (milliseconds since 1970)',
+  to_ms         COMMENT 'To; NULL: open, or a moment',
   lasted_ms     COMMENT 'How long it lasted, milliseconds; NULL: no line tells',
   witness       COMMENT 'Events that prove it',
   witness_role  COMMENT 'What each of these events shows; NULL: it has no role of its own',
@@ -25,8 +25,9 @@ COMMENT 'One row per time that a rule found something: its facts, before it is t
 AS
 WITH told AS (
   SELECT
-    left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, facts, CAST(from_ts AS STRING)), 256), 12) AS occurrence_id,
-    rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, unix_millis(to_ts) - unix_millis(from_ts) AS lasted_ms,
+    left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, facts, CAST(timestamp_millis(from_ms) AS STRING)), 256), 12)
+      AS occurrence_id,
+    rule, severity, verdict, kafka_cluster, group_id, subject, from_ms, to_ms, to_ms - from_ms AS lasted_ms,
     witness, witness_role, code, facts
   FROM rule_finding
 ), counted AS (
@@ -43,5 +44,5 @@ SELECT
   occurrence_id,
   -- One that happened once keeps its own id.
   CASE WHEN count(*) OVER (PARTITION BY kind) = 1 THEN occurrence_id ELSE left(sha2(kind, 256), 12) END AS finding_id,
-  rule, severity, verdict, kafka_cluster, group_id, subject, from_ts, to_ts, lasted_ms, witness, witness_role, code, facts
+  rule, severity, verdict, kafka_cluster, group_id, subject, from_ms, to_ms, lasted_ms, witness, witness_role, code, facts
 FROM kind

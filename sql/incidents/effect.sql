@@ -12,7 +12,7 @@ COMMENT 'One row per occurrence of a finding whose root cause is known.'
 AS
 WITH teller AS (
   -- Rules that prove a cause itself.
-  SELECT occurrence_id, rule, kafka_cluster, group_id, subject, unix_millis(from_ts) AS from_ms, witness,
+  SELECT occurrence_id, rule, kafka_cluster, group_id, subject, from_ms, witness,
     CASE rule
       WHEN 'offsets-topic-unsatisfiable' THEN 'offsets_topic_impossible'
       WHEN 'generation-reset' THEN 'offsets_lost'
@@ -86,7 +86,7 @@ WITH teller AS (
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank, c.since_ms DESC, c.incident_id) AS nth
   FROM candidate c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
-  WHERE c.rank = 0 OR c.since_ms IS NULL OR o.from_ts IS NULL OR c.since_ms <= unix_millis(o.from_ts) + heartbeat_late_ms
+  WHERE c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= o.from_ms + heartbeat_late_ms
 )
 SELECT
   occurrence_id AS occurrence_id,

@@ -15,8 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW finding_cause (
 COMMENT 'One row per occurrence of a finding that belongs to an incident: which, and the finding that it is an effect of.'
 AS
 WITH placed AS (
-  SELECT o.occurrence_id, o.finding_id, o.rule, o.severity, unix_millis(o.from_ts) AS from_ms,
-    coalesce(unix_millis(o.to_ts), unix_millis(o.from_ts)) AS to_ms,
+  SELECT o.occurrence_id, o.finding_id, o.rule, o.severity, o.from_ms, coalesce(o.to_ms, o.from_ms) AS to_ms,
     e.incident_id, e.caused_how, r.cause,
     CASE
       WHEN o.rule IN ('offsets-topic-unsatisfiable', 'generation-reset', 'duplicate-declaration', 'group-id-collision',

@@ -15,9 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
 COMMENT 'One row per occurrence of a finding and fact by which it can be joined to its cause.'
 AS
 WITH told AS (
-  SELECT occurrence_id, rule, kafka_cluster, group_id, subject, verdict, unix_millis(from_ts) AS from_ms,
-    coalesce(unix_millis(to_ts), unix_millis(from_ts)) AS to_ms,
-    facts,
+  SELECT occurrence_id, rule, kafka_cluster, group_id, subject, verdict, from_ms, coalesce(to_ms, from_ms) AS to_ms, facts,
     get_json_object(facts, '$.member_id') AS member_id,
     get_json_object(facts, '$.process_id') AS process_id,
     try_cast(get_json_object(facts, '$.instance') AS BIGINT) AS instance,

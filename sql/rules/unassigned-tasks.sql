@@ -1,13 +1,17 @@
 -- One row per stretch of time in which tasks that had run had no owner.
 -- Reads: ownership, clock_offset, join_round, generation
-WITH run AS (
-  SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, start_hi, start_lo, witness, generation, ownership_id,
-    max(coalesce(stop_hi, TIMESTAMP'9999-01-01')) OVER w AS owned_until,
-    max_by(struct(witness, process_id, generation), struct(coalesce(stop_hi, TIMESTAMP'9999-01-01'), witness)) OVER w AS before
+WITH owned AS (
+  SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, witness, generation, ownership_id,
+    unix_millis(start_lo) AS start_lo_ms, unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms,
+    -- What has no end is the last to end.
+    struct(stop_hi IS NULL AS is_open, unix_millis(stop_hi) AS stop_hi_ms, witness, process_id, generation) AS this
   FROM ownership
   WHERE resource_kind = 'task' AND group_id IS NOT NULL
+), run AS (
+  SELECT *, max(this) OVER w AS before
+  FROM owned
   WINDOW w AS (
-    PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY coalesce(start_lo, start_hi)
+    PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY begun_lo_ms, ownership_id
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), hidden AS (
   -- A member whose log is not here may have had them.
@@ -16,13 +20,13 @@ WITH run AS (
   JOIN generation n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.member_count > n.seen_by_members
     AND n.generation > r.before.generation AND n.generation < r.generation
 ), gap AS (
-  SELECT kafka_cluster, group_id, resource, unix_millis(owned_until) AS from_ms, unix_millis(start_lo) AS to_ms,
-    unix_millis(start_lo) - unix_millis(owned_until) AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
+  SELECT kafka_cluster, group_id, resource, before.stop_hi_ms AS from_ms, start_lo_ms AS to_ms,
+    start_lo_ms - before.stop_hi_ms AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
     array(named_struct('role', 'ended', 'event_id', element_at(before.witness, -1)),
       named_struct('role', 'started again', 'event_id', witness[0])) AS proof
   FROM run r
   LEFT ANTI JOIN hidden h ON h.ownership_id = r.ownership_id
-  WHERE owned_until < start_lo AND unix_millis(start_lo) - unix_millis(owned_until) >= unassigned_ms
+  WHERE before.stop_hi_ms < start_lo_ms AND start_lo_ms - before.stop_hi_ms >= unassigned_ms
 ), together AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
     array_sort(collect_set(resource)) AS tasks, array_sort(collect_set(before_process)) AS before_processes,
