@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -24,10 +25,33 @@ ANY = GIVEN or (SAIL if find_spec("pysail") else SPARK)
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who asks for any engine is a test of the engine."""
+    for item in items:
+        if "any_engine" in getattr(item, "fixturenames", ()):
+            item.add_marker("engine")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests that need an engine, whichever, get the quick one; to the others the product is as its users find it."""
     if GIVEN is None:
         _choose(ANY if item.get_closest_marker("engine") and not item.get_closest_marker("spark") else None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Spark takes both cores of a machine for itself: only tests that are marked so may start it."""
+    before = _spark_runs()
+    found = yield
+    if GIVEN is None and ANY == SAIL and not item.get_closest_marker("spark") and _spark_runs() and not before:
+        pytest.fail("this test starts Spark without the mark `spark`")
+    return found
+
+
+def _spark_runs() -> bool:
+    module = sys.modules.get("pyspark.core.context")
+    return module is not None and module.SparkContext._gateway is not None
 
 
 def _choose(name: str | None) -> None:

@@ -16,14 +16,15 @@ COMMENT 'One row per process whose log is a copy of another one''s, or a part of
 AS
 WITH line AS (
   -- What a process prints twice in a millisecond counts once.
-  SELECT r.process_id, xxhash64(unix_millis(r.ts), r.event, r.client_id, r.member_id, r.task, r.message) AS content, min(r.ts) AS ts,
-    max(r.resolution_ms) AS resolution_ms
+  SELECT r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message) AS content,
+    min(r.ts) AS ts, max(r.group_id) AS group_id, max(r.resolution_ms) AS resolution_ms
   FROM event_row r
   LEFT SEMI JOIN log_pair p ON p.process_id = r.process_id
   WHERE r.ts IS NOT NULL AND r.category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
-  GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.client_id, r.member_id, r.task, r.message)
+  GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message)
 ), extent AS (
-  SELECT process_id, min(ts) AS first_ts, max(ts) AS last_ts, count(*) AS line_count, max(resolution_ms) AS resolution_ms
+  SELECT process_id, min(ts) AS first_ts, max(ts) AS last_ts, count(*) AS line_count, max(resolution_ms) AS resolution_ms,
+    collect_set(group_id) AS groups
   FROM line
   GROUP BY process_id
 ), beside AS (
@@ -43,6 +44,8 @@ WITH line AS (
   LEFT JOIN beside x ON x.process_id = p.process_id AND x.other = p.other
   LEFT JOIN beside y ON y.process_id = p.other AND y.other = p.process_id
   WHERE (b.line_count > a.line_count OR b.line_count = a.line_count AND p.other < p.process_id)
+    -- Workers of several groups may say the same of tasks of the same name.
+    AND (size(a.groups) = 0 OR size(b.groups) = 0 OR arrays_overlap(a.groups, b.groups))
     AND (p.is_joined OR p.names_owner AND
       -- Whole seconds are shared by much that two processes say alike.
       CASE WHEN greatest(a.resolution_ms, b.resolution_ms) <= copied_fine_ms

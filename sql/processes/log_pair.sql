@@ -13,12 +13,12 @@ CREATE OR REPLACE TEMPORARY VIEW log_pair (
 COMMENT 'One row per process and another one whose log holds lines of it, with the same time and text.'
 AS
 WITH told AS (
-  SELECT xxhash64(unix_millis(ts), event, client_id, member_id, task, message) AS content, collect_set(process_id) AS tellers,
+  SELECT xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message) AS content, collect_set(process_id) AS tellers,
     bool_or(member_id <> '' OR task IS NOT NULL OR size(assigned_tasks) > 0 OR size(partitions) > 0
       OR event IN ('group_stabilized', 'rebalance_preparing')) AS names_owner
   FROM event_row
   WHERE ts IS NOT NULL AND category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
-  GROUP BY xxhash64(unix_millis(ts), event, client_id, member_id, task, message)
+  GROUP BY xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message)
   HAVING min(process_id) <> max(process_id)
 ), joined AS (
   -- Clocks that are read in two zones do not hide that one member joined one generation once.
