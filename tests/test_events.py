@@ -59,7 +59,7 @@ JOINED = "Successfully joined group with generation Generation{generationId=7, m
         ("[GroupId orders-app] ", {"group_id": "orders-app"}),
         ("[Group orders app] ", {"group_id": "orders app"}),
         ("[GroupCoordinator id=1 topic=__consumer_offsets partition=7] [GroupId x] ", {"broker_id": 1, "offsets_partition": 7, "group_id": "x"}),
-        ("[ReplicaFetcher replicaId=2, leaderId=1, fetcherId=0] ", {"broker_id": 2}),
+        ("[ReplicaFetcher replicaId=2, leaderId=1, fetcherId=0] ", {"component": "ReplicaFetcher", "broker_id": 2}),
         ("stream-thread [app-StreamThread-1] ", {"thread_name": "app-StreamThread-1"}),
         ("stream-client [app] ", {"thread_name": "app"}),
         (

@@ -253,7 +253,7 @@ def repeated(number: int) -> dict:
     views["finding"] = [finding("session-timeout", "warning", finding_id="all", occurrences=number, to_ts=at(1000 * (number - 1) + 1), start=0)]
     views["occurrence"] = [
         {key: f[key] for key in ("subject", "from_ts", "to_ts", "headline", "group_id")}
-        | {"occurrence_id": f"o{i}", "finding_id": "all", "lasted_ms": 90_000 if i == 10 else 1000}
+        | {"occurrence_id": f"o{i}", "finding_id": "all", "incident_id": None, "lasted_ms": 90_000 if i == 10 else 1000}
         for i in range(number)
         for f in [finding("session-timeout", "warning", start=1000 * i, to_ts=at(1000 * i + 1), headline=f"time {i}", subject=f"m{i}")]
     ]

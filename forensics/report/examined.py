@@ -151,7 +151,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     blocks: list[Block] = [Para(text + " Whether two owned the same work at once cannot be said: this is no all-clear.", label="Why", tone="warn")]
     if facts["why"] == "one_log":
         blocks.append(Para(rests_on(report, clock)))
-    if facts["why"] in ("window", "several_members", "no_files"):
+    if facts["why"] in ("window", "several_members"):
         return blocks
     blocks.append(
         Para("bring the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")
