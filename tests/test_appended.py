@@ -44,17 +44,17 @@ def said(case: Case) -> tuple[Counter[tuple[object, ...]], set[object]]:
 @pytest.mark.parametrize(
     ("sample", "first", "second", "hours"),
     [
-        ("split-brain-frozen-worker-3.9.1", "w1/connect.log", "w2/connect.log", 0),
         ("split-brain-frozen-worker-3.9.1", "w3/connect.log", "w2/connect.log", 1),
-        ("session-timeouts-consumers-3.9.1", "c1/consumer.log", "c2/consumer.log", 0),
+        pytest.param("split-brain-frozen-worker-3.9.1", "w1/connect.log", "w2/connect.log", 0, marks=pytest.mark.slow),
+        pytest.param("session-timeouts-consumers-3.9.1", "c1/consumer.log", "c2/consumer.log", 0, marks=pytest.mark.slow),
     ],
 )
-def test_two_logs_in_one_file_say_what_they_say_apart(any_engine, sample, first, second, hours, tmp_path):
+def test_two_logs_in_one_file_say_what_they_say_apart(any_engine, sample_case, sample, first, second, hours, tmp_path):
     apart = logs(sample)
     together = {path: text for path, text in apart.items() if path != second}
     together[first] = apart[first] + later(apart[second], hours)
-    pairs, rules = said(case_of(apart, tmp_path / "apart"))
-    case = case_of(together, tmp_path / "together")
+    pairs, rules = said(sample_case(sample))
+    case = case_of(together, tmp_path)
     both, found = said(case)
     assert pairs
     assert all(both[pair] >= number for pair, number in pairs.items())
@@ -73,16 +73,17 @@ def test_two_members_of_one_generation_in_one_log_own_nothing(any_engine, tmp_pa
     assert first not in {r["process_id"] for r in rows(case, "holding")}
 
 
-def test_a_log_that_is_there_twice_is_read_once(any_engine, tmp_path):
+def test_a_log_that_is_there_twice_is_read_once(any_engine, sample_case, tmp_path):
     """A consumer's log beside a container's output of it, and beside an excerpt."""
-    once = logs("session-timeouts-consumers-3.9.1")
+    sample = "session-timeouts-consumers-3.9.1"
+    once = logs(sample)
     lines = once["c2/consumer.log"].splitlines(keepends=True)
     again = {
         "pod-c2/0.log": "".join(json.dumps({"log": line, "stream": "stdout", "time": "2026-11-21T08:17:20Z"}) + "\n" for line in lines),
         "excerpt.log": "".join(line for line in lines if " 08:16:" in line),
     }
-    pairs, found = said(case_of(once, tmp_path / "once"))
-    case = case_of(once | again, tmp_path / "again")
+    pairs, found = said(sample_case(sample))
+    case = case_of(once | again, tmp_path)
     assert said(case) == (pairs, found)
     assert {r["process_id"] for r in rows(case, "process")} == set(once)
     assert {r["process_id"] for r in rows(case, "coverage") if r["kind"] == "copy"} == {"pod-c2", "excerpt.log"}

@@ -15,11 +15,12 @@ import made_case
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from conftest import ANY
 
 from forensics.case import materialise, view_files
 from forensics.case.folder import Case
 from forensics.case.ingestion import ingest
-from forensics.engines import engine
+from forensics.engines import SAIL, engine
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url, quoted, unquoted
 from forensics.engines.sail_sql import Variables, to_sail
@@ -188,3 +189,33 @@ def test_a_large_case_has_the_same_rows(engines, tmp_path: Path) -> None:
     """Rows that do not pass through this process."""
     case = ingest([SAMPLES / "split-brain-frozen-worker-3.9.1"], tmp_path / "case").case
     assert differences(case, engines, tmp_path, small=False) == []
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(ANY != SAIL, reason="of Sail's client")
+def test_a_garbled_answer_is_asked_for_again(any_engine, monkeypatch):
+    """Once: what gRPC says when it cannot read an answer."""
+    import grpc
+
+    class Garbled(grpc.RpcError):
+        def code(self) -> grpc.StatusCode:
+            return grpc.StatusCode.INTERNAL
+
+        def trailing_metadata(self) -> tuple[()]:
+            return ()
+
+        def __str__(self) -> str:
+            return 'StatusCode.INTERNAL, details = "Exception deserializing response!"'
+
+    client = any_engine.session.client
+    answer, asked = client._stub.AnalyzePlan, []
+
+    def once_garbled(*args: object, **named: object) -> object:
+        asked.append(1)
+        if len(asked) == 1:
+            raise Garbled
+        return answer(*args, **named)
+
+    monkeypatch.setattr(client._stub, "AnalyzePlan", once_garbled)
+    assert any_engine.session.sql("SELECT 1 AS one").columns == ["one"]
+    assert len(asked) == 2

@@ -19,6 +19,7 @@ from forensics.errors import ForensicsError
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect.client.retries import RetryPolicy
     from pyspark.sql.types import StructType
 
 _INSTALL = "pip install 'kafka-forensics[sail]' installs versions that fit each other."
@@ -104,6 +105,7 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     server.start(background=True)
     host, port = server.listening_address
     session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
+    session.client.set_retry_policies([*session.client.get_retry_policies(), _again_when_garbled()])
 
     def stop() -> None:
         # In this order: a server waits for its clients, and the process for it.
@@ -119,3 +121,18 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
         why = f"{str(e).splitlines()[0]} (PySpark {pyspark.__version__})"
         raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from e
     return session, stop  # type: ignore[return-value]
+
+
+def _again_when_garbled() -> RetryPolicy:
+    """Asks a second time for a response that gRPC could not read; seen once in thousands of queries, of a session that had answered hundreds."""
+    import grpc
+    from pyspark.sql.connect.client import retries
+
+    class AgainWhenGarbled(retries.RetryPolicy):
+        def __init__(self) -> None:
+            super().__init__(max_retries=2, initial_backoff=100, max_backoff=1000, backoff_multiplier=2.0, jitter=0, min_jitter_threshold=0)
+
+        def can_retry(self, exception: BaseException) -> bool:
+            return isinstance(exception, grpc.RpcError) and "deserializing response" in str(exception)
+
+    return AgainWhenGarbled()
