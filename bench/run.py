@@ -1,10 +1,10 @@
 """All benchmarks as one command: figures go to bench/figures.json, and docs/speed.md is made from them.
 
-    python bench/run.py WORKFOLDER [--parts reading peers small growth] [--megabytes 64] [--rounds 3]
+    python bench/run.py WORKFOLDER [--parts reading peers large small growth] [--megabytes 64] [--large 8000] [--rounds 3]
     python bench/run.py --page
 
 Parts that are not asked for keep the figures of an earlier run; each part has its own date and machine. `--page` only makes the page again. WORKFOLDER needs room
-for the logs that are made (a few times `--megabytes`; `--megabytes 8000` is the large run). Programs that are compared run in turn, round after
+for the logs that are made (a few times `--megabytes`, and `--large`). Programs that are compared run in turn, round after
 round, and each figure is the median of its rounds. Peers that are not installed are left out: DuckDB, polars and pysail are Python packages, ripgrep is `rg` on PATH.
 """
 
@@ -15,6 +15,8 @@ import gzip
 import json
 import os
 import platform
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +41,11 @@ SAMPLES = HERE.parent / "sample_logs"
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 #: Shares of lines whose loggers matter. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
 SHARES = (0.01, 0.05, 0.7, 1.0)
+PARTS = ("reading", "peers", "large", "small", "growth")
+#: Events of the cases of `growth`, by engine.
+GROWTH = {"spark": (250_000, 500_000, 1_000_000), "sail": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)}
+FILES = 500
+_NUMBER = re.compile(r"\b[0-9]{2,}\b")
 PACKAGES = ("pyspark", "pyarrow", "regex", "pysail", "duckdb", "polars")
 
 POLARS = r"""
@@ -107,6 +114,41 @@ def packed(log: Path) -> Path:
     return found
 
 
+def rewritten(log: Path, name: str, text: Callable[[random.Random, str], str]) -> Path:
+    """Another log of the same number of lines, each made from the one before by chance; made once."""
+    found = log.with_name(name)
+    if not found.exists():
+        rng = random.Random(1)
+        with log.open(encoding="utf-8") as source, found.open("w", encoding="utf-8") as out:
+            out.writelines(text(rng, line) for line in source)
+    return found
+
+
+def new_numbers(rng: random.Random, line: str) -> str:
+    """Every other line with other numbers, so that no message stood before as it is: offsets, sizes and times of a real stream do that."""
+    return line if rng.random() < 0.5 else line[:26] + _NUMBER.sub(lambda _: str(rng.randrange(100_000)), line[26:])
+
+
+def request(rng: random.Random, line: str) -> str:
+    """A REST request that only reads, as a Connect worker's log has it, at the line's time: a line that is counted."""
+    if not line.startswith("["):
+        return ""
+    path = f"/connectors/{rng.choice(('orders', 'users', 'clicks'))}-{rng.randrange(100_000)}/status"
+    who, sizes = f"10.0.0.{rng.randrange(256)}", f"{rng.randrange(10_000)} \"-\" \"curl/8.5.0\" {rng.randrange(1000)}"
+    return f'{line[:26]}INFO {who} - - [21/Nov/2026:10:00:00 +0000] "GET {path} HTTP/1.1" 200 {sizes} (org.apache.kafka.connect.runtime.rest.RestServer:62)\n'
+
+
+def in_files(log: Path, count: int) -> Path:
+    """The same lines in a folder of so many files; made once."""
+    found = log.with_name(f"{log.stem}-in-{count}-files")
+    if not found.exists():
+        lines = log.read_bytes().splitlines(keepends=True)
+        found.mkdir()
+        for n in range(count):
+            (found / f"connect.{n:04d}.log").write_bytes(b"".join(lines[n * len(lines) // count : (n + 1) * len(lines) // count]))
+    return found
+
+
 def in_turn(programs: dict[str, Callable[[int], Cost]], rounds: int) -> dict[str, dict[str, float]]:
     """Runs each program in each round; medians of wall time, processor time (seconds) and peak memory (bytes)."""
     costs: dict[str, list[Cost]] = {name: [] for name in programs}
@@ -122,12 +164,17 @@ def in_turn(programs: dict[str, Callable[[int], Cost]], rounds: int) -> dict[str
 def reading(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     """Processor time of the stages of reading, by the share of lines that matter; and packed."""
     duckdb = sys.executable if find_spec("duckdb") else None
-    logs = [made_log(work, megabytes, share) for share in SHARES]
-    logs.append(packed(made_log(work, megabytes, 0.05)))
+    logs = {f"{share:.0%} relevant": made_log(work, megabytes, share) for share in SHARES}
+    few, all_of = made_log(work, megabytes, 0.05), made_log(work, megabytes, 1.0)
+    logs["5% relevant, gzip"] = packed(few)
+    logs[f"5% relevant, in {FILES} files"] = in_files(few, FILES)
+    logs["100% relevant, every other message new"] = rewritten(all_of, "new.log", new_numbers)
+    logs["REST requests, each different"] = rewritten(few, "requests.log", request)
     results = []
-    for log in logs:
-        found = [round_of(log, None if log.suffix == ".gz" else duckdb) for _ in range(rounds)]
-        results.append({"log": log.name, "bytes": log.stat().st_size, **{name: median(r[name] for r in found) for name in found[0]}})
+    for name, log in logs.items():
+        found = [round_of(log, duckdb if log.suffix == ".log" else None) for _ in range(rounds)]
+        size = sum(p.stat().st_size for p in (log.iterdir() if log.is_dir() else [log]))
+        results.append({"log": name, "bytes": size, **{key: median(r[key] for r in found) for key in found[0]}})
     return {"logs": results, "rounds": rounds}
 
 
@@ -151,9 +198,17 @@ def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     return {"logs": results, "rounds": rounds}
 
 
+def large(work: Path, megabytes: float) -> dict[str, Any]:
+    """One whole ingest of a large log on two cores: does memory stay where it is?"""
+    log = made_log(work, megabytes, 0.05)
+    with scratch(work) as out:
+        cost = measure(INGEST, [str(log), str(out / "out"), "2"])
+    return {"bytes": log.stat().st_size, "wall": cost.wall, "cpu": cost.cpu, "peak": cost.peak}
+
+
 def small(work: Path, rounds: int) -> dict[str, Any]:
     """From a command to its answer, for a sample: the first report, the next ones, and one stored view; beside a bare Spark session."""
-    engines = ["spark", *(["sail"] if find_spec("pysail") else [])]
+    engines = [name for name in GROWTH if name == "spark" or find_spec("pysail")]
     caches = {name: work / f"cache-{name}" for name in engines}
 
     def command(engine: str, *arguments: str, fresh: bool) -> Callable[[int], Cost]:
@@ -176,8 +231,8 @@ def small(work: Path, rounds: int) -> dict[str, Any]:
 
 def growth(work: Path, events: Sequence[int]) -> dict[str, Any]:
     """All views of ever larger cases, on each engine: seconds and peak memory, one run each."""
-    engines = ["spark", *(["sail"] if find_spec("pysail") else [])]
-    return {"cases": [{"engine": name, **grown(work / "growth", size, name)} for size in events for name in engines]}
+    engines = [name for name in GROWTH if name == "spark" or find_spec("pysail")]
+    return {"cases": [{"engine": name, **grown(work / "growth", size, name)} for name in engines for size in events or GROWTH[name]]}
 
 
 class scratch:  # noqa: N801 (used like a function)
@@ -211,10 +266,11 @@ def main() -> None:
     """Measures the parts that are asked for, and makes the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("work", type=Path, nargs="?")
-    parser.add_argument("--parts", nargs="+", choices=("reading", "peers", "small", "growth"), default=["reading", "peers", "small", "growth"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--megabytes", type=float, default=64)
+    parser.add_argument("--large", type=float, default=8000, help="megabytes of the large log")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--events", type=int, nargs="+", default=[250_000, 500_000, 1_000_000])
+    parser.add_argument("--events", type=int, nargs="+", help="sizes of growth, instead of each engine's own")
     parser.add_argument("--page", action="store_true", help="only make docs/speed.md again")
     told = parser.parse_args()
     figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
@@ -225,6 +281,7 @@ def main() -> None:
         measured: dict[str, Callable[[], dict[str, Any]]] = {
             "reading": lambda: reading(told.work, told.megabytes, told.rounds),
             "peers": lambda: peers(told.work, told.megabytes, told.rounds),
+            "large": lambda: large(told.work, told.large),
             "small": lambda: small(told.work, told.rounds),
             "growth": lambda: growth(told.work, told.events),
         }
