@@ -42,6 +42,8 @@ _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+(?P<closed>"?)|[{}\[\]:,]')
 _STRING_END = re.compile(r'(?:[^"\\\n]|\\.)*+["\n]')
 _NANOSECONDS = re.compile(r"1[0-9]{18}")
 _LONGEST_KEY = 200
+#: How Kafka's default layout begins a line, and no list of numbers: `[2026-`.
+_TIME_IN_BRACKETS = re.compile(r"\[[0-9]+-")
 _BLANKS = " \t\r\n"
 #: Bytes stand for characters here: what is looked for is ASCII, and places stay places.
 _AS_BYTES = "latin-1"
@@ -72,7 +74,8 @@ class Element:
 def document_path(sample: bytes, keys: JsonKeys) -> Path | None:
     """Where the records of a document are, by its beginning. None when it holds none, or one a line: those are read as they stand."""
     text = sample.decode(_AS_BYTES).removeprefix("\xef\xbb\xbf")
-    if text.lstrip(_BLANKS)[:1] not in ("{", "["):
+    begins = text.lstrip(_BLANKS)
+    if begins[:1] not in ("{", "[") or _TIME_IN_BRACKETS.match(begins):
         return None
     place, at, trials = _Place(), 0, 0
     while trials < _MOST_TRIALS and len(place.path) < _MOST_OPEN and (token := _TOKEN.search(text, at)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Buffer:
         size: of the data.
     """
 
-    def __init__(self, room: bytes | bytearray, size: int) -> None:
+    def __init__(self, room: bytes | mmap.mmap, size: int) -> None:
         self._room, self.size = memoryview(room), size
         self._bytes: Octets = np.frombuffer(room, np.uint8)
         self._words: Words = np.ndarray(shape=(len(room) - 7,), dtype="<u8", buffer=room, strides=(1,))
@@ -137,7 +138,8 @@ class Window:
 
     def __init__(self, stream: Readable, base: int, end: int | None, *, chunk: int, longest: int) -> None:
         self._stream, self._end, self._chunk, self._longest = stream, end, chunk, longest
-        self._room = bytearray(PAD + 2 * longest + 2 * chunk + PAD)
+        # Pages that nothing is read into cost nothing: most files are smaller than a window.
+        self._room = mmap.mmap(-1, PAD + 2 * longest + 2 * chunk + PAD)
         self._into: Any = getattr(stream, "readinto", None)
         self._over = b""
         self._filled = 0
