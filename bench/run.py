@@ -134,7 +134,7 @@ def request(rng: random.Random, line: str) -> str:
     if not line.startswith("["):
         return ""
     path = f"/connectors/{rng.choice(('orders', 'users', 'clicks'))}-{rng.randrange(100_000)}/status"
-    who, sizes = f"10.0.0.{rng.randrange(256)}", f"{rng.randrange(10_000)} \"-\" \"curl/8.5.0\" {rng.randrange(1000)}"
+    who, sizes = f"10.0.0.{rng.randrange(256)}", f'{rng.randrange(10_000)} "-" "curl/8.5.0" {rng.randrange(1000)}'
     return f'{line[:26]}INFO {who} - - [21/Nov/2026:10:00:00 +0000] "GET {path} HTTP/1.1" 200 {sizes} (org.apache.kafka.connect.runtime.rest.RestServer:62)\n'
 
 
