@@ -1,6 +1,5 @@
 -- One row per time that one process by itself was paused, cut off, killed, too slow to poll, or one of these that no line tells apart.
--- Reads: lost_membership, process_ending, process_life, process_cluster, worker_group, coordinator_outage, client_event
--- Reads: join_round, generation, fact_line, clock_offset
+-- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset
 -- Grain: trouble_id
 -- What its members lost shows it; so do connections that fail for long, while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -21,80 +20,13 @@ CREATE OR REPLACE TEMPORARY VIEW process_trouble (
 )
 COMMENT 'One row per time that one process by itself was paused, cut off, killed or too slow to poll.'
 AS
-WITH outage AS (
-  SELECT process_id, lost_lo_ms, coalesce(found_hi_ms, lost_hi_ms + duration_ms) AS found_hi_ms
-  FROM coordinator_outage
-  WHERE was_member
-), judged AS (
+WITH judged AS (
   -- Its own clock counts for nothing on the reference's that no message joins to it.
   SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms,
     o.hi_ms AS ahead_hi_ms, p.first_ms - o.hi_ms AS born_lo_ms
   FROM lost_membership l
   LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.reference_process_id = l.reference_process_id
   LEFT JOIN process_life p ON p.process_id = l.process_id AND p.instance = l.instance
-), failing AS (
-  -- Connections that fail, as one stretch where they follow each other closely.
-  SELECT kafka_cluster, process_id, instance, at_ms, event_id,
-    count_if(last_ms IS NULL OR at_ms - last_ms > coordinator_settled_ms)
-      OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS stretch
-  FROM (
-    SELECT kafka_cluster, process_id, instance, at_ms, event_id,
-      lag(at_ms) OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id) AS last_ms
-    FROM fact_line
-    WHERE event IN ('connection_failed', 'bootstrap_failed') AND at_ms IS NOT NULL
-  )
-), unreachable AS (
-  SELECT f.kafka_cluster, f.process_id, f.instance, min(f.at_ms) AS from_ms, max(f.at_ms) AS to_ms,
-    min(f.at_ms) - max(o.hi_ms) AS from_lo_ms, min(f.at_ms) - max(o.lo_ms) AS from_hi_ms, max(f.at_ms) - max(o.hi_ms) AS to_lo_ms,
-    max(f.at_ms) - max(o.lo_ms) AS to_hi_ms, max(o.reference_process_id) AS reference_process_id,
-      min_by(f.event_id, struct(f.at_ms, f.event_id)) AS first_id,
-    max_by(f.event_id, struct(f.at_ms, f.event_id)) AS last_id
-  FROM failing f
-  JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-  JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance AND NOT l.is_broker
-  GROUP BY f.kafka_cluster, f.process_id, f.instance, f.stretch
-  HAVING max(f.at_ms) - min(f.at_ms) >= unreachable_ms
-), touch AS (
-  -- Lines that an answer of a broker causes.
-  SELECT process_id, instance, at_ms FROM fact_line WHERE event = 'kafka_cluster_id'
-  UNION ALL
-  SELECT process_id, instance, at_ms FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced',
-    'heartbeat_failed')
-), in_touch AS (
-  SELECT u.process_id, u.instance, u.from_ms, max(CASE WHEN k.at_ms < u.from_ms THEN k.at_ms END) AS before_ms,
-    min(CASE WHEN k.at_ms > u.to_ms THEN k.at_ms END) AS after_ms
-  FROM unreachable u
-  JOIN touch k ON k.process_id = u.process_id AND k.instance = u.instance
-  GROUP BY u.process_id, u.instance, u.from_ms
-), well AS (
-  -- A member in another process that kept its coordinator all the time, and had no failing connection either.
-  SELECT u.process_id, u.instance, u.from_ms
-  FROM unreachable u
-  JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
-  LEFT SEMI JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
-    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms < u.from_lo_ms
-  LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND p.first_ms - o.lo_ms < u.from_lo_ms
-    AND p.last_ms - o.hi_ms > u.to_hi_ms
-  LEFT ANTI JOIN outage t ON t.process_id = o.process_id AND t.lost_lo_ms <= u.to_hi_ms AND t.found_hi_ms >= u.from_lo_ms
-  GROUP BY u.process_id, u.instance, u.from_ms
-), ill AS (
-  SELECT DISTINCT u.process_id, u.instance, u.from_ms
-  FROM unreachable u
-  JOIN unreachable v ON v.kafka_cluster = u.kafka_cluster AND v.process_id <> u.process_id
-    AND v.reference_process_id = u.reference_process_id
-    AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= u.from_lo_ms
-  UNION
-  SELECT DISTINCT u.process_id, u.instance, u.from_ms
-  FROM unreachable u
-  JOIN process_ending b ON b.is_broker AND b.reference_process_id = u.reference_process_id
-    AND b.from_lo_ms <= u.to_hi_ms AND b.to_hi_ms >= u.from_lo_ms
-), alone AS (
-  SELECT u.*, i.before_ms - o.hi_ms AS before_lo_ms, i.after_ms - o.lo_ms AS after_hi_ms
-  FROM unreachable u
-  JOIN in_touch i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
-  JOIN clock_offset o ON o.process_id = u.process_id AND o.is_island_reference
-  LEFT SEMI JOIN well w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
-  LEFT ANTI JOIN ill x ON x.process_id = u.process_id AND x.instance = u.instance AND x.from_ms = u.from_ms
 ), sign AS (
   -- All that shows one process in trouble, each with the stretch of its own time in which it was so.
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.member_id, j.kind,
@@ -125,7 +57,7 @@ WITH outage AS (
   SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', a.from_ms, a.to_ms,
     -- A connection that fails was asked for a while before.
     a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
-  FROM alone a
+  FROM cut_off a
   LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
 ), reached AS (
   SELECT *, max(own_to_ms) OVER (PARTITION BY process_id, instance ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '')

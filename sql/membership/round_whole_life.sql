@@ -1,5 +1,5 @@
 -- One row per join round: in which life of its group it was, ghosts of a coordinator left out.
--- Reads: round_life, coordinator_life
+-- Reads: round_life, coordinator_life, life_count
 -- Grain: process_id, group_id, client, round
 -- Which life of the coordinator's log a life seen by a process is, its numbers and member ids tell, and the times where those leave a
 -- choice.
@@ -42,23 +42,6 @@ WITH candidate AS (
   SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(life, whole_life))) AS claims
   FROM claim
   GROUP BY kafka_cluster, group_id, process_id
-), most AS (
-  SELECT kafka_cluster, group_id, max_by(struct(process_id, falls), struct(size(falls), rounds, process_id)) AS teller
-  FROM (
-    SELECT kafka_cluster, group_id, process_id, count(*) AS rounds,
-      sort_array(collect_list(CASE WHEN life > last_life THEN at_ms END)) AS falls
-    FROM (SELECT *, lag(life) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last_life FROM round_life)
-    GROUP BY kafka_cluster, group_id, process_id
-  )
-  GROUP BY kafka_cluster, group_id
-), named AS (
-  SELECT DISTINCT kafka_cluster, group_id, process_id, life, explode(names) AS name FROM round_life
-), link AS (
-  SELECT o.kafka_cluster, o.group_id, o.process_id, mode(t.life - o.life, true) AS ahead
-  FROM named o
-  JOIN most m ON m.kafka_cluster = o.kafka_cluster AND m.group_id = o.group_id
-  JOIN named t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.process_id = m.teller.process_id AND t.name = o.name
-  GROUP BY o.kafka_cluster, o.group_id, o.process_id
 ), roll AS (
   -- Who is not among the members that a leader tells for that number was in another life; who is, in the leader's.
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id AS leader_process, l.life AS leader_life,
@@ -66,14 +49,14 @@ WITH candidate AS (
   FROM round_life r
   JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation
     AND l.process_id <> r.process_id
-  WHERE l.told IS NOT NULL AND r.member_id IS NOT NULL
+  JOIN life_count k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
+  WHERE l.told IS NOT NULL AND r.member_id IS NOT NULL AND k.ahead IS NULL
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id, l.life
 ), stranger AS (
-  SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(r.leader_ms) AS other_ms
-  FROM roll r
-  LEFT ANTI JOIN link k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
-  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
-  HAVING NOT bool_or(r.is_told)
+  SELECT kafka_cluster, group_id, process_id, life, min(leader_ms) AS other_ms
+  FROM roll
+  GROUP BY kafka_cluster, group_id, process_id, life
+  HAVING NOT bool_or(is_told)
 ), apart AS (
   SELECT * FROM stranger
   UNION ALL
@@ -81,7 +64,6 @@ WITH candidate AS (
   FROM roll r
   JOIN stranger s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
     AND s.life = r.leader_life
-  LEFT ANTI JOIN link k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
   WHERE r.is_told
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
 )
@@ -94,12 +76,11 @@ SELECT
       coalesce(get(filter(c.claims, x -> x.life = s.life), 0).whole_life,
         array_min(transform(c.claims, x -> struct(abs(x.life - s.life) AS far, x.whole_life + s.life - x.life AS whole_life))).whole_life)
     WHEN k.ahead IS NOT NULL THEN 1 + s.life + k.ahead
-    WHEN a.other_ms IS NOT NULL THEN CASE WHEN s.at_ms < a.other_ms THEN 0 ELSE size(m.teller.falls) + 2 END
-    WHEN max(s.life) OVER (PARTITION BY s.kafka_cluster, s.group_id, s.process_id) = size(m.teller.falls) THEN 1 + s.life
-    ELSE 1 + size(filter(m.teller.falls, t -> t <= s.at_ms))
+    WHEN a.other_ms IS NOT NULL THEN CASE WHEN s.at_ms < a.other_ms THEN 0 ELSE size(k.falls) + 2 END
+    WHEN max(s.life) OVER (PARTITION BY s.kafka_cluster, s.group_id, s.process_id) = size(k.falls) THEN 1 + s.life
+    ELSE 1 + size(filter(k.falls, t -> t <= s.at_ms))
   END AS whole_life
 FROM round_life s
 LEFT JOIN claims c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id
-LEFT JOIN most m ON m.kafka_cluster = s.kafka_cluster AND m.group_id = s.group_id
-LEFT JOIN link k ON k.kafka_cluster = s.kafka_cluster AND k.group_id = s.group_id AND k.process_id = s.process_id
+JOIN life_count k ON k.kafka_cluster = s.kafka_cluster AND k.group_id = s.group_id AND k.process_id = s.process_id
 LEFT JOIN apart a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.life = s.life

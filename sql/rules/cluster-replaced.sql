@@ -15,10 +15,10 @@ WITH broker AS (
   WHERE former_cluster <> kafka_cluster
 ), returned AS (
   -- An id that comes back was never lost: logs of several brokers in one file.
-  SELECT t.process_id
-  FROM (SELECT process_id, count(DISTINCT kafka_cluster) AS clusters FROM start GROUP BY process_id) t
-  JOIN (SELECT process_id, count(*) AS changes FROM change GROUP BY process_id) c ON c.process_id = t.process_id
-  WHERE c.changes >= t.clusters
+  SELECT process_id
+  FROM start
+  GROUP BY process_id
+  HAVING count_if(former_cluster <> kafka_cluster) >= count(DISTINCT kafka_cluster)
 ), configured AS (
   -- `log.dirs` counts before `log.dir`, which has a default.
   SELECT process_id, instance, max_by(value, struct(key, ts, event_id)) AS dirs
@@ -30,8 +30,11 @@ WITH broker AS (
   FROM event
   WHERE event = 'data_directory_empty'
   GROUP BY process_id, instance, directory
+), groups_of AS (
+  SELECT kafka_cluster, count(DISTINCT group_id) AS group_count FROM generation GROUP BY kafka_cluster
 ), loss AS (
   SELECT c.process_id, c.instance, c.kafka_cluster, c.cluster_ms, c.cluster_event, c.former_cluster, c.former_event,
+    coalesce(max(g.group_count), 0) AS group_count,
     max(coalesce(was.dirs, now.dirs)) AS dirs,
     array_sort(collect_set(
       CASE WHEN was.dirs IS NULL OR array_contains(split(was.dirs, ' *, *'), e.directory) THEN e.directory END)) AS lost,
@@ -39,6 +42,7 @@ WITH broker AS (
   FROM change c
   LEFT JOIN configured was ON was.process_id = c.process_id AND was.instance = c.former_instance
   LEFT JOIN configured now ON now.process_id = c.process_id AND now.instance = c.instance
+  LEFT JOIN groups_of g ON g.kafka_cluster = c.former_cluster
   LEFT JOIN emptied e ON e.process_id = c.process_id AND e.instance = c.instance
   LEFT ANTI JOIN returned r ON r.process_id = c.process_id
   GROUP BY c.process_id, c.instance, c.kafka_cluster, c.cluster_ms, c.cluster_event, c.former_cluster, c.former_event
@@ -48,7 +52,7 @@ WITH broker AS (
       struct(instance, cluster_ms, former_cluster, kafka_cluster, former_event, line.event_id AS line_event, cluster_event))) AS losses,
     flatten(collect_list(CASE WHEN size(lost) > 0 THEN lost ELSE split(dirs, ' *, *') END)) AS directories,
     count_if(line IS NULL) AS unseen, max_by(kafka_cluster, struct(instance, cluster_ms, kafka_cluster)) AS kafka_cluster,
-    min(cluster_ms) AS from_ms, max(cluster_ms) AS to_ms
+    min(cluster_ms) AS from_ms, max(cluster_ms) AS to_ms, sum(group_count) AS group_count
   FROM loss
   GROUP BY process_id
 ), together AS (
@@ -56,17 +60,12 @@ WITH broker AS (
   SELECT transform(losses, x -> x.kafka_cluster) AS clusters, transform(losses, x -> x.former_cluster) AS former_clusters,
     array_sort(collect_list(process_id)) AS processes, min_by(losses, process_id) AS losses, max(kafka_cluster) AS kafka_cluster,
     max(unseen) AS unseen, array_sort(array_distinct(flatten(collect_list(directories)))) AS directories,
-    min(from_ms) AS from_ms, max(to_ms) AS to_ms
+    min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(group_count) AS group_count
   FROM by_process
   GROUP BY transform(losses, x -> x.kafka_cluster), transform(losses, x -> x.former_cluster)
-), used AS (
-  SELECT t.processes, count(DISTINCT g.kafka_cluster, g.group_id) AS group_count
-  FROM (SELECT processes, explode(former_clusters) AS former_cluster FROM together) t
-  LEFT JOIN generation g ON g.kafka_cluster = t.former_cluster
-  GROUP BY t.processes
 )
 SELECT
-  CASE WHEN t.unseen = 0 AND u.group_count > 0 THEN 'critical' ELSE 'warning' END AS severity,
+  CASE WHEN t.unseen = 0 AND t.group_count > 0 THEN 'critical' ELSE 'warning' END AS severity,
   CASE WHEN t.unseen = 0 THEN 'proved' ELSE 'undecided' END AS verdict,
   t.kafka_cluster AS kafka_cluster,
   CAST(NULL AS STRING) AS group_id,
@@ -81,11 +80,10 @@ SELECT
     'change_count', size(t.losses),
     'directories', t.directories,
     'is_temporary', exists(t.directories, x -> x LIKE '%/tmp/%'),
-    'group_count', u.group_count
+    'group_count', t.group_count
   ) AS facts,
   array_distinct(flatten(transform(slice(t.losses, 1, 8), x -> array(
     named_struct('role', 'prints its cluster id', 'event_id', x.former_event),
     named_struct('role', 'finds its data directory empty', 'event_id', x.line_event),
     named_struct('role', 'prints its cluster id', 'event_id', x.cluster_event))))) AS proof
 FROM together t
-JOIN used u ON u.processes = t.processes

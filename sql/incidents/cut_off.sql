@@ -1,0 +1,63 @@
+-- One row per connection_outage of one process alone: others of its cluster kept their coordinator, and no broker was away.
+-- Reads: connection_outage, fact_line, client_event, clock_offset, join_round, process_life, coordinator_outage, process_ending
+-- Grain: process_id, instance, from_ms
+CREATE OR REPLACE TEMPORARY VIEW cut_off (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  process_id    COMMENT 'Process',
+  instance      COMMENT 'Life of the process',
+  from_ms       COMMENT 'First failure, by its own clock (milliseconds since 1970)',
+  to_ms         COMMENT 'Last failure, by its own clock',
+  before_lo_ms  COMMENT 'A broker had answered it last before, at the earliest then (reference clock)',
+  from_hi_ms    COMMENT 'First failure at the latest',
+  to_lo_ms      COMMENT 'Last failure at the earliest',
+  after_hi_ms   COMMENT 'A broker answered it again, at the latest then; NULL: none did',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  first_id      COMMENT 'Event of the first failure',
+  last_id       COMMENT 'Event of the last failure'
+)
+COMMENT 'One row per connection_outage of one process alone: others of its cluster kept their coordinator, and no broker was away.'
+AS
+WITH touch AS (
+  -- Lines that an answer of a broker causes.
+  SELECT process_id, instance, at_ms FROM fact_line WHERE event = 'kafka_cluster_id'
+  UNION ALL
+  SELECT process_id, instance, at_ms FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced', 'heartbeat_failed')
+), in_touch AS (
+  SELECT u.process_id, u.instance, u.from_ms, max(CASE WHEN k.at_ms < u.from_ms THEN k.at_ms END) AS before_ms,
+    min(CASE WHEN k.at_ms > u.to_ms THEN k.at_ms END) AS after_ms
+  FROM connection_outage u
+  JOIN touch k ON k.process_id = u.process_id AND k.instance = u.instance
+  GROUP BY u.process_id, u.instance, u.from_ms
+), well AS (
+  -- A member in another process that kept its coordinator all the time.
+  SELECT u.process_id, u.instance, u.from_ms
+  FROM connection_outage u
+  JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
+  LEFT SEMI JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
+    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms < u.from_lo_ms
+  LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND p.first_ms - o.lo_ms < u.from_lo_ms
+    AND p.last_ms - o.hi_ms > u.to_hi_ms
+  LEFT ANTI JOIN coordinator_outage t ON t.process_id = o.process_id AND t.was_member AND t.lost_lo_ms <= u.to_hi_ms
+    AND coalesce(t.found_hi_ms, t.lost_hi_ms + t.duration_ms) >= u.from_lo_ms
+)
+SELECT
+  u.kafka_cluster AS kafka_cluster,
+  u.process_id AS process_id,
+  u.instance AS instance,
+  u.from_ms AS from_ms,
+  u.to_ms AS to_ms,
+  i.before_ms - o.hi_ms AS before_lo_ms,
+  u.from_hi_ms AS from_hi_ms,
+  u.to_lo_ms AS to_lo_ms,
+  i.after_ms - o.lo_ms AS after_hi_ms,
+  u.reference_process_id AS reference_process_id,
+  u.first_id AS first_id,
+  u.last_id AS last_id
+FROM connection_outage u
+JOIN in_touch i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
+JOIN clock_offset o ON o.process_id = u.process_id AND o.is_island_reference
+LEFT SEMI JOIN well w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
+LEFT ANTI JOIN connection_outage v ON v.kafka_cluster = u.kafka_cluster AND v.process_id <> u.process_id
+  AND v.reference_process_id = u.reference_process_id AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= u.from_lo_ms
+LEFT ANTI JOIN process_ending b ON b.is_broker AND b.reference_process_id = u.reference_process_id
+  AND b.from_lo_ms <= u.to_hi_ms AND b.to_hi_ms >= u.from_lo_ms
