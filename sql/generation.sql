@@ -1,5 +1,5 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
--- Reads: broker_generation, epoch_generation, epoch_member, member_round, join_round, round_life, clock_offset, group_facts
+-- Reads: broker_generation, epoch_generation, epoch_member, member_round, join_round, round_life, clock_offset, common_clock, group_facts
 -- Grain: kafka_cluster, group_id, incarnation, generation
 CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster    COMMENT 'Kafka cluster id',
@@ -15,13 +15,13 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   prepared_ts      COMMENT 'Broker: the rebalance began',
   stabilized_ts    COMMENT 'Broker: all members joined',
   assigned_ts      COMMENT 'Broker: the leader''s assignment arrived',
-  first_asked_ts   COMMENT 'Members: the first of them asked to join, on the reference clock (middle of its bounds)',
-  first_joined_ts  COMMENT 'Members: the first of them joined, on the reference clock (middle of its bounds)',
-  last_synced_ts   COMMENT 'Members: the last of them had its assignment, on the reference clock (middle of its bounds)',
+  first_asked_ts   COMMENT 'Members: the first of them asked to join, on their common clock (middle of its bounds)',
+  first_joined_ts  COMMENT 'Members: the first of them joined, on their common clock (middle of its bounds)',
+  last_synced_ts   COMMENT 'Members: the last of them had its assignment, on their common clock (middle of its bounds)',
   join_ms          COMMENT 'Broker: from preparing to stabilized, milliseconds',
   sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
   duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync of members whose
-    clocks compare, milliseconds',
+    clocks compare, the longest where they do not, milliseconds; NULL: clocks stepped meanwhile',
   leader_member_id COMMENT 'Leader',
   member_count     COMMENT 'Members, as the broker says, else as the leader says, else as many as were seen',
   trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
@@ -39,11 +39,14 @@ AS
 WITH timed AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader,
-    coalesce(o.reference_process_id, r.process_id) AS island,
-    r.joining_first.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS asked_ms,
-    r.joining_last.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS joining_ms,
-    r.joined.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS joined_ms,
-    r.synced.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS synced_ms,
+    coalesce(c.clock_id, r.process_id) AS island,
+    r.joining_first.at_ms - c.ahead_ms AS asked_ms,
+    r.joining_last.at_ms - c.ahead_ms AS joining_ms,
+    r.joined.at_ms - c.ahead_ms AS joined_ms,
+    r.synced.at_ms - c.ahead_ms AS synced_ms,
+    -- The clock stepped meanwhile, or may have.
+    coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false)
+      OR coalesce(r.synced.at_ms - r.joining_first.at_ms >= c.step_ms, false) AS is_doubted,
     j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told,
       coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
@@ -52,18 +55,21 @@ WITH timed AS (
   LEFT JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.process_id = r.process_id
     AND l.client = r.client
     AND l.round = r.round AND l.told IS NOT NULL
-  LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
+  LEFT JOIN common_clock c ON c.process_id = r.process_id
 ), island AS (
   -- Clocks compare inside an island only: the one with the most members of the generation tells its times.
-  SELECT kafka_cluster, group_id, incarnation, generation, max_by(island, struct(members, island)) AS island, count(*) AS islands
+  -- It lasted at least as long as each of them tells.
+  SELECT kafka_cluster, group_id, incarnation, generation, max_by(island, struct(members, island)) AS island, count(*) AS islands,
+    max(span_ms) AS span_ms
   FROM (
-    SELECT kafka_cluster, group_id, incarnation, generation, island, count(DISTINCT process_id) AS members
+    SELECT kafka_cluster, group_id, incarnation, generation, island, count(DISTINCT process_id) AS members,
+      CASE WHEN NOT bool_or(is_doubted) THEN max(synced_ms) - min(asked_ms) END AS span_ms
     FROM timed
     GROUP BY kafka_cluster, group_id, incarnation, generation, island
   )
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), placed AS (
-  SELECT t.*, i.islands, t.island = i.island AS is_timed
+  SELECT t.*, i.islands, i.span_ms, t.island = i.island AS is_timed
   FROM timed t JOIN island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id AND i.incarnation = t.incarnation
     AND i.generation = t.generation
 ), by_members AS (
@@ -71,6 +77,7 @@ WITH timed AS (
     kafka_cluster, group_id, incarnation, generation,
     min(asked_ms) FILTER (WHERE is_timed) AS asked_ms, min(joined_ms) FILTER (WHERE is_timed) AS joined_ms,
     max(synced_ms) FILTER (WHERE is_timed) AS synced_ms,
+    max(span_ms) AS span_ms,
     -- A static member that comes back has another member id.
     count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
     -- The leader of a consumer group names all.
@@ -87,7 +94,8 @@ WITH timed AS (
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
     b.incarnation_why, b.process_id AS broker, b.prepared_ms, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
-    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, m.asked_ms, m.joined_ms, m.synced_ms, m.members, m.told,
+    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, m.asked_ms, m.joined_ms, m.synced_ms,
+    m.span_ms, m.members, m.told,
     m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.witness
   FROM broker_generation b
   FULL OUTER JOIN by_members m
@@ -122,7 +130,7 @@ SELECT
   timestamp_millis(o.synced_ms) AS last_synced_ts,
   o.stabilized_ms - o.prepared_ms AS join_ms,
   o.assigned_ms - o.stabilized_ms AS sync_ms,
-  coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.synced_ms - o.asked_ms) AS duration_ms,
+  coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.span_ms) AS duration_ms,
   coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id,
   coalesce(o.member_count, o.told, o.members) AS member_count,
   CASE

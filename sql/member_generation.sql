@@ -1,5 +1,5 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster
+-- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster, common_clock
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -22,7 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
   paused_from_ts COMMENT 'It had given up the last that it worked on, by its own clock; NULL: it went on working, or had nothing',
   paused_to_ts  COMMENT 'It was given its next assignment, or a task of it ran again, by its own clock',
   paused_ms     COMMENT 'Time without anything to work on before this generation gave it something, milliseconds; 0: it went on working;
-    NULL: its first generation, or its log does not tell',
+    NULL: its first generation, its log does not tell, or its clock stepped meanwhile',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per member and generation.'
@@ -36,13 +36,19 @@ WITH seen AS (
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
     p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms,
-    CASE WHEN p.from_ms IS NOT NULL THEN p.to_ms - p.from_ms WHEN j.went_on THEN 0L END AS paused_ms,
+    CASE
+      WHEN p.from_ms IS NULL THEN CASE WHEN j.went_on THEN 0L END
+      WHEN NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND x <= j.next_pos), false)
+        AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false) THEN p.to_ms - p.from_ms
+    END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
   FROM member_round r
   JOIN (
     -- A client that had a generation before and an assignment now went on working, unless a pause is known.
     SELECT *, (worker_assigned_id IS NOT NULL OR given IS NOT NULL)
-      AND coalesce(lag(instance) OVER (PARTITION BY process_id, group_id, client ORDER BY round) = instance, false) AS went_on
+      AND coalesce(lag(instance) OVER (PARTITION BY process_id, group_id, client ORDER BY round) = instance, false) AS went_on,
+      coalesce(lag(from_pos) OVER (PARTITION BY process_id, group_id, client ORDER BY round), -1L) AS last_pos,
+      coalesce(lead(from_pos) OVER (PARTITION BY process_id, group_id, client ORDER BY round), 9223372036854775807) AS next_pos
     FROM join_round
   ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
@@ -52,6 +58,7 @@ WITH seen AS (
     WHERE to_ms IS NOT NULL AND round IS NOT NULL
     GROUP BY process_id, group_id, client, round
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
+  LEFT JOIN common_clock k ON k.process_id = r.process_id
 ), told AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,

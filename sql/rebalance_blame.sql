@@ -1,5 +1,5 @@
 -- One row per generation and part of its rebalance: where the time went, who was waited for, and which setting decided it.
--- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, clock_offset
+-- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, common_clock
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
 -- Words: by view
 -- `detection`: from the last sign that the coordinator can have had of a lost member to the rebalance. `waiting`: the join phase.
@@ -12,8 +12,8 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   generation    COMMENT 'Generation; of a KIP-848 group its epoch',
   part          COMMENT 'detection, waiting, sync or scheduled_delay',
   from_ts
-    COMMENT 'Began, by the coordinator''s clock; without its log by the reference clock (middle of bounds); NULL: no line tells',
-  to_ts         COMMENT 'Ended; NULL: as far as the logs go it did not',
+    COMMENT 'Began, by the coordinator''s clock; without its log by the members'' common clock (middle of bounds); NULL: no line tells',
+  to_ts         COMMENT 'Ended; NULL: as far as the logs go it did not, or only clocks that do not compare tell',
   ms            COMMENT 'How long, milliseconds; of a detection at least so long: the last sign of the member came no later than its begin',
   member_id     COMMENT 'Member that took the time: lost, waited for, or leading',
   process_id    COMMENT 'Its process, where its log is here',
@@ -29,17 +29,25 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
 )
 COMMENT 'One row per generation and part of its rebalance: where the time went, who was waited for, and which setting decided it.'
 AS
-WITH asked AS (
-  -- When each member asked, on the coordinator's clock: who asked late made the others wait.
-  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation,
-    min(r.joining_first.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS first_ms,
-    max(struct(
-      r.joining_last.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, r.member_id, r.joining_last.event_id AS event_id)) AS last,
-    min(r.joined.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS joined_ms
+WITH timed AS (
+  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, c.clock_id, c.is_steady,
+    r.joining_first.at_ms - c.ahead_ms AS first_ms, r.joining_last.at_ms - c.ahead_ms AS at_ms, r.joining_last.event_id AS event_id,
+    r.joined.at_ms - c.ahead_ms AS joined_ms,
+    coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false) AS is_set_back,
+    j.delay_ms, j.worker_assigned_id
   FROM member_round r
-  JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
-  WHERE r.joining_last.at_ms IS NOT NULL
-  GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
+    AND j.kafka_cluster = r.kafka_cluster
+  LEFT JOIN common_clock c ON c.process_id = r.process_id
+), asked AS (
+  -- When each member asked: who asked late made the others wait. Where their clocks do not compare, nobody is said to have been the last.
+  SELECT kafka_cluster, group_id, incarnation, generation, max(struct(delay_ms, worker_assigned_id)) AS delay,
+    min(clock_id) AS clock_id, count(DISTINCT clock_id) AS clocks,
+    min(CASE WHEN at_ms IS NOT NULL THEN first_ms END) AS first_ms, min(CASE WHEN at_ms IS NOT NULL THEN joined_ms END) AS joined_ms,
+    max(struct(at_ms, member_id, event_id)) AS last,
+    bool_or(is_set_back) AS is_set_back, bool_and(is_steady) AS is_steady
+  FROM timed
+  GROUP BY kafka_cluster, group_id, incarnation, generation
 ), broker_value AS (
   SELECT process_id, key,
     max_by(CAST(value AS BIGINT), struct(ts, event_id)) AS value_ms, max_by(event_id, struct(ts, event_id)) AS event_id
@@ -47,12 +55,6 @@ WITH asked AS (
   WHERE component = 'KafkaConfig' AND value RLIKE '^[0-9]+$'
     AND key IN ('group.initial.rebalance.delay.ms', 'group.consumer.session.timeout.ms')
   GROUP BY process_id, key
-), announced AS (
-  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, max(struct(j.delay_ms, j.worker_assigned_id)) AS delay
-  FROM member_round r
-  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
-    AND j.kafka_cluster = r.kafka_cluster
-  GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
 ), base AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.group_protocol, g.protocol_type, g.coordinator, g.trigger,
     g.trigger_inferred, g.trigger_member_id, g.reason, g.leader_member_id, g.member_count,
@@ -62,21 +64,29 @@ WITH asked AS (
     -- Put out while the others waited.
     coalesce(b.expired_ms > unix_millis(g.prepared_ts), false) AS has_waited_in_vain,
     CASE WHEN g.protocol_type = 'connect' THEN 'rebalance.timeout.ms' ELSE 'max.poll.interval.ms' END AS poll_setting,
-    a.first_ms, a.last, a.joined_ms, t.delay, coalesce(t.delay.delay_ms, 0) AS delay_ms
+    CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_ms END AS first_ms, a.joined_ms,
+    CASE WHEN a.clocks = 1 THEN a.last.at_ms END AS last_ms,
+    CASE WHEN a.clocks = 1 AND a.last.at_ms IS NOT NULL THEN a.last.member_id END AS last_member,
+    CASE WHEN a.clocks = 1 AND a.last.at_ms IS NOT NULL THEN a.last.event_id END AS last_id,
+    -- How long the last asked behind the others, where their clock and the coordinator's compare.
+    CASE WHEN a.clocks = 1 AND a.clock_id = k.clock_id THEN a.last.at_ms - (unix_millis(g.prepared_ts) - k.ahead_ms) END AS late_ms,
+    -- The clock by which it settled: none where it stepped, or where several tell it.
+    CASE WHEN g.assigned_ts IS NOT NULL THEN CASE WHEN coalesce(k.is_steady, true) THEN g.coordinator END
+      WHEN a.clocks = 1 AND a.is_steady THEN a.clock_id END AS settled_by,
+    a.delay, coalesce(a.delay.delay_ms, 0) AS delay_ms
   FROM generation g
+  LEFT JOIN common_clock k ON k.process_id = g.coordinator
   LEFT JOIN broker_generation b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
     AND b.incarnation = g.incarnation AND b.generation = g.generation
   LEFT JOIN asked a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id
     AND a.incarnation = g.incarnation AND a.generation = g.generation
-  LEFT JOIN announced t ON t.kafka_cluster = g.kafka_cluster AND t.group_id = g.group_id
-    AND t.incarnation = g.incarnation AND t.generation = g.generation
 ), turn AS (
   SELECT *,
     lag(delay_ms) OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation) AS last_delay_ms,
     -- Descending, because a frame that ends at the partition's end is computed anew for each row.
-    max_by(CASE WHEN delay_ms = 0 THEN settled_ms END, CASE WHEN delay_ms = 0 THEN -generation END) OVER (
+    max_by(CASE WHEN delay_ms = 0 THEN struct(settled_ms, settled_by) END, CASE WHEN delay_ms = 0 THEN -generation END) OVER (
       PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ) AS undelayed_ms
+    ) AS undelayed
   FROM base
 ), part AS (
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'detection' AS part,
@@ -93,21 +103,21 @@ WITH asked AS (
   WHERE t.trigger = 'member_left' AND (m.left_client = 'poll_timeout' OR t.reason LIKE '%poll timeout%')
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', prepared_ms, stabilized_ms,
-    CASE WHEN from_empty THEN NULL WHEN has_waited_in_vain THEN expired_member ELSE last.member_id END,
+    CASE WHEN from_empty THEN NULL WHEN has_waited_in_vain THEN expired_member ELSE last_member END,
     CASE
       WHEN from_empty THEN 'group.initial.rebalance.delay.ms'
       WHEN has_waited_in_vain AND expired_how = 'session_timeout' THEN 'session.timeout.ms'
       WHEN has_waited_in_vain THEN poll_setting
-      WHEN last.at_ms IS NOT NULL THEN 'heartbeat.interval.ms'
+      WHEN late_ms IS NOT NULL THEN 'heartbeat.interval.ms'
     END,
-    coordinator, NOT (from_empty OR has_waited_in_vain), last.at_ms - prepared_ms,
-    array(prepared_id, CASE WHEN has_waited_in_vain THEN expired_id WHEN NOT from_empty THEN last.event_id END, stabilized_id)
+    coordinator, NOT (from_empty OR has_waited_in_vain), late_ms,
+    array(prepared_id, CASE WHEN has_waited_in_vain THEN expired_id WHEN NOT from_empty THEN last_id END, stabilized_id)
   FROM turn
   WHERE prepared_ms IS NOT NULL AND stabilized_ms IS NOT NULL
   UNION ALL
   -- Without the coordinator's log: from the first request to join to the first answer.
-  SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', first_ms, joined_ms, last.member_id, NULL,
-    coordinator, true, last.at_ms - first_ms, array(last.event_id)
+  SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', first_ms, joined_ms, last_member, NULL,
+    coordinator, true, last_ms - first_ms, array(last_id)
   FROM turn
   WHERE prepared_ms IS NULL AND joined_ms >= first_ms
   UNION ALL
@@ -116,7 +126,8 @@ WITH asked AS (
   FROM turn
   WHERE stabilized_ms IS NOT NULL AND assigned_ms IS NOT NULL
   UNION ALL
-  SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'scheduled_delay', settled_ms, undelayed_ms,
+  SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'scheduled_delay', settled_ms,
+    CASE WHEN undelayed.settled_by = settled_by THEN undelayed.settled_ms END,
     CASE WHEN trigger IN ('member_expired', 'member_left') THEN trigger_member_id END,
     'scheduled.rebalance.max.delay.ms', coordinator, false, delay_ms, array(delay.worker_assigned_id)
   FROM turn
@@ -205,7 +216,8 @@ SELECT
     WHEN 'rebalance_learnt_sooner' THEN late_ms - other_ms
     WHEN 'silent_put_out_sooner' THEN least(ms, value_ms - other_ms)
     WHEN 'busy_put_out_sooner' THEN ms - other_ms
-    WHEN 'tasks_given_sooner' THEN coalesce(ms, value_ms) - other_ms
+    -- A longer time has other reasons, too.
+    WHEN 'tasks_given_sooner' THEN least(ms, value_ms) - other_ms
   END AS sooner_ms,
   CAST(NULL AS STRING) AS what_if,
   code AS code,

@@ -66,7 +66,10 @@ def compose(report: Report, width: int, resources: Sequence[str] = ()) -> Docume
     out.add(Para(f"From {clock.at(_moment(scene.first))} to {clock.at(_moment(scene.last))}{on}. {_LEGEND}", tone="dim"))
     if len(reference.islands) > 1:
         out.add(
-            Para(f"{len(reference.islands)} islands of clocks that no message connects: lanes of different islands may not be compared.", tone="warn")
+            Para(
+                f"{len(reference.islands)} islands of clocks, and no line bounds how far one is from another: lanes of different islands may not be compared.",
+                tone="warn",
+            )
         )
     for number, group_id in enumerate(scene.groups):
         _group(out, _Drawn(scene, looks, clock, width - 2, resources), number, group_id)

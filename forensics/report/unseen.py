@@ -85,8 +85,8 @@ def clocks(report: Report, names: Names) -> list[Block]:
         parts = "; ".join(", ".join(sorted(members)) for members in list(islands.values())[:10])
         blocks.append(
             Para(
-                f"The clocks fall into {len(islands)} sets (islands) that no message connects: {parts}{'; …' if len(islands) > 10 else ''}. "
-                "Times of different sets cannot be compared: nothing across them is proved or refuted.",
+                f"The clocks fall into {len(islands)} sets (islands), and no line bounds how far one is from another: {parts}{'; …' if len(islands) > 10 else ''}. "
+                "Times of different sets are not compared: across them, verdicts rest on the order of messages and of generations alone.",
                 tone="warn",
             )
         )
