@@ -91,8 +91,8 @@ WITH placed AS (
   UNION ALL
   SELECT
     concat('coordinator of ', group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
-    'missing_process', 'missing_coordinator' AS code, count(*), group_id, NULL
-  FROM generation
+    'missing_process', 'missing_coordinator' AS code, count(*), group_id, CAST(max(whole) AS STRING)
+  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM generation)
   WHERE NOT seen_by_broker
   GROUP BY group_id
   UNION ALL
@@ -124,6 +124,7 @@ SELECT
     'of_process', CASE WHEN code = 'copy' THEN name END,
     'equal_lines', CASE WHEN code = 'copy' THEN number END,
     'all_lines', CASE WHEN code = 'copy' THEN CAST(said AS BIGINT) END,
-    'generations', CASE WHEN code = 'missing_coordinator' THEN number END
+    'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
+    'all_generations', CASE WHEN code = 'missing_coordinator' THEN CAST(said AS BIGINT) END
   ) AS facts
 FROM stretch

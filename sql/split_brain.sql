@@ -1,6 +1,6 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
 -- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
--- Reads: client_event, clock_offset, join_round
+-- Reads: client_event, clock_offset, join_round, generation
 -- Reads: duplicate_ledger
 -- Grain: ownership_a, ownership_b
 -- Words: by view
@@ -80,7 +80,7 @@ WITH judged AS (
     a.stop_hi_ms + ra.resolution_ms - ca.lo_ms AS a_end_hi, a.work_stop_hi_ms + ra.resolution_ms - ca.lo_ms AS a_work_hi,
     b.start_lo_ms - cb.hi_ms AS b_lo, b.start_hi_ms + rb.resolution_ms - cb.lo_ms AS b_hi, b.stop_lo_ms - cb.hi_ms AS b_end_lo,
     b.stop_hi_ms + rb.resolution_ms - cb.lo_ms AS b_end_hi, b.work_stop_hi_ms + rb.resolution_ms - cb.lo_ms AS b_work_hi,
-    ca.lo_ms AS a_off_lo, ca.hi_ms AS a_off_hi, cb.lo_ms AS b_off_lo, cb.hi_ms AS b_off_hi,
+    ca.lo_ms AS a_off_lo, ca.hi_ms AS a_off_hi, cb.lo_ms AS b_off_lo, cb.hi_ms AS b_off_hi, ca.stepped OR cb.stepped AS has_stepped,
     CASE WHEN j.worked THEN 'work' WHEN a.resource_kind = 'partition' THEN 'held' ELSE 'thread' END AS kind,
     row_number() OVER (PARTITION BY j.b_id, a.process_id, j.verdict
       ORDER BY j.certain_ms DESC NULLS LAST, a.start_hi_ms DESC, j.a_id) AS nth
@@ -130,6 +130,12 @@ WITH judged AS (
     AND c.at_ms BETWEEN p.a_start_hi_ms AND p.a_stop_lo_ms + loss_noticed_ms
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
+), coordinated AS (
+  -- Whose coordinator's log is here, wholly or in part.
+  SELECT kafka_cluster, group_id, bool_and(seen_by_broker) AS is_whole
+  FROM generation
+  GROUP BY kafka_cluster, group_id
+  HAVING bool_or(seen_by_broker)
 ), told AS (
   SELECT p.*, d.records, g.assigned AS b_assigned, t.lost_before, t.lost_after,
     CASE
@@ -149,7 +155,10 @@ WITH judged AS (
       CASE WHEN coalesce(p.b_start_lo_ms, p.b_start_hi_ms, p.b_stop_lo_ms, p.b_stop_hi_ms) IS NULL AND p.a_process <> p.b_process
         THEN 'line_times_of_b' END,
       CASE WHEN p.clock_how = 'stepped' THEN 'clock_set'
-        WHEN p.clock_how = 'none' OR p.hi_ms - p.lo_ms > clocks_close_ms THEN 'coordinator_log' END,
+        WHEN p.clock_how = 'none' OR p.hi_ms - p.lo_ms > clocks_close_ms THEN
+          CASE WHEN l.group_id IS NULL THEN 'coordinator_log' WHEN p.has_stepped THEN 'clock_set'
+            WHEN NOT l.is_whole THEN 'coordinator_lines' END
+      END,
       CASE WHEN p.a_stop_hi_ms IS NULL AND p.a_stop_lo_ms IS NOT NULL THEN 'end_of_a' END,
       CASE WHEN p.a_start_lo_ms IS NULL AND p.a_start_hi_ms IS NOT NULL THEN 'start_of_a' END,
       CASE WHEN p.b_start_lo_ms IS NULL AND p.b_start_hi_ms IS NOT NULL THEN 'start_of_b' END,
@@ -187,6 +196,7 @@ WITH judged AS (
   LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
   LEFT JOIN assignment g ON p.resource_kind <> 'partition'
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
+  LEFT JOIN coordinated l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
   -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
   WHERE (p.is_next OR p.verdict <> 'refuted')
     -- Of several instances of one process that were still there when the next began, the one that stayed longest says enough.

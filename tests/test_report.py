@@ -106,6 +106,8 @@ def test_many_members_without_a_log_are_one_table() -> None:
     written = flat(as_text(views=views))
     assert "Member c-1 (at 10.0.0.1, group orders) appears only in other logs; its own log is missing." in written
     assert "The coordinator's log for orders is missing: 4 of its generations appear in no broker log." in written
+    views["coverage"][-1] |= {"facts": {"generations": 4, "all_generations": 9}}
+    assert "Lines of the coordinator's log for orders are missing:" in flat(as_text(views=views))
     views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(11)]
     written = flat(as_text(views=views))
     assert "11 members appear only in other logs; their own logs are missing:" in written

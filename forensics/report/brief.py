@@ -11,6 +11,7 @@ from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import rests_on
 from forensics.report.incidents import by_incident, effects, walk
+from forensics.report.unseen import lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, fold, shorten, span
 
 if TYPE_CHECKING:
@@ -236,8 +237,10 @@ def _unseen(report: Report, clock: Clock) -> str:
     facts, parts = report.examined, []
     if missing := facts["members_without_log"]:
         parts.append(f"the log{'s' * (missing > 1)} of {count(missing, 'member')}")
-    if groups := sorted({c["process_id"].removeprefix(_COORDINATOR) for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)}):
-        parts.append(f"the coordinator's log for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
+    coordinators = [c for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)]
+    for some, what in ((False, "the coordinator's log"), (True, "lines of the coordinator's log")):
+        if groups := sorted({c["process_id"].removeprefix(_COORDINATOR) for c in coordinators if lacks_lines(c) is some}):
+            parts.append(f"{what} for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if holed := {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}:

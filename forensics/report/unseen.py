@@ -130,6 +130,12 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     return blocks
 
 
+def lacks_lines(c: Row) -> bool:
+    """Whether the coordinator's log that a row of `coverage` misses is here and lacks some of the group's generations only."""
+    facts = c.get("facts") or {}
+    return (facts.get("generations") or 0) < (facts.get("all_generations") or 0)
+
+
 def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     """Members and coordinators that others name and whose logs are not here; a table where there are many members."""
     blocks: list[Block] = []
@@ -138,7 +144,8 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
         name = c["process_id"] or "a process"
         text = f"No log of {name}: {c['note'] or 'others name it'}."
         if name.startswith(_COORDINATOR):
-            text = f"The coordinator's log for {name.removeprefix(_COORDINATOR)} is missing: {c['note']}."
+            what = "Lines of the coordinator's log" if lacks_lines(c) else "The coordinator's log"
+            text = f"{what} for {name.removeprefix(_COORDINATOR)} {'are' if lacks_lines(c) else 'is'} missing: {c['note']}."
         blocks.append(Para(text, tone="warn"))
     told = [(*_who(c), (c.get("facts") or {}).get("group_id") or "", clock.at(c["from_ts"]), clock.at(c["to_ts"])) for c in members]
     if len(told) <= _MEMBERS_IN_WORDS:
