@@ -96,13 +96,15 @@ WITH placed AS (
   WHERE NOT seen_by_broker
   GROUP BY group_id
   UNION ALL
-  SELECT process_id, from_ts, to_ts, 'several_members', 'several_members' AS code, member_count, group_id, client
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_members', 'several_members' AS code,
+    member_count, group_id, client
   FROM shared_log
   UNION ALL
-  SELECT process_id, from_ts, to_ts, 'no_info', 'no_info' AS code, NULL, NULL, NULL
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log
   UNION ALL
-  SELECT process_id, from_ts, to_ts, 'copy', 'copy' AS code, equal_lines, of_process, CAST(line_count AS STRING)
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', 'copy' AS code, equal_lines, of_process,
+    CAST(line_count AS STRING)
   FROM copied_log
 )
 SELECT

@@ -68,6 +68,14 @@ def test_grain_tells_rows_apart(sample, sample_case):
         assert twice == [], f"{name}: {view.grain}"
 
 
+def test_steps_count_time_in_milliseconds(sample_case):
+    """Only what users read has timestamps: a step that hands one on has the next one turn it into a number again."""
+    built = sample_case(SAMPLES[0]).views()
+    steps = [name for name, view in FILES.items() if view.kept and view.folder]
+    assert len(steps) > 80
+    assert [s for s in steps if "timestamp" in str(ds.dataset(built[s], format="parquet").schema)] == []
+
+
 #: Columns that two views add to those of a table; the others' comments come with it.
 COMPUTED = {("event", "instance"), ("snapshot", "source_kind")}
 

@@ -1,7 +1,7 @@
--- One row per event that a rule looks at beside the members' own lines, with its Kafka cluster.
+-- One row per event that rules and causes are read from, beside the members' own lines, with its Kafka cluster.
 -- Reads: event, process_cluster, shared_log
 -- Grain: event_id
--- Rules read this narrow, small view instead of all events.
+-- A narrow, small view: who needs another event adds it to the list, and does not read all of them.
 CREATE OR REPLACE TEMPORARY VIEW fact_line (
   event_id      COMMENT 'Event',
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -38,7 +38,7 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   text          COMMENT 'Free text or address',
   said          COMMENT 'Error, cause or reason as printed'
 )
-COMMENT 'One row per event that a rule looks at beside the members'' own lines, with its Kafka cluster.'
+COMMENT 'One row per event that rules and causes are read from, beside the members'' own lines, with its Kafka cluster.'
 AS
 SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message,
   e.group_id, e.client_kind,

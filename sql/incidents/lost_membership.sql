@@ -69,13 +69,14 @@ WITH every AS (
   FROM process_line e LEFT SEMI JOIN every r ON r.process_id = e.process_id AND r.instance = e.instance
   WHERE e.at_ms IS NOT NULL
   UNION ALL
-  SELECT process_id, instance, coalesce(own_lo_ms, own_hi_ms, noticed.at_ms), -1, loss_id
-  FROM every
-  WHERE coalesce(own_lo_ms, own_hi_ms, noticed.at_ms) IS NOT NULL
-  UNION ALL
-  SELECT process_id, instance, coalesce(own_hi_ms, noticed.at_ms), 1, loss_id
-  FROM every
-  WHERE coalesce(own_hi_ms, noticed.at_ms) IS NOT NULL
+  SELECT process_id, instance, mark.at_ms, mark.rank, loss_id
+  FROM (
+    SELECT process_id, instance, loss_id, explode(array(
+      struct(coalesce(own_lo_ms, own_hi_ms, noticed.at_ms) AS at_ms, -1 AS rank),
+      struct(coalesce(own_hi_ms, noticed.at_ms) AS at_ms, 1 AS rank))) AS mark
+    FROM every
+  )
+  WHERE mark.at_ms IS NOT NULL
 ), around AS (
   SELECT loss_id, max(CASE WHEN rank = -1 THEN before_ms END) AS before_ms, max(CASE WHEN rank = 1 THEN after_ms END) AS after_ms
   FROM (
@@ -93,11 +94,10 @@ WITH every AS (
   FROM coordinator_outage
   WHERE was_member
 ), placed AS (
-  SELECT r.*, a.before_ms, a.after_ms, r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms,
+  SELECT r.*, r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms,
     r.noticed.at_ms - o.lo_ms AS noticed_hi_ms,
     r.noticed.event AS noticed_event
   FROM every r
-  LEFT JOIN around a ON a.loss_id = r.loss_id
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
 ), shared AS (
   -- Others of the group lost the same coordinator at the same moment, or it had only just come back.
@@ -136,8 +136,8 @@ SELECT
     WHEN r.process_id IS NULL THEN 'nobody'
     WHEN s.loss_id IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
-    WHEN e.process_id IS NOT NULL AND r.after_ms IS NULL THEN 'over'
-    WHEN r.after_ms IS NULL THEN 'silent'
+    WHEN e.process_id IS NOT NULL AND a.after_ms IS NULL THEN 'over'
+    WHEN a.after_ms IS NULL THEN 'silent'
     -- Its heartbeats went on, so it learns of the removal by the next of them.
     WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms
       THEN 'slow'
@@ -145,16 +145,16 @@ SELECT
     WHEN r.noticed_ms IS NULL THEN 'unnoticed'
     WHEN r.noticed_event = 'coordinator_lost' AND r.noticed_ms > r.own_hi_ms + heartbeat_late_ms
       -- While it waits for the answer to a request to join it sends no heartbeats and looks at no session.
-      AND r.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining THEN 'paused'
-    WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, r.after_ms) <= r.own_hi_ms + heartbeat_late_ms
+      AND a.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining THEN 'paused'
+    WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= r.own_hi_ms + heartbeat_late_ms
       AND coalesce(r.found_ms, p.last_ms) - r.noticed_ms > heartbeat_late_ms THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'
   END AS kind,
   r.answered_ms AS answered_ms,
-  r.before_ms AS before_ms,
-  r.after_ms AS after_ms,
+  a.before_ms AS before_ms,
+  a.after_ms AS after_ms,
   r.noticed_ms AS noticed_ms,
   r.noticed.event_id AS noticed_id,
   r.noticed_event AS noticed,
@@ -165,6 +165,7 @@ SELECT
   r.back_ms AS back_ms,
   r.back_id AS back_id
 FROM placed r
+LEFT JOIN around a ON a.loss_id = r.loss_id
 LEFT JOIN shared s ON s.loss_id = r.loss_id
 LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.instance
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance

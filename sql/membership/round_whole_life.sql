@@ -3,8 +3,7 @@
 -- Grain: process_id, group_id, client, round
 -- Which life of the coordinator's log a life seen by a process is, its numbers and member ids tell, and the times where those leave a
 -- choice.
--- Where only members' logs are there, the process that saw most lives counts them for all; member ids, which do not outlive the group's
--- metadata, join the others to it.
+-- Where only members' logs are there, the process that saw most lives counts them for all; life_count joins the others to it.
 CREATE OR REPLACE TEMPORARY VIEW round_whole_life (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',

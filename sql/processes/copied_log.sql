@@ -9,21 +9,21 @@ CREATE OR REPLACE TEMPORARY VIEW copied_log (
   of_process   COMMENT 'The process whose log holds the same lines',
   equal_lines  COMMENT 'Lines about groups and tasks that both have, with the same time and text',
   line_count   COMMENT 'All such lines of the copy',
-  from_ts      COMMENT 'First of them, by the log''s clock',
-  to_ts        COMMENT 'Last of them'
+  from_ms      COMMENT 'First of them, by the log''s clock (milliseconds since 1970)',
+  to_ms        COMMENT 'Last of them'
 )
 COMMENT 'One row per process whose log is a copy of another one''s, or a part of it.'
 AS
 WITH line AS (
   -- What a process prints twice in a millisecond counts once.
   SELECT r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message) AS content,
-    min(r.ts) AS ts, max(r.group_id) AS group_id, max(r.resolution_ms) AS resolution_ms
+    unix_millis(min(r.ts)) AS at_ms, max(r.group_id) AS group_id, max(r.resolution_ms) AS resolution_ms
   FROM event_row r
   LEFT SEMI JOIN log_pair p ON p.process_id = r.process_id
   WHERE r.ts IS NOT NULL AND r.category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
   GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message)
 ), extent AS (
-  SELECT process_id, min(ts) AS first_ts, max(ts) AS last_ts, count(*) AS line_count, max(resolution_ms) AS resolution_ms,
+  SELECT process_id, min(at_ms) AS first_ms, max(at_ms) AS last_ms, count(*) AS line_count, max(resolution_ms) AS resolution_ms,
     collect_set(group_id) AS groups
   FROM line
   GROUP BY process_id
@@ -33,10 +33,10 @@ WITH line AS (
   FROM log_pair p
   JOIN extent a ON a.process_id = p.process_id
   JOIN extent b ON b.process_id = p.other
-  JOIN line l ON l.process_id = p.process_id AND l.ts BETWEEN b.first_ts AND b.last_ts
+  JOIN line l ON l.process_id = p.process_id AND l.at_ms BETWEEN b.first_ms AND b.last_ms
   GROUP BY p.process_id, p.other
 ), copied AS (
-  SELECT p.process_id, p.other, p.equal_lines, a.line_count, a.first_ts, a.last_ts,
+  SELECT p.process_id, p.other, p.equal_lines, a.line_count, a.first_ms, a.last_ms,
     row_number() OVER (PARTITION BY p.process_id ORDER BY b.line_count DESC, p.other) AS nth
   FROM log_pair p
   JOIN extent a ON a.process_id = p.process_id
@@ -57,7 +57,7 @@ SELECT
   other AS of_process,
   equal_lines AS equal_lines,
   line_count AS line_count,
-  first_ts AS from_ts,
-  last_ts AS to_ts
+  first_ms AS from_ms,
+  last_ms AS to_ms
 FROM copied
 WHERE nth = 1

@@ -5,15 +5,15 @@
 -- ownership, and its silence is no all-clear.
 CREATE OR REPLACE TEMPORARY VIEW quiet_log (
   process_id COMMENT 'Process',
-  from_ts    COMMENT 'First line that names a task or worker, by the log''s clock',
-  to_ts      COMMENT 'Last such line'
+  from_ms    COMMENT 'First line that names a task or worker, by the log''s clock (milliseconds since 1970)',
+  to_ms      COMMENT 'Last such line'
 )
 COMMENT 'One row per process whose log names tasks or a worker and does not hold what is said of them at INFO.'
 AS
 SELECT
   process_id AS process_id,
-  min(ts) AS from_ts,
-  max(ts) AS to_ts
+  unix_millis(min(ts)) AS from_ms,
+  unix_millis(max(ts)) AS to_ms
 FROM event e
 -- Brokers name tasks in the ids of members.
 LEFT ANTI JOIN process_life b ON b.process_id = e.process_id AND b.is_broker

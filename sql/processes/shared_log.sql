@@ -11,14 +11,14 @@ CREATE OR REPLACE TEMPORARY VIEW shared_log (
   group_id     COMMENT 'Group',
   is_worker    COMMENT 'True for a Connect worker: its tasks are not to be told apart either',
   member_count COMMENT 'How many member ids joined under this client',
-  from_ts      COMMENT 'First join, by the log''s clock',
-  to_ts        COMMENT 'Last join'
+  from_ms      COMMENT 'First join, by the log''s clock (milliseconds since 1970)',
+  to_ms        COMMENT 'Last join'
 )
 COMMENT 'One row per client whose log holds the lines of several members under one client id.'
 AS
 WITH joined AS (
   SELECT process_id, coalesce(client_id, task, thread, '-') AS client, group_id, client_kind <=> 'Worker' AS is_worker, member_id,
-    ts, stream_pos, generation,
+    unix_millis(ts) AS at_ms, stream_pos, generation,
     lag(member_id) OVER (PARTITION BY process_id, coalesce(client_id, task, thread, '-'), group_id
       ORDER BY stream_pos) AS last_member
   FROM event
@@ -40,7 +40,7 @@ WITH joined AS (
   SELECT process_id, client FROM twice GROUP BY process_id, client HAVING count(*) > 1
 )
 SELECT t.process_id AS process_id, t.client AS client, min(group_id) AS group_id, bool_or(is_worker) AS is_worker,
-  count(DISTINCT member_id) AS member_count, min(ts) AS from_ts, max(ts) AS to_ts
+  count(DISTINCT member_id) AS member_count, min(at_ms) AS from_ms, max(at_ms) AS to_ms
 FROM turned t LEFT JOIN appended a ON a.process_id = t.process_id AND a.client = t.client
 GROUP BY t.process_id, t.client
 HAVING max(stretch) > 1 OR max(a.client) IS NOT NULL
