@@ -39,6 +39,8 @@ AS
 WITH timed AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader,
+    -- Old releases print no member id.
+    coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker,
     coalesce(c.clock_id, r.process_id) AS island,
     r.joining_first.at_ms - c.ahead_ms AS asked_ms,
     r.joining_last.at_ms - c.ahead_ms AS joining_ms,
@@ -85,6 +87,7 @@ WITH timed AS (
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: who asked last made the others wait.
     max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
+    count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
   FROM placed
   GROUP BY kafka_cluster, group_id, incarnation, generation
@@ -95,13 +98,16 @@ WITH timed AS (
     b.incarnation_why, b.process_id AS broker, b.prepared_ms, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
     b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, m.asked_ms, m.joined_ms, m.synced_ms,
-    m.span_ms, m.members, m.told,
+    m.span_ms, m.members, m.askers, m.told,
     m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.witness
   FROM broker_generation b
   FULL OUTER JOIN by_members m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
 ), ordered AS (
-  SELECT *, lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told,
+  SELECT *,
+    -- Somebody whose request is not here may have asked later.
+    CASE WHEN askers >= coalesce(member_count, told, members) THEN last_joiner END AS last_of_all,
+    lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told,
     lag(member_count) OVER w AS previous_count
   FROM paired
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
@@ -157,8 +163,8 @@ SELECT
   coalesce(o.prepared_member, CASE WHEN o.reason IS NULL THEN o.expired_member END) AS trigger_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
-  CASE WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_joiner END AS waited_for_member_id,
-  CASE WHEN o.expired_ms > o.prepared_ms THEN 'expired' WHEN o.last_joiner IS NOT NULL THEN 'last_joiner' END AS waited_why,
+  CASE WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
+  CASE WHEN o.expired_ms > o.prepared_ms THEN 'expired' WHEN o.last_of_all IS NOT NULL THEN 'last_joiner' END AS waited_why,
   o.broker IS NOT NULL AS seen_by_broker,
   coalesce(o.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))),

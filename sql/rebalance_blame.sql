@@ -34,17 +34,18 @@ WITH timed AS (
     r.joining_first.at_ms - c.ahead_ms AS first_ms, r.joining_last.at_ms - c.ahead_ms AS at_ms, r.joining_last.event_id AS event_id,
     r.joined.at_ms - c.ahead_ms AS joined_ms,
     coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false) AS is_set_back,
-    j.delay_ms, j.worker_assigned_id
+    j.delay_ms, j.worker_assigned_id, coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN common_clock c ON c.process_id = r.process_id
 ), asked AS (
-  -- When each member asked: who asked late made the others wait. Where their clocks do not compare, nobody is said to have been the last.
+  -- When each member asked: who asked late made the others wait. Nobody is said to have been the last where their clocks do not compare,
+  -- or where somebody's request is not here.
   SELECT kafka_cluster, group_id, incarnation, generation, max(struct(delay_ms, worker_assigned_id)) AS delay,
     min(clock_id) AS clock_id, count(DISTINCT clock_id) AS clocks,
     min(CASE WHEN at_ms IS NOT NULL THEN first_ms END) AS first_ms, min(CASE WHEN at_ms IS NOT NULL THEN joined_ms END) AS joined_ms,
-    max(struct(at_ms, member_id, event_id)) AS last,
+    max(struct(at_ms, member_id, event_id)) AS last, count(DISTINCT CASE WHEN at_ms IS NOT NULL THEN asker END) AS askers,
     bool_or(is_set_back) AS is_set_back, bool_and(is_steady) AS is_steady
   FROM timed
   GROUP BY kafka_cluster, group_id, incarnation, generation
@@ -66,10 +67,11 @@ WITH timed AS (
     CASE WHEN g.protocol_type = 'connect' THEN 'rebalance.timeout.ms' ELSE 'max.poll.interval.ms' END AS poll_setting,
     CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_ms END AS first_ms, a.joined_ms,
     CASE WHEN a.clocks = 1 THEN a.last.at_ms END AS last_ms,
-    CASE WHEN a.clocks = 1 AND a.last.at_ms IS NOT NULL THEN a.last.member_id END AS last_member,
-    CASE WHEN a.clocks = 1 AND a.last.at_ms IS NOT NULL THEN a.last.event_id END AS last_id,
+    CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.member_id END AS last_member,
+    CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.event_id END AS last_id,
     -- How long the last asked behind the others, where their clock and the coordinator's compare.
-    CASE WHEN a.clocks = 1 AND a.clock_id = k.clock_id THEN a.last.at_ms - (unix_millis(g.prepared_ts) - k.ahead_ms) END AS late_ms,
+    CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) AND a.clock_id = k.clock_id
+      THEN a.last.at_ms - (unix_millis(g.prepared_ts) - k.ahead_ms) END AS late_ms,
     -- The clock by which it settled: none where it stepped, or where several tell it.
     CASE WHEN g.assigned_ts IS NOT NULL THEN CASE WHEN coalesce(k.is_steady, true) THEN g.coordinator END
       WHEN a.clocks = 1 AND a.is_steady THEN a.clock_id END AS settled_by,

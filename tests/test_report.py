@@ -396,7 +396,7 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
         (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", "has read no log"),
         (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", "No line of the 1 file has a layout that is known"),
         (nothing(), "not_kafka", "None of the 10 records is of a logger that tells of Kafka groups"),
-        (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records tells of a group"),
+        (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records tells of a group's generations or assignments"),
         (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
         (
             nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=CLIENTS),

@@ -20,7 +20,7 @@ _WHY = {
     "no_files": "The case has read no log.",
     "no_records": "No line of the {files} has a layout that is known: describe it with `--layout`, and `forensics sql source_file` lists the files.",
     "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
-    "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group: the loggers that do were off, or their level too high.",
+    "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group's generations or assignments: the loggers that do were off, or their level too high.",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
     "several_members": "One log holds the lines of several members under one client id, and nothing tells them apart. Keep the log of each process in a file "

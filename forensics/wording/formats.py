@@ -126,7 +126,7 @@ def count(number: int, one: str, many: str = "") -> str:
 _TRIGGERS = {
     "member_joined": ("join", "joins"),
     "member_left": ("departure", "departures"),
-    "member_gone": ("lost member", "lost members"),
+    "member_gone": ("departure or loss", "departures or losses"),
     "member_expired": ("session timeout", "session timeouts"),
     "leader_rejoined": ("rejoin of the leader", "rejoins of the leader"),
     "member_rejoined": ("rejoin", "rejoins"),
