@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from forensics.case import emptiness, open_sql, view_files
@@ -228,7 +228,7 @@ _JOINS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
 _ROWS = st.lists(st.tuples(st.sampled_from(["x", "y", None]), st.sampled_from([0, 1, 2, None])), max_size=3)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.tuples(_ROWS, _ROWS, _ROWS), queries(2))
 def test_a_database_finds_no_rows_where_none_are_claimed(rows: Sequence[Sequence[tuple[str | None, int | None]]], sql: str) -> None:
     """SQLite speaks the SQL that queries of views have in common, and knows nothing of this program."""
@@ -240,7 +240,11 @@ def test_a_database_finds_no_rows_where_none_are_claimed(rows: Sequence[Sequence
             k, n = pa.array([k for k, _ in its], pa.string()), pa.array([n for _, n in its], pa.int64())
             known[name] = emptiness.of_rows(pa.table({"k": k, "n": n}))
         found = emptiness.of_query(sql, known)
-        answer = database.execute(sql).fetchall()
+        try:
+            answer = database.execute(sql).fetchall()
+        except sqlite3.OperationalError as e:  # some releases cannot plan a nested join that asks for nothing of its own
+            assume("references tables to its right" not in str(e))
+            raise
     assert not (found.empty and answer)
     for place, column in enumerate(("k", "n")):
         assert {row[place] for row in answer} - {None} <= found.values.get(column, {row[place] for row in answer})

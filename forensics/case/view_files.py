@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources.abc import Traversable
 
@@ -158,6 +159,7 @@ def _load() -> Iterator[View]:
                 yield _parse(file.name.removesuffix(".sql"), folder, file.read_text(encoding="utf-8"))
 
 
+@lru_cache(maxsize=512)
 def _parse(name: str, folder: str, sql: str) -> View:
     header: dict[str, str] = {}
     for key, value in _HEADER.findall(sql):
