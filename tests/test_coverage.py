@@ -59,7 +59,7 @@ def test_all_releases_and_sides_are_measured(outcome):
 @needs_facts
 def test_the_committed_report_is_the_measured_one(outcome):
     committed = Path(__file__).parent.parent / "docs" / "coverage.md"
-    assert committed.read_text(encoding="utf-8") == report(*outcome), "run `python tests/coverage.py FACTS_DIR --write docs/coverage.md`"
+    assert committed.read_text(encoding="utf-8") == report(*outcome), "run `python tests/statements/coverage.py FACTS_DIR --write docs/coverage.md`"
 
 
 def test_holes_of_a_template():

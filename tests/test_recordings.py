@@ -71,7 +71,7 @@ def test_every_proof_implies_its_claim(result):
 
 
 def test_findings_are_those_that_the_truth_bears_out(result):
-    """`tests/expected_findings.toml` was judged by a person; a recording that it does not name has not been judged."""
+    """`tests/recordings/expected_findings.toml` was judged by a person; a recording that it does not name has not been judged."""
     wanted = expected().get(result.recording.name)
     if result.withheld or wanted is None:
         pytest.skip("not judged")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holding what the case derives (records read twice, pauses, time without an owner) against what was really so. Pure functions over rows.
 
-`python tests/reasoning.py RECORDINGS CASES [NAME...]` prints the agreement for cases that `score.py --cases CASES` left there.
+`python tests/recordings/reasoning.py RECORDINGS CASES [NAME...]` prints the agreement for cases that `score.py --cases CASES` left there.
 """
 
 from __future__ import annotations

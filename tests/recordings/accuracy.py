@@ -132,7 +132,7 @@ def thinned_lines(results: list[Thinned]) -> list[str]:
 def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
     """The page `docs/accuracy.md`: nothing in it names a path or a machine."""
     lines = [
-        "<!-- Written by `python tests/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
+        "<!-- Written by `python tests/recordings/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
         "# Accuracy on a real Kafka",
         "",
         "Real brokers, Connect workers and consumers of ten releases (1.1 to 4.3) were run with injected faults: killed, frozen and cut-off",
@@ -173,10 +173,10 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "## How to run it",
         "",
         "```",
-        "python tests/score.py RECORDINGS                       # all recordings below a directory",
-        "python tests/score.py RECORDINGS worker_frozen         # those whose name contains a word",
-        "python tests/score.py RECORDINGS --withhold broker     # without the brokers' logs",
-        "python tests/thinning.py RECORDINGS --out FOLDER       # with lines taken away, and what became of every copy",
+        "python tests/recordings/score.py RECORDINGS                       # all recordings below a directory",
+        "python tests/recordings/score.py RECORDINGS worker_frozen         # those whose name contains a word",
+        "python tests/recordings/score.py RECORDINGS --withhold broker     # without the brokers' logs",
+        "python tests/recordings/thinning.py RECORDINGS --out FOLDER       # with lines taken away, and what became of every copy",
         "FORENSICS_RECORDINGS=RECORDINGS pytest -m slow tests/test_recordings.py",
         "```",
         "",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evidence taken away: logs that lost lines, held against the same logs when they were whole.
 
-`python tests/thinning.py RECORDINGS [NAME...] [--seeds N] [--how HOW...] [--out DIR]` says what became of verdicts and ownerships. Copies of one
+`python tests/recordings/thinning.py RECORDINGS [NAME...] [--seeds N] [--how HOW...] [--out DIR]` says what became of verdicts and ownerships. Copies of one
 recording, each thinned in another way, make one case: their Kafka clusters get names of their own. Exit code 1: a false word.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores the program on recordings of a real Kafka whose truth is known.
 
-`python tests/score.py RECORDINGS [NAME...] [--cases DIR] [--withhold broker] [--write docs/accuracy.md]`
+`python tests/recordings/score.py RECORDINGS [NAME...] [--cases DIR] [--withhold broker] [--write docs/accuracy.md]`
 
 Each recording's `logs/` goes through the command line as a user's would, then the views of the case are compared with what
 the recording's sampler, its consumers and its coordinator's own store say. Exit code 1: a false `proved`, `refuted` or root cause.

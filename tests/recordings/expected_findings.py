@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The findings that each recording deserves, as a page that a person has judged by the recording's truth.
 
-`python tests/expected_findings.py CASES` writes `tests/expected_findings.toml` from cases that `tests/score.py --cases CASES` left; read the
+`python tests/recordings/expected_findings.py CASES` writes `tests/recordings/expected_findings.toml` from cases that `tests/recordings/score.py --cases CASES` left; read the
 difference before you commit it: nothing critical may stand there that the truth does not bear out.
 """
 
