@@ -36,6 +36,22 @@ WITH placed AS (
   SELECT process_id, from_pos, event_id, why, max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
   FROM log_hole
+), crowd AS (
+  -- Old clients do not print their ids: where each generation has as many members as logs, some of the members are those of the logs.
+  SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count
+  FROM generation
+  GROUP BY kafka_cluster, group_id
+  HAVING max(member_count - seen_by_members) <= 0
+), unseen_member AS (
+  -- Nobody's, unless others that the logs tell of, as many as there are logs, were members when it came.
+  SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
+  FROM member m
+  LEFT JOIN crowd w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
+  LEFT JOIN member n ON n.kafka_cluster = w.kafka_cluster AND n.group_id = w.group_id AND n.member_id <> m.member_id
+    AND (n.process_id IS NOT NULL OR n.left_client IS NOT NULL) AND m.first_ts BETWEEN n.first_ts AND n.last_ts
+  WHERE m.process_id IS NULL AND m.left_client IS NULL
+  GROUP BY m.kafka_cluster, m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts, w.log_count
+  HAVING w.log_count IS NULL OR w.log_count > 0 AND count(n.member_id) >= w.log_count
 ), stretch AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
@@ -65,12 +81,7 @@ WITH placed AS (
   SELECT
     concat('member ', coalesce(client_id, member_id), CASE WHEN client_host IS NULL THEN '' ELSE concat(' at ', client_host) END),
     min(first_ts), max(last_ts), 'missing_process', 'missing_member' AS code, NULL, group_id, NULL
-  FROM member m
-  -- Old clients do not print their ids: where each generation has as many members as logs, nobody's log is missing.
-  LEFT ANTI JOIN (
-    SELECT kafka_cluster, group_id FROM generation GROUP BY kafka_cluster, group_id HAVING max(member_count - seen_by_members) <= 0
-  ) w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
-  WHERE process_id IS NULL AND left_client IS NULL
+  FROM unseen_member
   GROUP BY coalesce(client_id, member_id), client_host, group_id
   UNION ALL
   -- Without a coordinator's log the leader is the one other member that a worker names: by an id of which no log here has a line.

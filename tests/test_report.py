@@ -83,7 +83,7 @@ def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> No
     assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Missing"]
     assert told[0][1].startswith("Split brain: PROVED")
     assert told[1][1] == "critical: w2/connect.log: process_paused (began 10:00:50 to 10:00:55) → session timeout → split brain of tasks"
-    assert told[2][1] == "task orders-2: unowned for up to 2.00 s, processed twice for at least 990 ms."
+    assert told[2][1] == "task orders-2: unowned for up to 2.00 s, worked on by two owners at once for at least 990 ms."
     assert told[3][1] == "Find out what stopped it."
     assert "the root cause is known" in told[4][1]
     assert "the logs of" in told[5][1] or "silence" in told[5][1]
@@ -117,6 +117,7 @@ def test_many_members_without_a_log_are_one_table() -> None:
 @pytest.mark.parametrize(
     ("notes", "said"),
     [
+        (["same content as c1/consumer.log"], "1 file was skipped because it is a copy of c1/consumer.log."),
         (["looks like JSON"] * 4, "4 files were skipped because they look like JSON."),
         (["empty"], "1 file was skipped because it is empty."),
         (["binary", "binary", "looks like JSON"], "3 files were skipped: 2 are binary, 1 looks like JSON."),

@@ -161,8 +161,14 @@ def _hit(report: Report) -> str:
     resources = sorted({r for i in report.incidents for r in i["resources_hit"]})
     idle = max((i["longest_outage_ms"] or 0 for i in report.incidents), default=0)
     twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
-    parts = [f"unowned for up to {span(idle)}"] * bool(idle) + [f"processed twice for at least {span(twice)}"] * bool(twice)
-    return f"{_things(resources, report.ownership)}: {', '.join(parts)}." if resources and parts else ""
+    at_work = sorted({s["resource"] for s in report.split_brain if s["kind"] == "work" and s["verdict"] == "proved" and s["certain_ms"]})
+    worked = f"worked on by two owners at once for at least {span(twice)}"
+    parts = [f"{_things(resources, report.ownership)}: unowned for up to {span(idle)}"] * bool(idle and resources)
+    if twice and parts and at_work == resources:
+        parts = [f"{parts[0]}, {worked}"]
+    elif twice and (both := at_work or resources):
+        parts.append(f"{_things(both, report.ownership)}: {worked}")
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _things(resources: Sequence[str], ownership: Iterable[Row]) -> str:
@@ -219,15 +225,17 @@ def _how_sure(report: Report, all_clear: str) -> str:
     if len(graver) == 1:
         parts.append("the finding is undecided" if open_ else "the finding is proved by log lines")
     elif graver:
-        every = "all" if not open_ else len(graver) - len(open_)
-        parts.append(f"{every}{' of' if open_ else ''} {len(graver)} findings are proved by log lines")
+        every = ("both" if len(graver) == 2 else f"all {len(graver)}") if not open_ else f"{len(graver) - len(open_)} of {len(graver)}"
+        parts.append(f"{every} findings {'is' if every.startswith('1 ') else 'are'} proved by log lines")
     if len(causes) == 1:
         parts.append(f"the root cause is {'not ' if unknown else ''}known")
     elif causes:
         known = len(causes) - unknown
-        parts.append(f"{'none' if not known else known if unknown else 'all'} of the {len(causes)} root causes {'is' if known < 2 else 'are'} known")
+        some = "none" if not known else known if unknown else "" if len(causes) == 2 else "all"
+        told = f"{some} of the {len(causes)}" if some else "both"
+        parts.append(f"{told} root causes {'is' if known < 2 else 'are'} known")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
-        parts.append(f"the split brain could be wrong only if a clock jumped by more than {span(min(margins))}")
+        parts.append(f"that two owners were there at once is certain unless a clock jumped by more than {span(min(margins))}")
     text = "; ".join(parts)
     return " ".join(f"{part}." for part in (text, all_clear) if part)
 

@@ -186,6 +186,8 @@ def _why_skipped(notes: Counter[str]) -> str:
 def _is(note: str, number: int) -> str:
     if note in _SKIPPED:
         return _SKIPPED[note][number > 1]
+    if note.startswith("same content as "):
+        return f"{'is' if number == 1 else 'are'} a copy of {note.removeprefix('same content as ')}"
     if note.startswith("looks like "):
         return note if number == 1 else f"look {note.removeprefix('looks ')}"
     return f"{'is' if number == 1 else 'are'} no log ({note})"
