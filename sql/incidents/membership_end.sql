@@ -70,11 +70,18 @@ WITH ended AS (
   JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
 ), alone AS (
   -- Without the coordinator's log: the last generation that it was in, and when others were in the next without it.
-  SELECT s.seat, s.membership, max_by(struct(r.kafka_cluster, r.group_id, r.incarnation, r.generation), r.at_ms) AS last
+  SELECT s.seat, s.membership, max_by(struct(r.kafka_cluster, r.group_id, r.incarnation, r.generation), r.at_ms) AS last,
+    max(r.at_ms) AS last_ms, max(s.noticed.at_ms) AS noticed_ms
   FROM story s
   JOIN ended e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
   JOIN round r ON r.seat = s.seat AND r.at_ms <= s.noticed.at_ms
   GROUP BY s.seat, s.membership
+), let_in AS (
+  -- It asked again after that generation and was let in: the lines that tell into which one are missing.
+  SELECT DISTINCT a.seat, a.membership
+  FROM alone a
+  JOIN membership_mark q ON q.seat = a.seat AND q.kind = 'asked' AND q.at_ms > a.last_ms
+  JOIN membership_mark n ON n.seat = a.seat AND n.kind = 'in' AND n.at_ms > q.at_ms AND n.at_ms < a.noticed_ms
 ), next_round AS (
   SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms,
     collect_set(seat) AS seats
@@ -84,6 +91,7 @@ WITH ended AS (
   SELECT a.seat, a.membership,
     min(CASE WHEN n.reference_process_id = o.reference_process_id THEN n.joined_hi_ms + o.hi_ms END) AS own_hi_ms
   FROM alone a
+  LEFT ANTI JOIN let_in i ON i.seat = a.seat AND i.membership = a.membership
   JOIN ended e ON e.seat = a.seat AND e.membership = a.membership
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   JOIN next_round n ON n.kafka_cluster = a.last.kafka_cluster AND n.group_id = a.last.group_id AND n.incarnation = a.last.incarnation
