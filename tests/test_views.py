@@ -68,6 +68,7 @@ def test_grain_tells_rows_apart(sample, sample_case):
         assert twice == [], f"{name}: {view.grain}"
 
 
+@pytest.mark.engine
 def test_steps_count_time_in_milliseconds(sample_case):
     """Only what users read has timestamps: a step that hands one on has the next one turn it into a number again."""
     built = sample_case(SAMPLES[0]).views()
