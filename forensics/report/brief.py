@@ -30,12 +30,12 @@ _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 #: Parts of what is missing, by the kind of a row of `coverage`.
 _MISSING = {
     "unreadable": "unreadable file",
-    "truncated": "log that is cut off",
+    "truncated": "log that does not show its process start",
     "several_members": "log of several members that cannot be told apart",
     "no_info": "log without what is said at INFO",
 }
 _SEVERAL = {
-    "truncated": "logs that are cut off",
+    "truncated": "logs that do not show their process start",
     "several_members": "logs of several members that cannot be told apart",
     "no_info": "logs without what is said at INFO",
 }
@@ -260,6 +260,8 @@ def _unseen(report: Report, clock: Clock) -> str:
         return f"{', '.join(parts)}, so {unknown}." if parts else f"{unknown}."
     if parts:
         return f"{', '.join(parts)}."
+    if any(s["verdict"] == "undecided" for s in report.split_brain):
+        return "what each undecided pair of owners asks for, below."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
         return f"nothing, as far as the logs tell, from {clock.second(facts['from_ts'], facts['to_ts'])}."
     return ""

@@ -22,7 +22,7 @@ _SKIPPED = {
     "no line looks like a log record": ("has no line that looks like a log record", "have no line that looks like a log record"),
 }
 #: What a row of `coverage` says of a stretch of a log; the first stand above the others.
-_HOLES = {"truncated": "cut off", "missing_lines": "lines missing", "gap": "silent"}
+_HOLES = {"truncated": "no start", "missing_lines": "lines missing", "gap": "silent"}
 
 
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
