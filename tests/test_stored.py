@@ -88,10 +88,12 @@ def test_every_type_is_printed_as_spark_prints_it(spark, tmp_path: Path) -> None
 
 
 @pytest.mark.spark
-def test_all_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spark) -> None:
+def test_the_public_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spark) -> None:
     case = sample_case("split-brain-frozen-worker-3.9.1")
     with settings(spark, SMALL):
         for name, path in case.views().items():
+            if view_files.views()[name].folder:  # a step, whose types are those of the others
+                continue
             rows = stored.of_view(case, name)
             assert rows is not None
             spark.sql(open_sql.create_over(view_files.views()[name], path))
