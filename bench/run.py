@@ -224,7 +224,7 @@ def small(work: Path, rounds: int) -> dict[str, Any]:
         programs[f"first_{name}"] = command(name, "report", str(SAMPLE), "--no-pager", fresh=True)
     programs["again"] = command(engines[-1], "report", str(SAMPLE), "--no-pager", fresh=False)
     found = in_turn(programs, rounds)
-    case = next((caches[engines[-1]]).rglob("manifest.json")).parent
+    case = next((caches[engines[-1]]).rglob("case.json")).parent
     found |= in_turn({"stored": command(engines[-1], "sql", "split_brain", "--case", str(case), fresh=False)}, rounds)
     return {"lines": sum(len(p.read_bytes().splitlines()) for p in SAMPLE.rglob("*") if p.is_file()), "programs": found, "rounds": rounds}
 
