@@ -64,6 +64,7 @@ def test_two_logs_in_one_file_say_what_they_say_apart(any_engine, sample_case, s
     assert f"{first}#2" in {r["process_id"] for r in rows(case, "process")}
 
 
+@pytest.mark.slow
 def test_two_members_of_one_generation_in_one_log_own_nothing(any_engine, tmp_path):
     """Nothing divides the file where time goes on: consumers print no name when they start."""
     apart = logs("session-timeouts-consumers-3.9.1")

@@ -166,7 +166,11 @@ TAKING = {
 }
 
 
-@pytest.mark.parametrize("name", TAKING)
+#: One way through a document is as good as another for the quick run.
+SLOW = ("Elasticsearch answer", "Loki answer")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in TAKING])
 def test_other_takings(name):
     take, lines = TAKING[name]
     for line in lines:

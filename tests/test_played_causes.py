@@ -46,12 +46,14 @@ def found(tmp_path_factory):
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 @pytest.mark.parametrize("how", TAKEN)
 def test_no_root_cause_is_false(found, how):
     assert found[how].false == []
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 def test_causes_are_told_where_all_logs_are_here(found):
     told = found["whole"]
     assert len(told.right) > 1

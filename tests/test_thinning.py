@@ -42,6 +42,7 @@ def thinned(logs, root, ways, seed):
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 def test_a_thinned_sample_says_no_false_word(tmp_path):
     whole, *others = thinned(SAMPLES / "split-brain-frozen-worker-3.9.1", tmp_path, ["5%", "5%", "20%", "20%", "20s", "clients"], SEED)
     assert {row["verdict"] for row in whole.rows["split_brain"]} >= {"proved", "refuted"}

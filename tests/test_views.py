@@ -57,7 +57,7 @@ def test_statements_keep_semicolons_and_dashes_of_strings():
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("sample", [SAMPLES[0], *(pytest.param(s, marks=pytest.mark.slow) for s in SAMPLES[1:])])
 def test_grain_tells_rows_apart(sample, sample_case):
     built = sample_case(sample).views()
     for name, view in FILES.items():
