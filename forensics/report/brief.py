@@ -225,14 +225,15 @@ def _how_sure(report: Report, all_clear: str) -> str:
     if len(graver) == 1:
         parts.append("the finding is undecided" if open_ else "the finding is proved by log lines")
     elif graver:
-        every = ("both" if len(graver) == 2 else f"all {len(graver)}") if not open_ else f"{len(graver) - len(open_)} of {len(graver)}"
-        parts.append(f"{every} findings {'is' if every.startswith('1 ') else 'are'} proved by log lines")
+        proved = len(graver) - len(open_)
+        told = f"{proved} of {len(graver)}" if open_ else "both" if proved == 2 else f"all {proved}"
+        parts.append(f"{told} findings {'is' if proved == 1 else 'are'} proved by log lines")
     if len(causes) == 1:
         parts.append(f"the root cause is {'not ' if unknown else ''}known")
     elif causes:
         known = len(causes) - unknown
-        some = "none" if not known else known if unknown else "" if len(causes) == 2 else "all"
-        told = f"{some} of the {len(causes)}" if some else "both"
+        some = "none" if not known else known if unknown else "all"
+        told = "both" if known == len(causes) == 2 else f"{some} of the {len(causes)}"
         parts.append(f"{told} root causes {'is' if known < 2 else 'are'} known")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         parts.append(f"that two owners were there at once is certain unless a clock jumped by more than {span(min(margins))}")

@@ -144,8 +144,8 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
         name = c["process_id"] or "a process"
         text = f"No log of {name}: {c['note'] or 'others name it'}."
         if name.startswith(_COORDINATOR):
-            what = "Lines of the coordinator's log" if lacks_lines(c) else "The coordinator's log"
-            text = f"{what} for {name.removeprefix(_COORDINATOR)} {'are' if lacks_lines(c) else 'is'} missing: {c['note']}."
+            what, verb = ("Lines of the coordinator's log", "are") if lacks_lines(c) else ("The coordinator's log", "is")
+            text = f"{what} for {name.removeprefix(_COORDINATOR)} {verb} missing: {c['note']}."
         blocks.append(Para(text, tone="warn"))
     told = [(*_who(c), (c.get("facts") or {}).get("group_id") or "", clock.at(c["from_ts"]), clock.at(c["to_ts"])) for c in members]
     if len(told) <= _MEMBERS_IN_WORDS:
