@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
 
 from forensics.engines import engine as engine_of
 from forensics.errors import CaseError, ForensicsError, UsageError, did_you_mean
+from forensics.evidence.objects import S3Path, place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from forensics.case.folder import Case as CaseFolder
     from forensics.case.ingestion import Summary
     from forensics.engines.base import Engine
+    from forensics.evidence.objects import Location
     from forensics.report.document import Document
     from forensics.report.model import Report as Model
 
@@ -408,7 +410,7 @@ def ingest(
     """Reads logs into a case. Logs that the case has already, by their content, are not read again.
 
     Args:
-        logs: a file, a folder or an archive, or several.
+        logs: a file, a folder or an archive, or several; `s3://bucket/prefix` is as good as a folder.
         case: the case folder; made when it does not exist.
         time_zone: zones of times that have none, as `[GLOB=]ZONE`: `Europe/Berlin`, `w2/*=+02:00`.
         layout: PatternLayouts of your own (log4j, logback), as `[GLOB=]PATTERN`.
@@ -430,7 +432,7 @@ def ingest(
         UsageError: a path does not exist, an option cannot be understood, or there is no such engine.
         CatalogueError: a pattern file of yours has a wrong form.
         CaseError: the case cannot be written, or a view cannot be computed. The case is as it was before.
-        ForensicsError: the engine does not start.
+        ForensicsError: the engine does not start, or a store does not let its objects be listed.
     """
     from forensics.case import ingestion
     from forensics.case import views as case_views
@@ -455,11 +457,11 @@ def ingest(
     return Ingested(Case(summary.case, runs, progress=progress, knobs=knobs), summary)
 
 
-def _paths(logs: object) -> list[Path]:
+def _paths(logs: object) -> list[Location]:
     several = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs) if isinstance(logs, Iterable) else None
     if several is None or not all(isinstance(path, (str, os.PathLike)) for path in several):
         raise UsageError("Logs are a path or several paths.", why=f"this is {type(logs).__name__}", where="logs")
-    return [Path(path) for path in several]
+    return [place(path) for path in several]
 
 
 def rule_ids() -> list[str]:
@@ -481,10 +483,17 @@ def thresholds(assume_skew_ms: int | None) -> dict[str, int] | None:
     return None if assume_skew_ms is None else {"assume_skew_ms": assume_skew_ms}
 
 
-def bytes_below(paths: Iterable[Path]) -> int:
-    """Size of files and folders, as they lie on disk; what cannot be seen counts nothing."""
+def bytes_below(paths: Iterable[Location]) -> int:
+    """Size of files and folders, as they lie there; what cannot be seen on disk counts nothing.
+
+    Raises:
+        ForensicsError: a store has no such object, or does not let it be seen.
+    """
     total = 0
     for path in paths:
+        if isinstance(path, S3Path):
+            total += sum(size for _, size in path.files())
+            continue
         for file in path.rglob("*") if path.is_dir() else (path,):
             try:
                 total += file.stat().st_size

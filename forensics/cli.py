@@ -18,6 +18,8 @@ from forensics import __version__, api, engines
 from forensics.api import ReportFormat
 from forensics.console import progress, say, say_ingested, say_redacted
 from forensics.errors import SHELL, ForensicsError, UsageError
+from forensics.evidence.objects import Location
+from forensics.evidence.objects import place as location
 
 app = typer.Typer(
     name="forensics",
@@ -174,7 +176,9 @@ def _root(  # every command runs it first
 
 @app.command(short_help="Read logs into a case.")
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Log files, folders, .gz, .zst, .zip, .tar(.gz), nested or not.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Log files, folders, .gz, .zst, .zip, .tar(.gz), nested or not; or s3://BUCKET/PREFIX.")
+    ],
     case: CaseOption = CASE,
     time_zone: Annotated[
         list[str] | None,
@@ -209,14 +213,15 @@ def ingest(
     say_ingested(read.summary, case)
     if no_views:
         say(f"The case has no views; the next `forensics report --case {quote(str(case))}` builds them.")
-    if _nothing_in(read, paths) or read.faults:
+    if _nothing_in(read, [*map(location, paths)]) or read.faults:
         raise typer.Exit(3)
 
 
 @app.command(short_help="Show what happened, from a case or straight from logs.")
 def report(
     logs: Annotated[
-        list[str] | None, typer.Argument(metavar="LOGS", help="Files, folders, archives, or - for standard input: read first, into a case.")
+        list[str] | None,
+        typer.Argument(metavar="LOGS", help="Files, folders, archives, s3://BUCKET/PREFIX, or - for standard input: read first, into a case."),
     ] = None,
     case: Annotated[Path | None, typer.Option("--case", metavar="DIR", help="The case folder; by default $FORENSICS_CASE or forensics-case.")] = None,
     since: Annotated[
@@ -314,7 +319,7 @@ def _case_of(
     """
     from forensics.case import shelf
 
-    paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else Path(path) for path in logs]
+    paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else location(path) for path in logs]
     thresholds = sorted((api.thresholds(assume_skew) or {}).items())
     place = case or shelf.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in thresholds)])
     if case is None and (place / "case.json").is_file():
@@ -324,7 +329,15 @@ def _case_of(
     engine, master, jobs = runs
     with progress() as step:
         read = api.ingest(
-            paths, place, time_zone=zones, assume_skew_ms=assume_skew, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv
+            [str(path) for path in paths],
+            place,
+            time_zone=zones,
+            assume_skew_ms=assume_skew,
+            engine=engine,
+            master=master,
+            jobs=jobs,
+            progress=step,
+            command_line=sys.argv,
         )
     say_ingested(read.summary, place)
     if case is None:
@@ -332,7 +345,7 @@ def _case_of(
     return place, _nothing_in(read, paths) or bool(read.faults)
 
 
-def _nothing_in(read: api.Ingested, paths: Sequence[Path]) -> bool:
+def _nothing_in(read: api.Ingested, paths: Sequence[Location]) -> bool:
     """Whether the case holds no log at all, which is said."""
     if read.summary.files("read") or read.faults:
         return False
@@ -561,7 +574,7 @@ def redact(
 
     with progress() as step:
         summary = copied(
-            source,
+            location(source),
             target,
             mapping=mapping,
             keep_unrecognised=keep_unrecognised,

@@ -1,26 +1,28 @@
 """A real standalone cluster on this machine: a master, two workers, executors whose Python has the libraries, and of this package
 what the job ships.
 
-Evidence and cases lie in folders that all of them see, as on a cluster with shared storage.
+Evidence and cases lie in folders that all of them see, as on a cluster with shared storage; evidence also in S3.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import site
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from stores import BUCKET, running
 from typer.testing import CliRunner
 
 import forensics
@@ -54,10 +56,10 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]]
     environment: dict[str, str]
 
-    def driver(self, logs: Path, case: Path, *, views: bool) -> subprocess.Popen[str]:
+    def driver(self, logs: Path | str, case: Path, *, views: bool, told: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-c", DRIVER, self.url, str(logs), str(case), "views" if views else "none"],
-            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=self.environment | dict(told or {}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 
     def kill_worker(self) -> None:
@@ -95,8 +97,9 @@ def cluster(tmp_path: Path, bare_python: Path) -> Iterator[Cluster]:
     port = _free_port()
     url = f"spark://127.0.0.1:{port}"
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(tmp_path / "work"), "SPARK_NO_DAEMONIZE": "1"}
-    for name in ("SPARK_LOCAL_DIRS", "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "FORENSICS_ENGINE"):
-        environment.pop(name, None)
+    own = ("SPARK_LOCAL_DIRS", "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "FORENSICS_ENGINE")
+    for name in [name for name in environment if name in own or name.startswith("AWS_")]:
+        del environment[name]
 
     def started(*arguments: str) -> subprocess.Popen[bytes]:
         log = (tmp_path / f"{arguments[0].rsplit('.', 1)[1]}-{len(running)}.log").open("wb")
@@ -152,11 +155,26 @@ def test_a_cluster_gives_the_rows_of_one_machine(cluster: Cluster, tmp_path: Pat
     assert_same(tmp_path / "here", tmp_path / "there")
 
 
+def test_executors_read_what_lies_in_s3_as_the_driver_may(cluster: Cluster, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(SAMPLE, logs)
+    make_log(logs / "w4" / "connect.log", gigabytes=0.03)
+    forensics.ingest(logs, tmp_path / "here", views=False)
+    with running() as store:
+        store.put_below(logs, "logs")
+        driver = cluster.driver(f"s3a://{BUCKET}/logs", tmp_path / "there", views=False, told=store.variables)
+        said, _ = driver.communicate(timeout=900)
+    assert driver.returncode == 0, said
+    assert "reading on executors" in said
+    splits = ds.dataset(open_case(tmp_path / "there").table_paths("range_row")[0]).to_table().column("path").to_pylist()
+    assert splits.count("w4/connect.log") > 1
+    assert_same_tables(tmp_path / "here", tmp_path / "there", "event_row", "counted_row", "unrecognised_row")
+    assert {e.place.location for e in open_case(tmp_path / "there").evidence()} >= {f"s3://{BUCKET}/logs/w4/connect.log"}
+
+
 def test_a_worker_that_is_killed_changes_no_row(cluster: Cluster, tmp_path: Path) -> None:
     logs = tmp_path / "logs" / "w1"
-    logs.mkdir(parents=True)
-    made = [sys.executable, str(ROOT / "bench" / "make_log.py"), str(SAMPLE), str(logs / "connect.log"), "--gigabytes", "0.15", "--relevant", "0.7"]
-    subprocess.run(made, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    make_log(logs / "connect.log", gigabytes=0.15)
     forensics.ingest(logs.parent, tmp_path / "here", views=False)
     driver = cluster.driver(logs.parent, tmp_path / "there", views=False)
     killed = False
@@ -170,8 +188,19 @@ def test_a_worker_that_is_killed_changes_no_row(cluster: Cluster, tmp_path: Path
             killed = True
     assert driver.wait() == 0, "".join(said)
     assert killed, "".join(said)
-    for table in ("event_row", "counted_row", "unrecognised_row"):
-        here, there = rows_of(tmp_path / "here", table), rows_of(tmp_path / "there", table)
+    assert_same_tables(tmp_path / "here", tmp_path / "there", "event_row", "counted_row", "unrecognised_row")
+
+
+def make_log(file: Path, *, gigabytes: float) -> None:
+    """A large log of a worker, made of a small one."""
+    file.parent.mkdir(parents=True)
+    made = [sys.executable, str(ROOT / "bench" / "make_log.py"), str(SAMPLE), str(file), "--gigabytes", str(gigabytes), "--relevant", "0.7"]
+    subprocess.run(made, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+
+
+def assert_same_tables(a: Path, b: Path, *tables: str) -> None:
+    for table in tables:
+        here, there = rows_of(a, table), rows_of(b, table)
         assert here.equals(there), table
         assert here.num_rows > 0 or table != "event_row"
 

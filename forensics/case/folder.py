@@ -25,7 +25,8 @@ from filelock import FileLock, Timeout
 
 from forensics.case import integrity
 from forensics.engines.paths import quoted
-from forensics.errors import CaseError
+from forensics.errors import CaseError, UsageError
+from forensics.evidence.objects import S3Path
 from forensics.inventory.evidence import NEEDED, READ, SUPERSEDED, Evidence, Place
 from forensics.schema import TABLES, Field, table_schema
 
@@ -109,7 +110,7 @@ def open_case(path: Path, *, check: bool = True) -> Case:
 
 
 def _opened(path: Path) -> Case:
-    root = path.resolve()
+    root = _root(path)
     try:
         manifest = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError as e:
@@ -137,6 +138,18 @@ def _opened(path: Path) -> Case:
         )
     case = Case(root, manifest)
     return _mend(case) if manifest["root"] != str(root) else case
+
+
+def _root(path: Path) -> Path:
+    """The absolute path of a case's folder.
+
+    Raises:
+        UsageError: it is no folder, but the URL of objects.
+    """
+    if url := S3Path.parse(str(path)):
+        fix = "Name a folder; with --master, one that all machines see under this path. Logs may lie in a store of objects."
+        raise UsageError(f"A case cannot lie in `{url}`.", why="it is a folder, of which parts are replaced by renaming", where="--case", fix=fix)
+    return path.resolve()
 
 
 def _fault(manifest: Mapping[str, Any]) -> str:
@@ -380,7 +393,7 @@ def writing(path: Path, *, check: bool = True) -> Iterator[CaseWriter]:
     Raises:
         CaseError: the folder holds something else, cannot be written, is damaged, or another ingest is writing to it.
     """
-    root = path.resolve()
+    root = _root(path)
     if root.exists() and not root.is_dir():
         raise CaseError(f"`{path}` is a file.", fix="Name a folder with --case.")
     if root.is_dir() and any(root.iterdir()) and not (root / MANIFEST).exists() and not (root / ".lock").exists():

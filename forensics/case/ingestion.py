@@ -18,6 +18,8 @@ from forensics import __version__
 from forensics.case.folder import Case, CaseWriter, files_to_drop, publish, writing
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
+from forensics.evidence.containers import place_of
+from forensics.evidence.objects import Location, S3Path, settings
 from forensics.extract.local_reading import range_rows, read
 from forensics.extract.local_time_jumps import separate
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
@@ -83,7 +85,7 @@ class Summary:
 
 
 def ingest(
-    paths: Sequence[Path],
+    paths: Sequence[Location],
     case_dir: Path,
     *,
     options: SourceOptions | None = None,
@@ -99,7 +101,7 @@ def ingest(
     """Reads evidence into a case; what the case has by content is not read again.
 
     Args:
-        paths: files, folders and archives.
+        paths: files, folders and archives, on this machine or as objects.
         case_dir: the case's folder; made when it does not exist.
         options: zones, layouts and hosts as the user told them.
         parsers: folders of the user's own pattern files.
@@ -114,12 +116,13 @@ def ingest(
 
     Raises:
         UsageError: a path does not exist.
+        ForensicsError: a store does not let its objects be listed.
         CatalogueError: a pattern file has a wrong form.
         CaseError: the case cannot be written.
         ForensicsError: the engine does not start, or a process that reads has ended.
     """
     for path in paths:
-        if not path.exists():
+        if isinstance(path, Path) and not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
     catalogue = load(parsers, keep_all=keep_all)
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
@@ -178,6 +181,9 @@ def _read_on_executors(
     """One Spark job: its tasks write the rows, and say what they wrote."""
     from forensics.extract.spark_source import NAME, EvidenceSource, job_option
 
+    if any(isinstance(place_of(e.place.location), S3Path) for e in evidence):
+        # As Spark does for its own readers: who may read here may read on the executors, where nothing else is said there.
+        spark.sparkContext.environment.update(settings())
     spark.dataSource.register(EvidenceSource)
     tasks = plan(evidence, range_bytes, spark.sparkContext.defaultParallelism)
     rows = spark.read.format(NAME).option("job", job_option(tasks, catalogue, target)).load()

@@ -15,6 +15,8 @@ from typing import BinaryIO
 import platformdirs
 
 from forensics.errors import UsageError
+from forensics.evidence.objects import Location, S3Path
+from forensics.inventory.walk import walk
 
 #: Cases that are kept; of more the ones that were used longest ago go.
 KEPT = 20
@@ -23,20 +25,25 @@ _LATELY = 24 * 3600
 _CHUNK = 1 << 20
 
 
-def case_folder(logs: Sequence[Path], options: Iterable[str] = ()) -> Path:
+def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
     """The folder of the case for some logs as they are now; it need not exist yet.
 
     Args:
-        logs: files and folders.
+        logs: files and folders, on this machine or as objects.
         options: whatever else decides what is read from them.
 
     Raises:
         UsageError: a path does not exist, or there is no cache folder.
+        ForensicsError: a store does not let its objects be listed.
     """
     key = hashlib.sha256()
     for option in options:
         key.update(f"{option}\0".encode())
     for path in logs:
+        if isinstance(path, S3Path):
+            for found in walk([path], set()):  # the store has hashes of its own, or something as good
+                key.update(f"{found.location}\0{found.seen}\0".encode())
+            continue
         if not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
         for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else (path,):

@@ -3,6 +3,7 @@
 The modules, in reading order:
 
     streams     bytes that come as far as they can: a fault ends a stream and is kept in it
+    objects     objects of S3, read as files are
     containers  compression and archives inside one another, opened by what they are; encodings
     rotation    names of files: which are one log, and in what order
 """

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from forensics.evidence.objects import Location, place
 from forensics.evidence.streams import BLOCK, BROKEN, COMPRESSION, Budget, Checked, Lost, Part, Peekable, Readable, deflated, fault_of, lost_of, why
 
 _SPOOL_BYTES = 64 << 20
@@ -63,11 +64,11 @@ class Content:
         return b"".join(parts)
 
 
-def contents(location: Path, wanted: frozenset[str | None] | None = None) -> Members:
+def contents(location: Location, wanted: frozenset[str | None] | None = None) -> Members:
     """All files in a file, in order: itself, or the members of the archive that it is.
 
     Args:
-        location: a file on disk.
+        location: a file on disk, or an object.
         wanted: members to open; all when None.
 
     Yields:
@@ -79,12 +80,14 @@ def contents(location: Path, wanted: frozenset[str | None] | None = None) -> Mem
         OSError: the file cannot be opened at all.
     """
     with location.open("rb") as file:
-        walk = _Walk(Budget(os.fstat(file.fileno()).st_size), wanted)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        walk = _Walk(Budget(size), wanted)
         yield from walk.expand(Peekable(file), None, 0, on_disk=file)
 
 
 @contextmanager
-def open_content(location: Path, member: str | None) -> Iterator[Content]:
+def open_content(location: Location, member: str | None) -> Iterator[Content]:
     """One content by its name.
 
     Raises:
@@ -263,10 +266,10 @@ def written(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def place_of(location: str) -> Path:
-    """The file of a name as `written` gives it."""
-    path = Path(location)
-    if "\\x" in location and not path.exists():
+def place_of(location: str) -> Location:
+    """The file of a name as `written` gives it, or the object of a URL."""
+    path = place(location)
+    if isinstance(path, Path) and "\\x" in location and not path.exists():
         raw = re.sub(rb"\\x([89a-f][0-9a-f])", lambda m: bytes((int(m[1], 16),)), location.encode())
         path = Path(os.fsdecode(raw))
     return path

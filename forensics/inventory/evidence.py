@@ -23,7 +23,7 @@ class Place:
     """Where a file lies.
 
     Attributes:
-        location: absolute path on disk.
+        location: absolute path on disk, or URL of an object.
         member: path inside the archive that lies there, None when the file is no member of one.
     """
 
@@ -57,7 +57,7 @@ class TextForm:
 
     Attributes:
         encoding: see `containers.Text`.
-        plain: the bytes lie on disk as they are, so that a range of them can be read.
+        plain: the bytes lie there as they are, so that a range of them can be read.
         size: bytes as UTF-8.
         newlines: in each `COUNT_BLOCK` of a plain file, so that ranges know their line numbers.
     """
@@ -128,7 +128,7 @@ class Evidence:
         status: one of `READ`, `SKIPPED`, `UNREADABLE`, `SUPERSEDED`.
         note: why it was not read, or not to its end.
         segment: segment of the case's tables that has its rows.
-        seen: what the disk said of the file before it was looked at; see `walk.mark_of`.
+        seen: what the disk or the store said of the file before it was looked at; see `walk.mark_of`.
     """
 
     path: str
@@ -142,7 +142,7 @@ class Evidence:
     times: Times = Times()
     origin: Origin = Origin()
     segment: str = ""
-    seen: tuple[int, ...] = ()
+    seen: tuple[object, ...] = ()
 
     @property
     def root(self) -> str:

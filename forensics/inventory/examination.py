@@ -15,7 +15,7 @@ from forensics.evidence.streams import BLOCK
 from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Place, TextForm, Times
 from forensics.inventory.file_type import is_binary, is_log, looks_like
 from forensics.inventory.source_options import SourceOptions
-from forensics.inventory.walk import FileOnDisk
+from forensics.inventory.walk import FileFound
 from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import HOLE, Profile, without_holes
@@ -27,8 +27,8 @@ _TAIL_BYTES = 64 * 1024
 _START_BYTES = 96
 
 
-def examine(found: FileOnDisk, options: SourceOptions, step: Callable[[int], None]) -> Iterator[Evidence]:
-    """What a file on disk is, or each member of an archive. Whatever is wrong with one, it is named and the others are looked at.
+def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None]) -> Iterator[Evidence]:
+    """What a file is, or each member of an archive. Whatever is wrong with one, it is named and the others are looked at.
 
     Args:
         found: the file.

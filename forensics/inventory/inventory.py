@@ -10,19 +10,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from forensics.evidence.objects import Location
 from forensics.inventory.evidence import SUPERSEDED, Evidence, Times
 from forensics.inventory.examination import examine
 from forensics.inventory.names import renamed, with_hosts, with_paths, with_processes
 from forensics.inventory.same_content import without_repeats
 from forensics.inventory.source_options import SourceOptions
-from forensics.inventory.walk import FileOnDisk, walk
+from forensics.inventory.walk import FileFound, walk
 from forensics.records.timestamps import Zone
 
 _THREADS = 2
 
 
 def find_evidence(
-    paths: Sequence[Path],
+    paths: Sequence[Location],
     *,
     options: SourceOptions | None = None,
     known: Sequence[Evidence] = (),
@@ -33,7 +34,7 @@ def find_evidence(
     """Looks at everything below some paths.
 
     Args:
-        paths: files and folders.
+        paths: files, folders, objects and prefixes of objects.
         options: what the user said about them.
         known: evidence that the case already has: its content is skipped, and what has grown takes its place.
         exclude: folders to leave out (the case's own).
@@ -45,13 +46,14 @@ def find_evidence(
 
     Raises:
         UsageError: a path does not exist.
+        ForensicsError: a store does not let its objects be listed.
     """
     options = options or SourceOptions()
     found = list(walk(paths, {p.resolve() for p in exclude}))
     total = sum(f.size for f in found)
     done = [0]
 
-    def look(item: FileOnDisk) -> list[Evidence]:
+    def look(item: FileFound) -> list[Evidence]:
         def step(count: int) -> None:
             done[0] += count
             progress(done[0], total)

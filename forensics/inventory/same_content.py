@@ -111,8 +111,8 @@ def changed_since(evidence: Iterable[Evidence]) -> list[Evidence]:
     return [e for place, files in by_place.items() if _is_touched(place, files[0].seen) for e in files if not _is_unchanged(e)]
 
 
-def _is_touched(location: str, seen: tuple[int, ...]) -> bool:
+def _is_touched(location: str, seen: tuple[object, ...]) -> bool:
     try:
-        return mark_of(place_of(location).stat()) != seen
+        return mark_of(place_of(location)) != seen
     except OSError:
         return True

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from forensics.errors import UsageError
+from forensics.evidence.objects import S3Path
 from forensics.records.layouts import packaged
 from forensics.records.timestamps import Zone
 
@@ -71,4 +72,4 @@ def _split(text: str, before: str = "") -> tuple[str, str]:
     glob, equals, value = text.partition("=")
     if not equals or any(c in glob for c in before):
         return "*", text
-    return glob, value
+    return str(S3Path.parse(glob) or glob), value

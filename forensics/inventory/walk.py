@@ -1,23 +1,29 @@
-"""Files on disk below some paths, each once, in a stable order."""
+"""Files below some paths, each once, in a stable order."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from forensics.errors import UsageError
+from forensics.errors import UsageError, reason_of
 from forensics.evidence.containers import written
+from forensics.evidence.objects import Location, S3Path
 from forensics.inventory.evidence import READ, SKIPPED, UNREADABLE
 
 _LEADS_OUT = "a link that leads out of the evidence; name where it leads to as a path of its own to have it read"
 
 
+#: Objects that the store is asked for at once, before any is read.
+_AT_ONCE = 16
+
+
 @dataclass(frozen=True)
-class FileOnDisk:
-    """A file, before anything of it was read.
+class FileFound:
+    """A file or an object, before anything of it was read.
 
     Attributes:
         path: below the ingested folder.
@@ -27,31 +33,43 @@ class FileOnDisk:
     """
 
     path: str
-    location: Path
+    location: Location
     size: int
     status: str = READ
     note: str = ""
-    seen: tuple[int, ...] = ()
+    seen: tuple[object, ...] = ()
 
 
-def mark_of(about: os.stat_result) -> tuple[int, ...]:
-    """What changes when somebody writes to a file or puts another in its place."""
+def mark_of(location: Location) -> tuple[object, ...]:
+    """What changes when somebody writes to a file or puts another in its place.
+
+    Raises:
+        OSError: it is gone, or cannot be looked at.
+    """
+    return location.mark() if isinstance(location, S3Path) else _mark(location.stat())
+
+
+def _mark(about: os.stat_result) -> tuple[int, ...]:
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
-def walk(paths: Sequence[Path], exclude: set[Path]) -> Iterator[FileOnDisk]:
-    """Files on disk, each once, in a stable order.
+def walk(paths: Sequence[Location], exclude: set[Path]) -> Iterator[FileFound]:
+    """Files, each once, in a stable order.
 
     Args:
-        paths: files and folders.
+        paths: files, folders, objects and prefixes of objects.
         exclude: folders to leave out.
 
     Raises:
         UsageError: a path does not exist.
+        ForensicsError: a store does not let its objects be listed.
     """
-    seen: set[tuple[int, int]] = set()
-    roots = [path.resolve() for path in paths]
+    seen: set[object] = set()
+    roots = [path.resolve() for path in paths if isinstance(path, Path)]
     for path in paths:
+        if isinstance(path, S3Path):
+            yield from _objects(path, seen)
+            continue
         if not path.exists():
             raise UsageError(f"There is no file or folder {path}.", where=str(path))
         if path.is_dir():
@@ -60,7 +78,21 @@ def walk(paths: Sequence[Path], exclude: set[Path]) -> Iterator[FileOnDisk]:
             yield from _file(path.resolve(), written(path.name), seen)
 
 
-def _walk_folder(folder: Path, prefix: str, seen: set[tuple[int, int]], exclude: set[Path], roots: Sequence[Path]) -> Iterator[FileOnDisk]:
+def _objects(prefix: S3Path, seen: set[object]) -> Iterator[FileFound]:
+    found = [(path, size) for path, size in prefix.files() if path not in seen]
+    seen.update(path for path, _ in found)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield from pool.map(lambda item: _object(item[0], item[1], item[0].below(prefix)), found)
+
+
+def _object(location: S3Path, size: int, path: str) -> FileFound:
+    try:
+        return FileFound(path, location, size, seen=location.mark())
+    except OSError as e:
+        return FileFound(path, location, 0, UNREADABLE, reason_of(e))
+
+
+def _walk_folder(folder: Path, prefix: str, seen: set[object], exclude: set[Path], roots: Sequence[Path]) -> Iterator[FileFound]:
     try:
         about = folder.stat()
         if folder.resolve() in exclude or (about.st_dev, about.st_ino) in seen:
@@ -68,17 +100,17 @@ def _walk_folder(folder: Path, prefix: str, seen: set[tuple[int, int]], exclude:
         seen.add((about.st_dev, about.st_ino))
         entries = sorted(os.scandir(folder), key=lambda e: e.name)
     except OSError as e:
-        yield FileOnDisk(prefix.rstrip("/") or written(folder.name), folder, 0, UNREADABLE, _os_reason(e))
+        yield FileFound(prefix.rstrip("/") or written(folder.name), folder, 0, UNREADABLE, _os_reason(e))
         return
     for entry in entries:
         path = prefix + written(entry.name)
         try:
             if entry.is_symlink() and not _is_inside(Path(entry.path), roots):
-                yield FileOnDisk(path, Path(entry.path), 0, SKIPPED, _LEADS_OUT)
+                yield FileFound(path, Path(entry.path), 0, SKIPPED, _LEADS_OUT)
                 continue
             is_dir = entry.is_dir()
         except OSError as e:
-            yield FileOnDisk(path, Path(entry.path), 0, UNREADABLE, _os_reason(e))
+            yield FileFound(path, Path(entry.path), 0, UNREADABLE, _os_reason(e))
             continue
         if is_dir:
             yield from _walk_folder(Path(entry.path), path + "/", seen, exclude, roots)
@@ -92,20 +124,20 @@ def _is_inside(link: Path, roots: Sequence[Path]) -> bool:
     return any(target == root or root in target.parents for root in roots)
 
 
-def _file(location: Path, path: str, seen: set[tuple[int, int]]) -> Iterator[FileOnDisk]:
+def _file(location: Path, path: str, seen: set[object]) -> Iterator[FileFound]:
     try:
         about = location.stat()
     except OSError as e:
-        yield FileOnDisk(path, location, 0, UNREADABLE, _os_reason(e))
+        yield FileFound(path, location, 0, UNREADABLE, _os_reason(e))
         return
     key = (about.st_dev, about.st_ino)
     if key in seen:
         return
     seen.add(key)
     if not stat.S_ISREG(about.st_mode):
-        yield FileOnDisk(path, location, 0, SKIPPED, "not a regular file")
+        yield FileFound(path, location, 0, SKIPPED, "not a regular file")
     else:
-        yield FileOnDisk(path, location, about.st_size, seen=mark_of(about))
+        yield FileFound(path, location, about.st_size, seen=_mark(about))
 
 
 def _os_reason(error: OSError) -> str:

@@ -21,6 +21,7 @@ from forensics.catalogue.patterns import Catalogue, load
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import EvidenceError, UsageError, reason_of
 from forensics.evidence.containers import Content, Text, contents, place_of
+from forensics.evidence.objects import Location
 from forensics.inventory.evidence import READ, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions
@@ -75,7 +76,7 @@ class Summary:
 
 
 def redact(
-    source: Path,
+    source: Location,
     target: Path,
     *,
     mapping: Path | None = None,
@@ -87,7 +88,7 @@ def redact(
     """Writes a copy of some evidence without names, whole or not at all.
 
     Args:
-        source: a file or a folder.
+        source: a file or a folder, on this machine or as objects.
         target: the folder to write; it must not exist, or be empty.
         mapping: where names and pseudonyms are written; if it is there, its names are used again.
         keep_unrecognised: keep the text of records that no event knows, with every word replaced that is not Kafka's or plain English.
@@ -122,7 +123,7 @@ def redact(
     return work.summary
 
 
-def _demand_some(source: Path, summary: Summary) -> None:
+def _demand_some(source: Location, summary: Summary) -> None:
     if summary.files:
         return
     told = list({**dict(summary.left_out), **dict(summary.faults)}.items())
@@ -134,8 +135,8 @@ def _demand_some(source: Path, summary: Summary) -> None:
     )  # fmt: skip
 
 
-def _check(source: Path, target: Path, mapping: Path | None) -> None:
-    if not source.exists():
+def _check(source: Location, target: Path, mapping: Path | None) -> None:
+    if isinstance(source, Path) and not source.exists():
         raise UsageError(f"There is no file or folder {source}.", where=str(source))
     whole = target.resolve()
     if target.exists() and not target.is_dir():
@@ -146,7 +147,7 @@ def _check(source: Path, target: Path, mapping: Path | None) -> None:
         )
     if not whole.parent.is_dir():
         raise UsageError(f"There is no folder {whole.parent}.", where=str(target))
-    if source.is_dir() and (whole == source.resolve() or source.resolve() in whole.parents):
+    if isinstance(source, Path) and source.is_dir() and (whole == source.resolve() or source.resolve() in whole.parents):
         raise UsageError(f"{target} lies in the evidence.", where=str(target), fix="Name a folder outside of it.")
     if mapping is not None:
         file = mapping.resolve()

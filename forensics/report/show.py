@@ -6,11 +6,11 @@ import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forensics.errors import UsageError
 from forensics.evidence.containers import Content, Text, encoding_of, open_content, place_of
+from forensics.evidence.objects import Location
 from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.records.line_reader import decode
 from forensics.redaction import hide_line, scrub
@@ -180,7 +180,7 @@ def _dates(lines: dict[int, Row], zone: tzinfo) -> str:
     return " to ".join(dict.fromkeys(str(iso(t, zone)) for t in (times[0], times[-1]))) if times else ""
 
 
-def _read(location: Path, member: str | None, wanted: set[int], size: int) -> tuple[dict[int, str], str]:
+def _read(location: Location, member: str | None, wanted: set[int], size: int) -> tuple[dict[int, str], str]:
     """Some lines of a content, by number, and the hash of its first `size` bytes: a log may have grown since.
 
     Raises:

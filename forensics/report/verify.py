@@ -6,10 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forensics.evidence.containers import Content, contents
+from forensics.evidence.containers import Content, contents, place_of
+from forensics.evidence.objects import Location
 from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.inventory.evidence import READ, Evidence
 from forensics.report.document import Block, Column, Document, Para, Table, Tone
@@ -46,10 +46,10 @@ def evidence(case: Case) -> list[Checked]:
     for e in case.evidence():
         if e.status == READ and e.fingerprint.sha256 is not None:
             places.setdefault(e.place.location, []).append(e)
-    return sorted((c for place, files in places.items() for c in _place(Path(place), files)), key=lambda c: c.path)
+    return sorted((c for place, files in places.items() for c in _place(place_of(place), files)), key=lambda c: c.path)
 
 
-def _place(location: Path, files: list[Evidence]) -> Iterator[Checked]:
+def _place(location: Location, files: list[Evidence]) -> Iterator[Checked]:
     """The files that one file on disk is or holds; an archive is read once."""
     left = {e.place.member: [f for f in files if f.place.member == e.place.member] for e in files}
     wrong: dict[str, Checked] = {}
