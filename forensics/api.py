@@ -212,7 +212,7 @@ class Case:
 
     @property
     def root(self) -> Path:
-        """Absolute path of the case folder."""
+        """Absolute path of the case folder; of a case in S3, of the copy that is worked in."""
         return self._stored.root
 
     @property
@@ -374,7 +374,7 @@ def open_case(
     """Opens a case that `ingest` made, and checks that its files are as they were written.
 
     Args:
-        path: the case folder.
+        path: the case folder, or `s3://bucket/prefix`.
         engine: `spark` or `sail`, for views that are not there yet; by default what $FORENSICS_ENGINE names, else Spark.
         master: URL of a Spark master; this machine when empty.
         jobs: cores to use on this machine; all when None.
@@ -411,7 +411,7 @@ def ingest(
 
     Args:
         logs: a file, a folder or an archive, or several; `s3://bucket/prefix` is as good as a folder.
-        case: the case folder; made when it does not exist.
+        case: the case folder, or `s3://bucket/prefix`; made when it does not exist.
         time_zone: zones of times that have none, as `[GLOB=]ZONE`: `Europe/Berlin`, `w2/*=+02:00`.
         layout: PatternLayouts of your own (log4j, logback), as `[GLOB=]PATTERN`.
         host: hosts that wrote the files, as `GLOB=NAME`.
@@ -439,6 +439,9 @@ def ingest(
     from forensics.inventory.source_options import SourceOptions
 
     paths = _paths(logs)
+    if master and S3Path.parse(str(case)):
+        fix = "Name a folder that all machines see under this path; or leave out --master."
+        raise UsageError("A case in S3 is computed on this machine.", where="--master", fix=fix)
     runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
     runs.little = bytes_below(paths) < _LITTLE_BYTES
 

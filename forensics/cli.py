@@ -115,7 +115,7 @@ def _complete_id(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return completion.ids(_case_in(ctx), incomplete)
 
 
-CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="The case folder.")]
+CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="The case: a folder, or s3://BUCKET/PREFIX.")]
 EngineOption = Annotated[
     str,
     typer.Option("--engine", envvar="FORENSICS_ENGINE", metavar="NAME", help="What runs queries: spark (the default), or sail, which needs no Java."),
@@ -210,9 +210,9 @@ def ingest(
             paths, case, time_zone=time_zone or (), layout=layout or (), host=host or (), parsers=parsers or (), keep_all=keep_all,
             assume_skew_ms=assume_skew, views=not no_views, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv,
         )  # fmt: skip
-    say_ingested(read.summary, case)
+    say_ingested(read.summary, location(case))
     if no_views:
-        say(f"The case has no views; the next `forensics report --case {quote(str(case))}` builds them.")
+        say(f"The case has no views; the next `forensics report --case {quote(str(location(case)))}` builds them.")
     if _nothing_in(read, [*map(location, paths)]) or read.faults:
         raise typer.Exit(3)
 
@@ -223,7 +223,10 @@ def report(
         list[str] | None,
         typer.Argument(metavar="LOGS", help="Files, folders, archives, s3://BUCKET/PREFIX, or - for standard input: read first, into a case."),
     ] = None,
-    case: Annotated[Path | None, typer.Option("--case", metavar="DIR", help="The case folder; by default $FORENSICS_CASE or forensics-case.")] = None,
+    case: Annotated[
+        Path | None,
+        typer.Option("--case", metavar="DIR", help="The case: a folder, or s3://BUCKET/PREFIX; by default $FORENSICS_CASE or forensics-case."),
+    ] = None,
     since: Annotated[
         str,
         typer.Option(
@@ -282,7 +285,7 @@ def report(
     told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     _tell(told, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
-        say(f"The case is in {case}: `forensics show ID --case {quote(str(case))}` prints the lines behind an id.")
+        say(f"The case is in {location(case)}: `forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
     if told.model.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and told.model.nothing_examined():
@@ -514,7 +517,7 @@ def show(
 
 @app.command(short_help="Check a case and its evidence against what was recorded.")
 def verify(
-    case: Annotated[Path, typer.Argument(envvar="FORENSICS_CASE", metavar="[CASE]", help="The case folder.")] = CASE,
+    case: Annotated[Path, typer.Argument(envvar="FORENSICS_CASE", metavar="[CASE]", help="The case: a folder, or s3://BUCKET/PREFIX.")] = CASE,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make damaged views again from the case's tables, if those are whole.")] = False,
     engine: EngineOption = "",
     master: MasterOption = "",
@@ -529,7 +532,7 @@ def verify(
     from forensics.report import text
     from forensics.report import verify as look
 
-    opened = open_case(case, check=False)
+    opened = open_case(case, check=False, again=True)
     faults = opened.faults()
     if rebuild and faults and integrity.of_views(faults):
         damaged = api.Case(opened, engines.engine(engine, master=master, jobs=jobs))
@@ -540,7 +543,7 @@ def verify(
     checked = look.evidence(opened)
     text.render(look.compose(opened, faults, checked))
     if faults:
-        raise integrity.error(case, faults)
+        raise integrity.error(location(case), faults)
     if any(c.state in look.WRONG for c in checked):
         raise typer.Exit(3)
 

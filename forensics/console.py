@@ -12,6 +12,7 @@ from forensics.wording.formats import count, printable
 
 if TYPE_CHECKING:
     from forensics.case.ingestion import Summary
+    from forensics.evidence.objects import Location
     from forensics.redact.copying import Summary as Redacted
 
 _SHOWN = 5
@@ -88,7 +89,7 @@ def amount(done: int, total: int, rate: float | None, *, in_bytes: bool) -> str:
     return f"{done / mega:,.{digits}f} of {total / mega:,.{digits}f} MB" + (f", {rate / mega:,.1f} MB/s" if rate else "")
 
 
-def say_ingested(summary: Summary, case: Path) -> None:
+def say_ingested(summary: Summary, case: Location) -> None:
     """What was read and what was not, on standard error."""
     counts = summary.counts
     unknown = counts.get("unrecognised", 0)

@@ -191,7 +191,7 @@ def test_what_another_command_publishes_meanwhile_is_no_damage(case: Path, monke
         case_folder.publish(case_folder.with_views(writer.case, {name: str(folder / name) for name in writer.case.views()}, {}))
     seen = iter([before])
     really = case_folder._opened
-    monkeypatch.setattr(case_folder, "_opened", lambda path: next(seen, None) or really(path))
+    monkeypatch.setattr(case_folder, "_opened", lambda path, **how: next(seen, None) or really(path, **how))
     assert case_folder.open_case(case).faults() == []
 
 

@@ -5,6 +5,7 @@ The modules, in reading order:
     integrity       what files were when they were written
     folder          tables, the manifest, `open.sql`; writing, whole or not at all
     ingestion       evidence into a case
+    remote          a case in S3: its objects, and the copy of them that is worked in
     view_files      `sql/` to views, in their order
     emptiness       queries whose SQL tells that they have no rows
     open_sql        the text by which any Spark reads a case

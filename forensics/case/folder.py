@@ -24,9 +24,10 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from forensics.case import integrity
+from forensics.case.remote import Remote
 from forensics.engines.paths import quoted
-from forensics.errors import CaseError, UsageError
-from forensics.evidence.objects import S3Path
+from forensics.errors import CaseError
+from forensics.evidence.objects import S3Path, place
 from forensics.inventory.evidence import NEEDED, READ, SUPERSEDED, Evidence, Place
 from forensics.schema import TABLES, Field, table_schema
 
@@ -87,69 +88,60 @@ class Case:
         return [Evidence.of_record(file) for file in self.manifest["files"]]
 
 
-def open_case(path: Path, *, check: bool = True) -> Case:
+def open_case(path: Path, *, check: bool = True, again: bool = False) -> Case:
     """Reads a case and makes sure that its files are what was written; one that was moved gets its `open.sql` mended.
 
     Args:
-        path: the case's folder.
+        path: the case's folder, or the URL of one in S3, whose copy is then the case.
         check: False where the caller has just done it, or wants `Case.faults`.
+        again: fetch all of a case in S3, also what is here already.
 
     Raises:
         CaseError: there is no case, it is one of another format, or it is damaged.
     """
-    case = _opened(path)
+    case = _opened(path, again=again)
     while check and (faults := case.faults()):
         # What another command has just published, or was killed before it had put into its place, is no damage.
         with suppress(CaseError), _locked(path, case.root):
             _settle(_opened(path))
-        again = _opened(path)
-        if again.manifest == case.manifest and (faults := again.faults()):
-            raise integrity.error(path, faults)
-        case = again
+        now = _opened(path, again=True)
+        if now.manifest == case.manifest and (faults := now.faults()):
+            raise integrity.error(place(path), faults)
+        case = now
     return case
 
 
-def _opened(path: Path) -> Case:
-    root = _root(path)
+def _opened(path: Path, *, again: bool = False) -> Case:
+    called = place(path)
+    remote = Remote.of(path) if isinstance(called, S3Path) else None
+    root = (remote.pulled(again=again) if remote else path).resolve()
     try:
         manifest = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError as e:
         raise CaseError(
-            f"There is no case in `{path}`.", where=str(root / MANIFEST), fix="Make one with `forensics ingest PATH... --case DIR`."
+            f"There is no case in `{called}`.", where=str(root / MANIFEST), fix="Make one with `forensics ingest PATH... --case DIR`."
         ) from e
     except (OSError, ValueError) as e:
-        raise CaseError(f"The case in `{path}` cannot be read.", why=str(e), where=str(root / MANIFEST)) from e
+        raise CaseError(f"The case in `{called}` cannot be read.", why=str(e), where=str(root / MANIFEST)) from e
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise CaseError(
-            f"The case in `{path}` has another format.", why=f"this version reads format {FORMAT}", where=str(root / MANIFEST), fix="Ingest again."
+            f"The case in `{called}` has another format.", why=f"this version reads format {FORMAT}", where=str(root / MANIFEST), fix="Ingest again."
         )
     if manifest.pop("manifest_sha256", None) != _digest(manifest):
         raise CaseError(
-            f"The case in `{path}` is damaged and cannot be used.",
+            f"The case in `{called}` is damaged and cannot be used.",
             why=f"{MANIFEST} is not as it was written", where=str(root / MANIFEST), fix="Ingest the logs again, into a new folder.",
         )  # fmt: skip
     wrong = _fault(manifest)
     if wrong:
         raise CaseError(
-            f"The case in `{path}` is damaged.",
+            f"The case in `{called}` is damaged.",
             why=f"its manifest {wrong}",
             where=str(root / MANIFEST),
             fix="Ingest the logs again, into a new folder.",
         )
     case = Case(root, manifest)
     return _mend(case) if manifest["root"] != str(root) else case
-
-
-def _root(path: Path) -> Path:
-    """The absolute path of a case's folder.
-
-    Raises:
-        UsageError: it is no folder, but the URL of objects.
-    """
-    if url := S3Path.parse(str(path)):
-        fix = "Name a folder; with --master, one that all machines see under this path. Logs may lie in a store of objects."
-        raise UsageError(f"A case cannot lie in `{url}`.", why="it is a folder, of which parts are replaced by renaming", where="--case", fix=fix)
-    return path.resolve()
 
 
 def _fault(manifest: Mapping[str, Any]) -> str:
@@ -245,12 +237,12 @@ def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
 def _settle(case: Case) -> None:
     """Puts staged files in their places, if the manifest speaks of them; a kill between the two is made good by the next command."""
     staged, contents = case.root / STAGED, case.manifest["contents"]
-    for place in (KEPT_SQL, OPEN_SQL):
-        told = {path: what for path, what in contents.items() if path.split("/")[0] == place}
-        if (staged / place).exists() and integrity.record(staged, [staged / place]) == told:
-            if (case.root / place).is_dir():
-                shutil.rmtree(case.root / place)
-            (staged / place).replace(case.root / place)
+    for top in (KEPT_SQL, OPEN_SQL):
+        told = {path: what for path, what in contents.items() if path.split("/")[0] == top}
+        if (staged / top).exists() and integrity.record(staged, [staged / top]) == told:
+            if (case.root / top).is_dir():
+                shutil.rmtree(case.root / top)
+            (staged / top).replace(case.root / top)
     shutil.rmtree(staged, ignore_errors=True)
 
 
@@ -260,6 +252,7 @@ class CaseWriter:
     Attributes:
         case: the case as it was, None when it is new.
         staging: a folder for files that are not yet part of the case.
+        remote: where the case lies, when it lies in S3.
     """
 
     def __init__(self, root: Path, case: Case | None) -> None:
@@ -267,6 +260,7 @@ class CaseWriter:
         self.staging = root / "staging"
         self._tables: dict[str, list[str]] = {t: list(case.manifest["tables"].get(t, ())) if case else [] for t in TABLES}
         self.segment = ""
+        self.remote: Remote | None = None
 
     def known(self) -> list[Evidence]:
         """Evidence that the case has."""
@@ -384,16 +378,44 @@ class CaseWriter:
 
 @contextmanager
 def writing(path: Path, *, check: bool = True) -> Iterator[CaseWriter]:
-    """Opens a case for writing, or begins a new one.
+    """Opens a case for writing, or begins a new one. What is published of one in S3 is written there at the end.
 
     Args:
-        path: the case's folder.
+        path: the case's folder, or the URL of one in S3.
         check: as in `open_case`.
 
     Raises:
         CaseError: the folder holds something else, cannot be written, is damaged, or another ingest is writing to it.
     """
-    root = _root(path)
+    remote = Remote.of(path)
+    if remote is None:
+        with _writing(path, check=check) as writer:
+            yield writer
+        return
+    with remote.writing() as copy:
+        with _writing(copy, check=check) as writer:
+            if writer.case is not None:
+                remote.settle()
+            writer.remote = remote
+            yield writer
+        if (copy / MANIFEST).exists():
+            remote.push(*_in_store(_opened(copy), remote.spark_url))
+
+
+def _in_store(case: Case, url: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
+    """What the manifest of a case says of its files where it lies in S3, that manifest, and the files that are other there than here."""
+    contents, texts = dict(case.manifest["contents"]), {}
+    if OPEN_SQL in contents:
+        here = (case.root / OPEN_SQL).read_text(encoding="utf-8")
+        texts[OPEN_SQL] = here.replace(f"`{quoted(str(case.root))}/", f"`{url}/")
+        raw = texts[OPEN_SQL].encode()
+        contents[OPEN_SQL] = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    return contents, _dump({**case.manifest, "root": url, "contents": contents}), texts
+
+
+@contextmanager
+def _writing(path: Path, *, check: bool) -> Iterator[CaseWriter]:
+    root = path.resolve()
     if root.exists() and not root.is_dir():
         raise CaseError(f"`{path}` is a file.", fix="Name a folder with --case.")
     if root.is_dir() and any(root.iterdir()) and not (root / MANIFEST).exists() and not (root / ".lock").exists():

@@ -102,7 +102,7 @@ def ingest(
 
     Args:
         paths: files, folders and archives, on this machine or as objects.
-        case_dir: the case's folder; made when it does not exist.
+        case_dir: the case's folder; made when it does not exist. Or the URL of a case in S3.
         options: zones, layouts and hosts as the user told them.
         parsers: folders of the user's own pattern files.
         keep_all: records that carry no fact are rows of `event`, too, and not only counted. A case remembers it.
@@ -130,7 +130,7 @@ def ingest(
             keep_all, catalogue = True, load(parsers, keep_all=True)
         starting = pool.submit(lambda: engine and engine.session)
         found = find_evidence(
-            paths, options=options, known=writer.known(), exclude=[writer.root], again=_knows_otherwise(writer, catalogue),
+            paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
             progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
         if starting.done():

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forensics.errors import CaseError
+from forensics.evidence.objects import Location
 
 #: By path below the case: `bytes`, `sha256`, and `rows` of a Parquet file.
 Contents = Mapping[str, Mapping[str, Any]]
@@ -70,7 +71,7 @@ def faults(root: Path, contents: Contents, folders: Iterable[Path] = ()) -> list
     return sorted(set(found), key=lambda fault: fault.path)
 
 
-def error(path: Path, found: list[Fault]) -> CaseError:
+def error(path: Location, found: list[Fault]) -> CaseError:
     """The error that a damaged case ends every command with."""
     named = "; ".join(f"{fault.path} {fault.why}" for fault in found[:_NAMED])
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""

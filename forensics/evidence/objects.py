@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -67,10 +69,10 @@ class S3Path:
     @property
     def name(self) -> str:
         """The last part of the URL."""
-        return self._path.rpartition("/")[2]
+        return self.path.rpartition("/")[2]
 
     @property
-    def _path(self) -> str:
+    def path(self) -> str:
         """As Arrow takes it."""
         return f"{self.bucket}/{self.key}".rstrip("/")
 
@@ -86,7 +88,7 @@ class S3Path:
         store = _store()
         try:
             try:
-                about = store.get_file_info(self._path)
+                about = store.get_file_info(self.path)
             except OSError as e:
                 if _code(e) != "ACCESS_DENIED":
                     raise
@@ -95,15 +97,49 @@ class S3Path:
                 return [(self, about.size)]
             if about is not None and about.type == fs.FileType.NotFound:
                 raise self._missing(store)
-            found = [i for i in store.get_file_info(fs.FileSelector(self._path, recursive=True)) if i.type == fs.FileType.File]
+            found = [i for i in store.get_file_info(fs.FileSelector(self.path, recursive=True)) if i.type == fs.FileType.File]
         except (OSError, ValueError) as e:
-            raise self._refused(e) from e
+            raise self.refused(e, f"The objects below `{self}` cannot be listed.") from e
         keys = sorted(((i.path[len(self.bucket) + 1 :], i.size) for i in found), key=lambda item: item[0].split("/"))
         return [(S3Path(self.bucket, key), size) for key, size in keys]
 
     def below(self, prefix: S3Path) -> str:
         """The name below a prefix that this object was found under; the last part of it for the object itself."""
         return self.name if self == prefix else self.key[len(prefix.key) :].lstrip("/")
+
+    def listed(self) -> list[tuple[S3Path, int]]:
+        """All objects below this prefix, with their sizes; there need be none.
+
+        Raises:
+            OSError: they cannot be listed.
+        """
+        from pyarrow import fs
+
+        below = fs.FileSelector(self.path, allow_not_found=True, recursive=True)
+        return [(S3Path(self.bucket, i.path[len(self.bucket) + 1 :]), i.size) for i in _store().get_file_info(below) if i.type == fs.FileType.File]
+
+    def write(self, content: bytes) -> None:
+        """Writes the object, in one piece.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        with _store().open_output_stream(self.path) as out:
+            out.write(content)
+
+    def write_file(self, file: Path) -> None:
+        """Writes what a file holds; as `write`."""
+        with file.open("rb") as content, _store().open_output_stream(self.path) as out:
+            shutil.copyfileobj(content, out, _RANGE)
+
+    def remove(self) -> None:
+        """Deletes the object; one that is not there is gone already.
+
+        Raises:
+            OSError: it cannot be deleted.
+        """
+        with suppress(FileNotFoundError):
+            _store().delete_file(self.path)
 
     def mark(self) -> tuple[object, ...]:
         """What changes when somebody writes the object again.
@@ -112,7 +148,7 @@ class S3Path:
             OSError: it is gone, or cannot be read.
         """
         try:
-            with _store().open_input_file(self._path) as file:
+            with _store().open_input_file(self.path) as file:
                 told = file.metadata()
         except (OSError, ValueError) as e:
             raise _plain(e) from e
@@ -126,7 +162,7 @@ class S3Path:
         """
         del mode, buffering
         try:
-            raw = _Ranges(self, _store().open_input_file(self._path))
+            raw = _Ranges(self, _store().open_input_file(self.path))
         except (OSError, ValueError) as e:
             raise _plain(e) from e
         return cast("BinaryIO", io.BufferedReader(raw, _RANGE))
@@ -138,19 +174,19 @@ class S3Path:
             return UsageError(f"There is no object `{self}`, and none below it.", where=str(self))
         return UsageError(f"There is no bucket `{self.bucket}`.", where=str(self), fix=f"{_whom()} was asked. AWS_ENDPOINT_URL names another store.")
 
-    def _refused(self, error: OSError | ValueError) -> ForensicsError:
-        """The store's error for someone who wants to list."""
+    def refused(self, error: OSError | ValueError, what: str) -> ForensicsError:
+        """The store's error, as a user may read it; `what` says what cannot be done."""
         why, code = str(_plain(error)), _code(error)
         if code == "NO_SUCH_BUCKET" or isinstance(error, FileNotFoundError | ValueError):
-            return UsageError(f"There is no object `{self}`, and none below it.", why=why, where=str(self))
+            return UsageError(what, why=why, where=str(self))
         if code == "NETWORK_CONNECTION":
             return ForensicsError(
                 f"{_whom()} does not answer.", why=why, where=str(self), fix="AWS_ENDPOINT_URL names another store, AWS_REGION another region."
             )
-        fix = "It must allow s3:ListBucket and s3:GetObject. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, say who asks."
+        fix = "It must allow s3:ListBucket and s3:GetObject, and for a case s3:PutObject and s3:DeleteObject. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, say who asks."
         if code not in _DENIED:
             fix = "AWS_REGION names the bucket's region, AWS_ENDPOINT_URL another store than Amazon's."
-        return ForensicsError(f"The objects below `{self}` cannot be listed.", why=why, where=str(self), fix=fix)
+        return ForensicsError(what, why=why, where=str(self), fix=fix)
 
 
 #: Where a file lies: on this machine, or in a store of objects.
@@ -227,7 +263,19 @@ def _connected(endpoint: str, region: str, who: str) -> fs.S3FileSystem:
 def _code(error: BaseException) -> str:
     """The store's word for an error, empty when it is none of its."""
     found = _CODE.search(str(error))
-    return found["code"] if found else ""
+    return found["code"] if found else str(getattr(error, "code", ""))
+
+
+class _Refused(OSError):
+    """A store's error in one line.
+
+    Attributes:
+        code: the store's word for it.
+    """
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
 
 
 def _plain(error: BaseException) -> OSError:
@@ -236,9 +284,9 @@ def _plain(error: BaseException) -> OSError:
         return FileNotFoundError("there is no such object")
     found = _CODE.search(str(error))
     if not found:
-        return OSError(" ".join(str(error).split()))
+        return _Refused(" ".join(str(error).split()), _code(error))
     code, said = found["code"].lower().replace("_", " "), " ".join(_CURL.sub("", found["told"]).split())
-    return OSError(f"{code}: {said}" if said and said != "No response body." else code)
+    return _Refused(f"{code}: {said}" if said and said != "No response body." else code, found["code"])
 
 
 def _text(value: bytes | str | None) -> str:

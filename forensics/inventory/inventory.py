@@ -27,7 +27,7 @@ def find_evidence(
     *,
     options: SourceOptions | None = None,
     known: Sequence[Evidence] = (),
-    exclude: Collection[Path] = (),
+    exclude: Collection[Location] = (),
     again: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Evidence]:
@@ -37,7 +37,7 @@ def find_evidence(
         paths: files, folders, objects and prefixes of objects.
         options: what the user said about them.
         known: evidence that the case already has: its content is skipped, and what has grown takes its place.
-        exclude: folders to leave out (the case's own).
+        exclude: folders, or prefixes of objects, to leave out (the case's own).
         again: read also what the case has, for it would now be read otherwise.
         progress: told bytes done and in all.
 
@@ -49,7 +49,7 @@ def find_evidence(
         ForensicsError: a store does not let its objects be listed.
     """
     options = options or SourceOptions()
-    found = list(walk(paths, {p.resolve() for p in exclude}))
+    found = list(walk(paths, {p.resolve() if isinstance(p, Path) else p for p in exclude}))
     total = sum(f.size for f in found)
     done = [0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,12 +53,12 @@ def _mark(about: os.stat_result) -> tuple[int, ...]:
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
-def walk(paths: Sequence[Location], exclude: set[Path]) -> Iterator[FileFound]:
+def walk(paths: Sequence[Location], exclude: Collection[Location]) -> Iterator[FileFound]:
     """Files, each once, in a stable order.
 
     Args:
         paths: files, folders, objects and prefixes of objects.
-        exclude: folders to leave out.
+        exclude: folders, or prefixes of objects, to leave out.
 
     Raises:
         UsageError: a path does not exist.
@@ -68,7 +68,7 @@ def walk(paths: Sequence[Location], exclude: set[Path]) -> Iterator[FileFound]:
     roots = [path.resolve() for path in paths if isinstance(path, Path)]
     for path in paths:
         if isinstance(path, S3Path):
-            yield from _objects(path, seen)
+            yield from _objects(path, seen, [p for p in exclude if isinstance(p, S3Path)])
             continue
         if not path.exists():
             raise UsageError(f"There is no file or folder {path}.", where=str(path))
@@ -78,8 +78,9 @@ def walk(paths: Sequence[Location], exclude: set[Path]) -> Iterator[FileFound]:
             yield from _file(path.resolve(), written(path.name), seen)
 
 
-def _objects(prefix: S3Path, seen: set[object]) -> Iterator[FileFound]:
-    found = [(path, size) for path, size in prefix.files() if path not in seen]
+def _objects(prefix: S3Path, seen: set[object], exclude: Sequence[S3Path]) -> Iterator[FileFound]:
+    out = tuple(f"{p}/" for p in exclude)
+    found = [(path, size) for path, size in prefix.files() if path not in seen and not str(path).startswith(out)]
     seen.update(path for path, _ in found)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         yield from pool.map(lambda item: _object(item[0], item[1], item[0].below(prefix)), found)
@@ -92,7 +93,7 @@ def _object(location: S3Path, size: int, path: str) -> FileFound:
         return FileFound(path, location, 0, UNREADABLE, reason_of(e))
 
 
-def _walk_folder(folder: Path, prefix: str, seen: set[object], exclude: set[Path], roots: Sequence[Path]) -> Iterator[FileFound]:
+def _walk_folder(folder: Path, prefix: str, seen: set[object], exclude: Collection[Location], roots: Sequence[Path]) -> Iterator[FileFound]:
     try:
         about = folder.stat()
         if folder.resolve() in exclude or (about.st_dev, about.st_ino) in seen:
