@@ -1,5 +1,5 @@
 -- One row per time that a member lost its group's coordinator.
--- Reads: client_event, clock_offset
+-- Reads: client_event, clock_offset, common_clock
 -- Grain: process_id, group_id, client, lost_ts
 -- Repeated losses before the coordinator is found again are one episode.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
@@ -13,7 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   lost_lo     COMMENT 'Lost at the earliest then (reference clock)',
   lost_hi     COMMENT 'Lost at the latest then',
   found_ts    COMMENT 'Found again, by its own clock; NULL: never seen',
-  duration_ms COMMENT 'From lost to found, milliseconds',
+  duration_ms COMMENT 'From lost to found, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
   scope       COMMENT 'member: nobody else lost it; group: others of the group did; broker: other groups of that broker too',
@@ -34,14 +34,20 @@ WITH line AS (
     2147483647 - min_by(coordinator_node, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS broker_id,
     min(at_ms) FILTER (WHERE event = 'coordinator_lost') AS lost_ms,
     max(at_ms) FILTER (WHERE event = 'coordinator_discovered') AS found_ms,
+    min(stream_pos) FILTER (WHERE event = 'coordinator_lost') AS lost_pos,
+    max(stream_pos) FILTER (WHERE event = 'coordinator_discovered') AS found_pos,
     count_if(event = 'coordinator_lost') AS losses,
     min_by(cause, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS cause,
     array_sort(collect_list(struct(stream_pos, event_id))) AS lines
   FROM line
   GROUP BY kafka_cluster, group_id, process_id, client, turn
 ), placed AS (
-  SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms
-  FROM episode e LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms,
+    coalesce(exists(c.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
+      OR coalesce(e.found_ms - e.lost_ms >= c.step_ms, false) AS is_doubted
+  FROM episode e
+  LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  LEFT JOIN common_clock c ON c.process_id = e.process_id
   WHERE e.losses > 0
 ), minute AS (
   -- Losses that are so near each other stand in one stretch of time, or in the next.
@@ -59,7 +65,7 @@ WITH line AS (
 SELECT
   p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, timestamp_millis(p.lost_ms) AS lost_ts,
   timestamp_millis(p.lost_lo_ms) AS lost_lo, timestamp_millis(p.lost_hi_ms) AS lost_hi, timestamp_millis(p.found_ms) AS found_ts,
-  p.found_ms - p.lost_ms AS duration_ms, p.losses, p.cause,
+  CASE WHEN NOT p.is_doubted THEN p.found_ms - p.lost_ms END AS duration_ms, p.losses, p.cause,
   CASE WHEN a.other_groups = 1 THEN 'broker' WHEN a.others_of_group = 1 THEN 'group' ELSE 'member' END AS scope,
   transform(slice(p.lines, 1, 20), l -> l.event_id) AS witness
 FROM placed p

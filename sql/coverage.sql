@@ -98,6 +98,9 @@ WITH placed AS (
     AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client)
   LEFT ANTI JOIN member_generation u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.incarnation = g.incarnation
     AND u.generation = g.generation AND u.member_id IS NULL
+  -- A member of that client is told already.
+  LEFT ANTI JOIN unseen_member s ON s.group_id = g.group_id
+    AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client
   GROUP BY g.client, g.group_id
   UNION ALL
   SELECT

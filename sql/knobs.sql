@@ -63,7 +63,7 @@ DECLARE OR REPLACE VARIABLE storm_idle_rounds INT DEFAULT 5;
 DECLARE OR REPLACE VARIABLE clock_skew_ms BIGINT DEFAULT 1000;
 -- Clocks that are apart by that much are a warning, milliseconds.
 DECLARE OR REPLACE VARIABLE clock_skew_large_ms BIGINT DEFAULT 10000;
--- A rebalance that stood still for a member that was gone for longer than this is worth a finding, milliseconds.
+-- A rebalance that stood still for longer than this for a member that did not come is worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
 -- A task that was assigned and did not start within this is worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE not_started_ms BIGINT DEFAULT 30000;
@@ -73,7 +73,7 @@ DECLARE OR REPLACE VARIABLE config_lag_times INT DEFAULT 5;
 DECLARE OR REPLACE VARIABLE repeat_times INT DEFAULT 4;
 -- The same for tasks and partitions that had two owners: each is looked for by its name.
 DECLARE OR REPLACE VARIABLE repeat_resources INT DEFAULT 20;
--- A rebalance that stood still for that long for a member that was gone is a warning, milliseconds.
+-- A rebalance that stood still for that long for a member that did not come is a warning, milliseconds.
 DECLARE OR REPLACE VARIABLE ghost_wait_long_ms BIGINT DEFAULT 30000;
 -- Tasks without an owner for that long are a warning, milliseconds.
 DECLARE OR REPLACE VARIABLE unassigned_long_ms BIGINT DEFAULT 60000;

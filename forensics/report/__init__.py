@@ -5,7 +5,7 @@ The modules, in reading order:
     window      the stretch of time that the reader asks for
     model       the rows of a case, filtered; also the JSON report's shape
     examined    what an answer about split brain rests on
-    names       what processes and members are called
+    names, resources      what processes and members are called; tasks and partitions in a sentence
     document    blocks: what is said, without how it looks
     proof       the lines that prove something, in order of time
     retold      sentences told again in the reader's zone

@@ -11,6 +11,7 @@ from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import rests_on
 from forensics.report.incidents import by_incident, effects, walk
+from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, fold, shorten, span
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 MOST = 6
 _MOST_TOLD = 2
 _LONGEST = 200
-_TOPICS = 3
 #: A full stop between sentences; not that of `e.g. ` or of a number.
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
@@ -42,6 +42,8 @@ _SEVERAL = {
 #: Causes that befall several in the same way: one line tells all of them.
 _ALIKE = ("clock_wrong",)
 _COORDINATOR = "coordinator of "
+#: What an undecided pair asks for where a log ends too soon, and of which process.
+_ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
 #: What rules find, where their ids alone say it badly.
 _CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
 
@@ -112,8 +114,9 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
         kind = incident["cause"] if incident["cause"] in _ALIKE else incident["incident_id"]
         alike.setdefault((kind, incident["severity"]), []).append(incident)
     for (_, severity), (first, *more) in alike.items():
+        others = and_more([i["subject"] for i in more])
         mine = of.get(first["incident_id"], [])
-        text = _told(first, mine, clock) + f"; so is that of {fold([i['subject'] for i in more], 4)}" * bool(more)
+        text = _told(first, mine, clock) + f"; so do those of {others}" * bool(more)
         found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else "findings"))
     for f in report.findings:
         if f.get("incident_id") or f["severity"] == "note" or (without_splits and f["rule"] in verdict.TOLD_HERE):
@@ -163,45 +166,15 @@ def _hit(report: Report) -> str:
     twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
     at_work = sorted({s["resource"] for s in report.split_brain if s["kind"] == "work" and s["verdict"] == "proved" and s["certain_ms"]})
     worked = f"worked on by two owners at once for at least {span(twice)}"
-    parts = [f"{_things(resources, report.ownership)}: unowned for up to {span(idle)}"] * bool(idle and resources)
+    parts = [f"{in_words(resources, report.ownership)}: unowned for up to {span(idle)}"] * bool(idle and resources)
     if twice and parts and at_work == resources:
         parts = [f"{parts[0]}, {worked}"]
     elif twice and (both := at_work or resources):
-        parts.append(f"{_things(both, report.ownership)}: {worked}")
+        parts.append(f"{in_words(both, report.ownership)}: {worked}")
+    if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
+        longest = span(max(s["certain_ms"] for s in held))
+        parts.append(f"{in_words(sorted({s['resource'] for s in held}), held)}: held by two owners at once for at least {longest}")
     return f"{'; '.join(parts)}." if parts else ""
-
-
-def _things(resources: Sequence[str], ownership: Iterable[Row]) -> str:
-    """`tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5`."""
-    kinds = {o["resource"]: o["resource_kind"] for o in ownership}
-    parts = [f"{kind}{'s' * (len(of) > 1)} {_listed(of)}" for kind in ("task", "connector") if (of := [r for r in resources if kinds.get(r) == kind])]
-    topics: dict[str, list[int]] = {}
-    partitions = [r for r in resources if kinds.get(r) == "partition" and r.rpartition("-")[2].isdecimal()]
-    for topic, _, number in (r.rpartition("-") for r in partitions):
-        topics.setdefault(topic, []).append(int(number))
-    if topics:
-        several = sum(map(len, topics.values())) > 1
-        told = [f"{topic} {_listed(_runs(sorted(numbers)), len(numbers))}" for topic, numbers in sorted(topics.items())]
-        parts.append(f"partition{'s' * several} {'; '.join(told[:_TOPICS])}{'; …' * (len(told) > _TOPICS)}")
-    if others := [r for r in resources if kinds.get(r) not in ("task", "connector") and r not in partitions]:
-        parts.append(_listed(others))
-    return ", ".join(parts)
-
-
-def _runs(numbers: Sequence[int]) -> list[str]:
-    """`0-2`, `4`, `5`: three and more in a row are one word."""
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and n == runs[-1][-1] + 1:
-            runs[-1].append(n)
-        else:
-            runs.append([n])
-    return [word for run in runs for word in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run))]
-
-
-def _listed(words: Sequence[str], most: int = 6) -> str:
-    shown = [*words[: most - 1], f"{len(words) - most + 1:,} more"] if len(words) > most else list(words)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def _advised(report: Report) -> tuple[str, str]:
@@ -256,12 +229,15 @@ def _unseen(report: Report, clock: Clock) -> str:
         parts.append(f"lines of {count(len(holed), 'log')}")
     if facts["gaps"]:
         parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
+    undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
+    if ended := {s[process] for s in undecided for what, process in _ENDS if what in ((s.get("facts") or {}).get("evidence") or ())}:
+        parts.append(f"how {count(len(ended), 'log')} {'goes' if len(ended) == 1 else 'go'} on")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {fold(others, 3)} is unknown"
         return f"{', '.join(parts)}, so {unknown}." if parts else f"{unknown}."
     if parts:
         return f"{', '.join(parts)}."
-    if any(s["verdict"] == "undecided" for s in report.split_brain):
+    if undecided:
         return "what each undecided pair of owners asks for, below."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
         return f"nothing, as far as the logs tell, from {clock.second(facts['from_ts'], facts['to_ts'])}."

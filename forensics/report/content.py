@@ -65,14 +65,14 @@ def case_line(report: Report) -> str:
     processes, files = report.case["processes"], report.case["source_files"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
     versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
-    parts = [count(len(files), "file"), ", ".join(count(n, role) for role, n in sorted(roles.items())) or "no process"]
+    skipped = sum(f.get("status") == "skipped" for f in files)
+    read = count(len(files) - skipped, "file") + f" ({skipped:,} skipped)" * bool(skipped)
+    parts = [read, ", ".join(count(n, role) for role, n in sorted(roles.items())) or "no process"]
     if versions:
         parts.append("Kafka " + ", ".join(versions))
     text = "; ".join(parts)
-    first = min((p["first_ts"] for p in processes if p["first_ts"]), default=None)
-    last = max((p["last_ts"] for p in processes if p["last_ts"]), default=None)
-    if first and last:
-        begin, end = first.astimezone(report.zone), last.astimezone(report.zone)
+    if reach := Reference(report.clocks, processes).reach(processes):
+        begin, end = (at.astimezone(report.zone) for at in reach)
         until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
         text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {zones(report)}"
     return text + "."

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.report.document import Block, Code, Para
 from forensics.report.loggers import snippets
+from forensics.report.page.reference import Reference
+from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, count, fold, span
 
 if TYPE_CHECKING:
@@ -53,8 +55,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
     # A log that ended before the time that was asked for, or began behind it, tells nothing of it.
     owners = named - ({p["process_id"] for p in rows["process"]} - {p["process_id"] for p in lives})
     owned = [o for o in owned if o["process_id"] in owners]
-    first = min((p["first_ts"] for p in lives if p["first_ts"]), default=None)
-    last = max((p["last_ts"] for p in lives if p["last_ts"]), default=None)
+    first, last = Reference(rows["clock_offset"], rows["process"]).reach(lives) or (None, None)
     silences = [
         (max(c["from_ts"], window.since or c["from_ts"]), min(c["to_ts"], window.until or c["to_ts"]))
         for c in coverage
@@ -128,7 +129,7 @@ def _named(report: Report) -> str:
     members = sorted({c["process_id"].removeprefix("member ") for c in report.coverage if _is_member(c)})
     if not members:
         return "Nothing says that there were no other members."
-    return f"Its lines name {'another member' if len(members) == 1 else 'other members'}: {_listed(members)}."
+    return f"Its lines name {'another member' if len(members) == 1 else 'other members'}: {and_more(members)}."
 
 
 def _is_member(c: Row) -> bool:
@@ -144,7 +145,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         "groups": ", ".join(report.filters.get("groups") or ()),
         "ownerships": count(facts["ownerships"], "ownership"),
         "only": "the log of one process" if facts["owners"] == 1 else f"one log for each of {count(facts['groups'], 'group')}",
-        "owned": _listed(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
+        "owned": and_more(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
         "known": _named(report),
     }
     text = _WHY[facts["why"]].format(**told)
@@ -168,7 +169,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
 def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
     """What was looked at, in a sentence, and, with `but`, what was not."""
     facts = report.examined
-    resources = _listed([count(facts["resources"][kind], kind) for kind in _KINDS if facts["resources"].get(kind)])
+    resources = and_more([count(facts["resources"][kind], kind) for kind in _KINDS if facts["resources"].get(kind)]) or "no resource"
     text = f"This rests on {resources} of {count(facts['groups'], 'group')}, owned by {count(facts['owners'], 'process', 'processes')} whose logs are here"
     if facts["from_ts"] and facts["to_ts"] and facts["to_ts"] >= facts["from_ts"]:
         length = span((facts["to_ts"] - facts["from_ts"]).total_seconds() * 1000)
@@ -183,9 +184,3 @@ def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
     if others := facts["groups_not_examined"]:
         text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {fold(others, 6)}."
     return text
-
-
-def _listed(parts: list[str], most: int = 6) -> str:
-    if len(parts) > most:
-        parts = [*parts[: most - 1], f"{len(parts) - most + 1:,} more"]
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts) or "no resource"

@@ -148,7 +148,8 @@ def _summary(group: Row, names: Names) -> str:
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
-    spent = f"{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
+    least = "" if all(g["seen_by_broker"] for g in generations) else "at least "
+    spent = f"{least}{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
     text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:
         text += f"; coordinator {', '.join(coordinators)}"
@@ -231,7 +232,9 @@ def _took(run: _Run) -> str:
     known = sorted(g["duration_ms"] for g in run.rows if g["duration_ms"] is not None)
     if not known:
         return "?"
-    return span(known[0]) if known[0] == known[-1] else f"{span(known[0])}\nto {span(known[-1])}"
+    text = span(known[0]) if known[0] == known[-1] else f"{span(known[0])}\nto {span(known[-1])}"
+    # Members see a part of it: the coordinator may have begun before the first of them asked.
+    return text if all(g["seen_by_broker"] for g in run.rows) else f"≥ {text}"
 
 
 def _why(run: _Run, names: Names) -> str:

@@ -37,7 +37,7 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
             e["group_id"] or "?",
             names.process(e["process_id"]),
             clock.at(e["lost_ts"]),
-            span(e["duration_ms"]) if e["found_ts"] else "not found again",
+            "not found again" if not e["found_ts"] else span(e["duration_ms"]) if e["duration_ms"] is not None else "?",
             (e["cause"] or "?").replace("_", " "),
             e["scope"] or "?",
         )
@@ -209,6 +209,8 @@ def _reading(report: Report) -> list[Block]:
                     "`forensics sql unrecognised`."
                     if unknown
                     else "every line of a group-related logger was recognised."
+                    if events
+                    else "none is of a logger that tells of groups."
                 ),
                 tone="warn" if share > 5 else "dim",
             )

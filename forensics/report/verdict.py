@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import not_examined, rests_on
+from forensics.report.resources import in_words
 from forensics.wording.formats import Clock, count, fold, span
 
 if TYPE_CHECKING:
@@ -84,9 +85,10 @@ def _title(by_verdict: dict[str, list[Row]], unseen: int) -> tuple[str, Tone]:
         at_once = {_one(s) for s in work if s["certain_ms"]}
         here = f"{_resources(longest, len(at_once))} worked on by two owners at once"
         alive = [s for s in by_verdict["proved"] if s["kind"] in ("work", "thread") and s["resource_kind"] == longest["resource_kind"]]
+        here += f" ({longest['resource']}: {bounds})"
         if others := len(set(map(_one, alive)) - at_once):
-            here += f", {others:,} more with two live threads"
-        return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
+            here += f"; {others:,} more had two live threads at once"
+        return f"Split brain: PROVED. {here}", "bad"
     if by_verdict["proved"]:
         one = by_verdict["proved"][0]
         resources = {(s["group_id"], s["resource"]) for s in by_verdict["proved"]}
@@ -220,7 +222,7 @@ def _incident(
         who, had = f"{a} twice" if a == b else f"{a} and {b} both", _WHAT.get(strongest["kind"], "owned")
     else:
         who, had = f"two threads of {a}" if a == b else f"{a} and {b}", _PERHAPS.get(strongest["kind"], "may both have owned")
-    what = f"{_NOUN.get(strongest['resource_kind'], '')} {fold(sorted({r['resource'] for r in rows}))}".strip()
+    what = in_words(sorted({r["resource"] for r in rows}), rows)
     yield Heading(3, f"{strongest['verdict']}: {who} {had} {what} of group {strongest['group_id']}", _tone(strongest))
     # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
     at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "both, if at all,"

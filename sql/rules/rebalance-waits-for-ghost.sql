@@ -1,4 +1,4 @@
--- One row per rebalance that stood still for a member that was gone.
+-- One row per rebalance that stood still for a member that did not come.
 -- Reads: generation, member, fact_line, worker_setting, setting
 WITH waited AS (
   SELECT g.*, m.process_id, m.client_id, m.task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -57,6 +57,14 @@ class Reference:
     def moment(self, process_id: str | None, ts: datetime | None) -> Moment | None:
         """The moment that a process printed as `ts`; without bounds of its clock the time as printed."""
         return self.moment_of_ms(process_id, ms(ts))
+
+    def reach(self, processes: Iterable[Row]) -> tuple[datetime, datetime] | None:
+        """From the first to the last line of some rows of `process`, as far as clocks compare; None where no line has a time."""
+        times = [round(m.middle) for p in processes for end in ("first_ts", "last_ts") if (m := self.moment(p["process_id"], p[end])) is not None]
+        if not times:
+            return None
+        first, last = (datetime.fromtimestamp(at // 1000, UTC).replace(microsecond=at % 1000 * 1000) for at in (min(times), max(times)))
+        return first, last
 
     def moment_of_ms(self, process_id: str | None, at_ms: float | None) -> Moment | None:
         """The same of a time in milliseconds since 1970, as steps have it."""
