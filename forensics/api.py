@@ -260,8 +260,10 @@ class Case:
     def engine(self) -> Engine:
         """What runs queries over the case, prepared for one of this size; it starts when it is first asked something."""
         from forensics.case import views
+        from forensics.case.remote import Remote
 
         self._engine.little = views.is_small(self._stored)
+        self._engine.elsewhere = Remote.of(self.root) if self._engine.is_far else None
         return self._engine
 
     @property
@@ -439,9 +441,6 @@ def ingest(
     from forensics.inventory.source_options import SourceOptions
 
     paths = _paths(logs)
-    if master and S3Path.parse(str(case)):
-        fix = "Name a folder that all machines see under this path; or leave out --master."
-        raise UsageError("A case in S3 is computed on this machine.", where="--master", fix=fix)
     runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
     runs.little = bytes_below(paths) < _LITTLE_BYTES
 

@@ -34,12 +34,15 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
 #: The driver in a process of its own, which reports each task that is done; arguments: master, logs, case, whether with views.
 DRIVER = """
-import sys, forensics
+import os, sys, forensics
+from forensics.case import views as case_views
+case_views.SMALL_EVENTS = int(os.environ.get("SMALL_EVENTS", case_views.SMALL_EVENTS))
 master, logs, case, views = sys.argv[1:]
 told = lambda step, done, of: print(step, done, of, flush=True)
 print("records", forensics.ingest(logs, case, master=master, views=views == "views", progress=told).summary.counts["records"])
 """
 START_SECONDS = 60
+JARS = os.environ.get("FORENSICS_HADOOP_AWS", "")
 
 
 @dataclass
@@ -56,7 +59,7 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]]
     environment: dict[str, str]
 
-    def driver(self, logs: Path | str, case: Path, *, views: bool, told: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def driver(self, logs: Path | str, case: Path | str, *, views: bool, told: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-c", DRIVER, self.url, str(logs), str(case), "views" if views else "none"],
             env=self.environment | dict(told or {}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -141,7 +144,7 @@ def _wait_for(port: int) -> None:
     pytest.fail(f"no master after {START_SECONDS} s")
 
 
-def assert_same(a: Path, b: Path) -> None:
+def assert_same(a: Path, b: Path | str) -> None:
     done = CliRunner().invoke(app, ["compare", str(a), str(b), "--no-pager"])
     assert done.exit_code == 0, done.output
 
@@ -170,6 +173,27 @@ def test_executors_read_what_lies_in_s3_as_the_driver_may(cluster: Cluster, tmp_
     assert splits.count("w4/connect.log") > 1
     assert_same_tables(tmp_path / "here", tmp_path / "there", "event_row", "counted_row", "unrecognised_row")
     assert {e.place.location for e in open_case(tmp_path / "there").evidence()} >= {f"s3://{BUCKET}/logs/w4/connect.log"}
+
+
+@pytest.mark.skipif(not JARS, reason="FORENSICS_HADOOP_AWS names a folder with hadoop-aws for Spark's Hadoop, and the jars that it needs")
+def test_a_case_in_s3_has_the_rows_of_one_machine(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors write its rows and the rows of its views, as those of a large case, and read them there."""
+    forensics.ingest(SAMPLE, tmp_path / "here")
+    jars = ":".join(str(jar) for jar in sorted(Path(JARS).glob("*.jar")))
+    settings = {"spark.driver.extraClassPath": jars, "spark.executor.extraClassPath": jars, "spark.sql.shuffle.partitions": "4"}
+    submit = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    with running() as store:
+        store.put_below(SAMPLE, "logs")
+        there = f"s3a://{BUCKET}/cases/one"
+        told = store.variables | {"PYSPARK_SUBMIT_ARGS": f"{submit} pyspark-shell", "SMALL_EVENTS": "0", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        driver = cluster.driver(f"s3a://{BUCKET}/logs", there, views=True, told=told)
+        said, _ = driver.communicate(timeout=1800)
+        assert driver.returncode == 0, said
+        assert "reading on executors" in said
+        for name, value in store.variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another-machine"))
+        assert_same(tmp_path / "here", there)
 
 
 def test_a_worker_that_is_killed_changes_no_row(cluster: Cluster, tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ from forensics.engines import SAIL, engine
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url, quoted, unquoted
 from forensics.engines.sail_sql import Variables, to_sail
-from forensics.errors import UsageError
+from forensics.engines.spark import Spark
+from forensics.engines.spark_session import check_s3a
+from forensics.errors import ForensicsError, UsageError
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 RECORDINGS = Path(os.environ.get("FORENSICS_RECORDINGS", "/nonexistent"))
@@ -219,3 +221,33 @@ def test_a_garbled_answer_is_asked_for_again(any_engine, monkeypatch):
     monkeypatch.setattr(client._stub, "AnalyzePlan", once_garbled)
     assert any_engine.session.sql("SELECT 1 AS one").columns == ["one"]
     assert len(asked) == 2
+
+
+@pytest.mark.spark
+def test_a_spark_that_cannot_read_s3_is_told_what_to_add(spark) -> None:
+    with pytest.raises(ForensicsError) as raised:
+        check_s3a(spark)
+    assert "spark.jars.packages org.apache.hadoop:hadoop-aws:3." in str(raised.value)
+
+
+@pytest.mark.spark
+def test_spark_reads_a_copy_where_executors_see_it(spark, tmp_path: Path) -> None:
+    """As for a case in S3, whose files executors see under other paths than this machine."""
+
+    class Elsewhere:
+        def seen(self, path: str) -> str:
+            return path.replace("/here/", "/there/")
+
+        def fetch(self, folder: Path) -> None:
+            fetched.append(folder)
+
+    fetched: list[Path] = []
+    runs = Spark()
+    assert runs.session is spark
+    runs.elsewhere = Elsewhere()
+    (tmp_path / "there").mkdir()
+    runs.keep_rows("kept", spark.sql("SELECT 7 AS n"), tmp_path / "here" / "k`ept")
+    assert fetched == [tmp_path / "here" / "k`ept"]
+    assert runs.sql("SELECT n FROM kept").first()[0] == 7
+    assert runs.sql(f"SELECT n FROM parquet.`{quoted(str(tmp_path / 'here' / 'k`ept'))}`").first()[0] == 7
+    assert not (tmp_path / "here").exists()

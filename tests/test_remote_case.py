@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from stores import BUCKET, Store, running
 from typer.testing import CliRunner, Result
@@ -17,9 +18,15 @@ from typer.testing import CliRunner, Result
 from forensics.case import remote, shelf
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
+from forensics.catalogue.patterns import load
+from forensics.catalogue.recogniser import Recogniser
 from forensics.cli import app
 from forensics.errors import CaseError, ForensicsError, UsageError
 from forensics.evidence.objects import S3Path, place
+from forensics.extract.local_reading import read_partition
+from forensics.extract.row_builder import Schemas
+from forensics.extract.splits import plan
+from forensics.inventory.inventory import find_evidence
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
 CASE = Path(f"s3a://{BUCKET}/cases/one")
@@ -222,6 +229,25 @@ def test_a_case_below_the_logs_is_no_evidence(on: Callable[[str], None], logs: P
     for _ in range(2):
         summary = ingest([place(f"s3a://{BUCKET}/cases")], CASE, jobs=1)
     assert sorted({e.path for e in summary.evidence}) == ["w1/connect.log", "w2/connect.log"]
+
+
+def test_executors_write_to_the_store_what_a_task_writes_to_disk(on: Callable[[str], None], logs: Path, tmp_path: Path) -> None:
+    prefix = remote.Remote(S3Path(BUCKET, "cases/one"), tmp_path / "home").staging()
+    catalogue, splits = load(), plan(find_evidence([logs]))
+    tools = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
+    here, there = (read_partition(splits[0], *tools, target) for target in (tmp_path / "staged", prefix))
+    case = remote.Remote(S3Path(BUCKET, "cases/one"), tmp_path / "home")
+    case.fetch_from(prefix, [name for table, name, _ in there if table != "range_row"], tmp_path / "fetched")
+    for (table, mine, _), (_, theirs, _) in zip(here, there, strict=True):
+        if table != "range_row":
+            assert pq.read_table(tmp_path / "fetched" / theirs).equals(pq.read_table(tmp_path / "staged" / mine)), table
+
+
+def test_executors_see_a_file_of_the_copy_under_its_url(tmp_path: Path) -> None:
+    case = remote.Remote(S3Path(BUCKET, "cases/one"), tmp_path)
+    assert case.seen(str(case.copy / "tables" / "event_row")) == f"s3a://{BUCKET}/cases/one/tables/event_row"
+    assert case.seen(str(case.copy) + "-other/x") == str(case.copy) + "-other/x"
+    assert case.seen("/elsewhere") == "/elsewhere"
 
 
 @pytest.mark.slow

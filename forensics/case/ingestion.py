@@ -128,6 +128,9 @@ def ingest(
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
         if writer.case is not None and writer.case.manifest.get("keep_all") and not keep_all:
             keep_all, catalogue = True, load(parsers, keep_all=True)
+        far = writer.remote if engine and engine.is_far else None
+        if engine:
+            engine.elsewhere = far
         starting = pool.submit(lambda: engine and engine.session)
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
@@ -141,7 +144,10 @@ def ingest(
             progress("reading", 0, 1)
             staged = writer.staging / "rows"
             if engine and engine.master:
-                written = _read_on_executors(engine.session, fresh, catalogue, staged, range_bytes, progress)
+                target = far.staging() if far else staged
+                written = _read_on_executors(engine.session, fresh, catalogue, target, range_bytes, progress)
+                if isinstance(target, S3Path) and far:
+                    far.fetch_from(target, [name for table, name, _ in written if table != "range_row"], staged)
             else:
                 written = _read(fresh, catalogue, staged, range_bytes, jobs or os.cpu_count() or 1, progress)
             progress("writing", 0, 1)
@@ -160,6 +166,8 @@ def ingest(
         case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line, keep_all=keep_all)), None
         if views is not None:
             starting.result()
+            if far:
+                far.upload(case.manifest["contents"])
             case, texts = views(case)
         case = publish(case, texts)
     return _summary(case, evidence, fresh)
@@ -176,12 +184,12 @@ def _read(evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, rang
 
 
 def _read_on_executors(
-    spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int, progress: Progress
+    spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Location, range_bytes: int, progress: Progress
 ) -> list[Written]:
     """One Spark job: its tasks write the rows, and say what they wrote."""
     from forensics.extract.spark_source import NAME, EvidenceSource, job_option
 
-    if any(isinstance(place_of(e.place.location), S3Path) for e in evidence):
+    if any(isinstance(where, S3Path) for where in (target, *(place_of(e.place.location) for e in evidence))):
         # As Spark does for its own readers: who may read here may read on the executors, where nothing else is said there.
         spark.sparkContext.environment.update(settings())
     spark.dataSource.register(EvidenceSource)

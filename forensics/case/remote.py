@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 
 from forensics.case import shelf
 from forensics.errors import CaseError
-from forensics.evidence.objects import S3Path
+from forensics.evidence.objects import S3Path, endpoint
 
 _MANIFEST = "case.json"
 #: In the copy's parent: the URL; and what the store said of the manifest that the copy was made by.
@@ -57,12 +57,13 @@ class Remote:
         self.url, self._home = url, home
         self.copy = home / _COPY
         self._known: Contents = {}
+        self._same: set[str] = set()
 
     @classmethod
     def of(cls, path: Path) -> Remote | None:
         """The case in S3 that a user names, or that a folder is the copy of; None where it is no such case."""
         if url := S3Path.parse(str(path)):
-            name = hashlib.sha256(f"{os.environ.get('AWS_ENDPOINT_URL_S3') or os.environ.get('AWS_ENDPOINT_URL')} {url}".encode()).hexdigest()
+            name = hashlib.sha256(f"{endpoint()} {url}".encode()).hexdigest()
             return cls(url, shelf.shelf() / f"s3-{name[:16]}")
         told = path.parent / _URL
         found = S3Path.parse(told.read_text(encoding="utf-8")) if path.name == _COPY and told.is_file() else None
@@ -169,8 +170,42 @@ class Remote:
         """
         with self._told("written"):
             there = set(self._names())
-            new = [path for path, told in contents.items() if path.startswith(_OWN) and (path not in there or self._known.get(path) != told)]
+            tables = {path: told for path, told in contents.items() if path.startswith(_OWN) and path not in self._same}
+            new = [path for path, told in tables.items() if path not in there or self._known.get(path) != told]
             _all(new, self._put)
+            self._same.update(new)
+
+    def staging(self) -> S3Path:
+        """A prefix that nothing uses yet, for rows that executors write."""
+        return self._object(f"staging/{uuid.uuid4().hex}")
+
+    def seen(self, path: str) -> str:
+        """The URL by which executors see a file or folder of the copy; other paths are as they are."""
+        root = str(self.copy.resolve())
+        return self.spark_url + path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
+
+    def fetch(self, folder: Path) -> None:
+        """Brings what executors wrote into a folder of the copy.
+
+        Raises:
+            CaseError: the store does not let it be read.
+        """
+        with self._told("read"):
+            below = self._object(folder.relative_to(self.copy.resolve()).as_posix())
+            found = [path.below(below) for path, _ in below.listed()]
+            self.fetch_from(below, [name for name in found if not name.startswith(("_", ".")) and "/" not in name], folder)
+            self._same.update(f"{below.below(self.url)}/{name}" for name in found)
+
+    def fetch_from(self, prefix: S3Path, names: Iterable[str], folder: Path) -> None:
+        """Brings objects into a folder, which is made."""
+        folder.mkdir(parents=True, exist_ok=True)
+
+        def copy(name: str) -> None:
+            with (prefix / name).open() as source, (folder / name).open("wb") as out:
+                shutil.copyfileobj(source, out, 1 << 20)
+
+        with self._told("read"):
+            _all(list(names), copy)
 
     def push(self, contents: Contents, manifest: str, texts: Mapping[str, str]) -> None:
         """Makes the copy what the case is.
@@ -240,7 +275,7 @@ class Remote:
             raise self.url.refused(e, f"The case in `{self.url}` cannot be {done}.") from e
 
     def _object(self, name: str) -> S3Path:
-        return S3Path(self.url.bucket, f"{self.url.key}/{name}".lstrip("/"))
+        return self.url / name
 
     def _names(self) -> list[str]:
         """Names of all objects of the case, below its prefix."""

@@ -35,7 +35,11 @@ def build(case: Case, engine: Engine, progress: Progress = lambda view, number, 
         CaseError: a view cannot be computed, or someone else is writing to the case.
     """
     with case_folder.writing(case.root, check=False) as writer:
-        return case_folder.publish(*computed(writer.case or case, engine, progress, knobs))
+        case = writer.case or case
+        engine.elsewhere = writer.remote if engine.is_far else None
+        if writer.remote and engine.is_far:
+            writer.remote.upload(case.manifest["contents"])
+        return case_folder.publish(*computed(case, engine, progress, knobs))
 
 
 def computed(

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import pyarrow.parquet as pq
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from forensics.engines.rows import Rows
 
 
+class Elsewhere(Protocol):
+    """Where executors on other machines find what this machine has a copy of."""
+
+    def seen(self, path: str) -> str:
+        """The URL by which they see a file or folder of the copy; other paths are as they are."""
+
+    def fetch(self, folder: Path) -> None:
+        """Brings what they wrote into a folder of the copy."""
+
+
 class Engine(ABC):
     """Runs queries. Nothing starts before it is needed.
 
@@ -27,6 +37,7 @@ class Engine(ABC):
         master: URL of a Spark master, whose executors read evidence too; empty: this machine does all.
         jobs: cores to use on this machine; all when None.
         little: whether there is little to do, so that not much need be compiled for it. What runs already does not heed it.
+        elsewhere: where executors find the files of a case in S3; None: under the paths that they have here.
     """
 
     name: ClassVar[str]
@@ -35,8 +46,14 @@ class Engine(ABC):
 
     def __init__(self, jobs: int | None = None, master: str = "", *, little: bool = False) -> None:
         self.jobs, self.master, self.little = jobs, master, little
+        self.elsewhere: Elsewhere | None = None
         self._starting = threading.Lock()
         self._session: SparkSession | None = None
+
+    @property
+    def is_far(self) -> bool:
+        """Whether queries run on other machines than this."""
+        return bool(self.master) and not self.master.startswith("local")
 
     @property
     def session(self) -> SparkSession:

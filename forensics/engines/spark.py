@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forensics.engines import SPARK
 from forensics.engines.base import Engine
-from forensics.engines.paths import literal
+from forensics.engines.paths import literal, quoted, unquoted
 from forensics.engines.rows import are_numbers
-from forensics.engines.spark_session import expect_little, session
+from forensics.engines.spark_session import check_s3a, expect_little, session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
+#: A folder of Parquet in a statement.
+_PATH = re.compile(r"parquet\.`((?:[^`]|``)+)`")
 #: Rows by the thousand need no compiled code, no second plan, no shuffle and no broadcast: a build takes less than half the time.
 SMALL = {
     "spark.sql.adaptive.enabled": "false",
@@ -48,17 +51,31 @@ class Spark(Engine):
     def _start(self) -> SparkSession:
         if self.little and not self.master:
             expect_little()
-        return session(self.master, self.jobs)
+        started = session(self.master, self.jobs)
+        if self.elsewhere is not None:
+            check_s3a(started)
+        return started
 
     def sql(self, statement: str) -> DataFrame:
-        return self.session.sql(statement)
+        return self.session.sql(_PATH.sub(lambda m: f"parquet.`{quoted(self._seen(unquoted(m[1])))}`", statement) if self.elsewhere else statement)
 
     def rows(self, frame: DataFrame) -> SparkRows:
 
         return SparkRows(frame)
 
     def place(self, path: str) -> str:
-        return literal(path)
+        return literal(self._seen(path))
+
+    def _seen(self, path: str) -> str:
+        return self.elsewhere.seen(path) if self.elsewhere else path
+
+    def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
+        if self.elsewhere is None:
+            super().keep_rows(name, rows, path)
+            return
+        rows.write.parquet(self._seen(str(path)))
+        self.elsewhere.fetch(path)
+        self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
     @contextmanager
     def tuned(self, *, small: bool) -> Iterator[None]:

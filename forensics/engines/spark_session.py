@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ForensicsError
+from forensics.evidence.objects import endpoint, region
 from forensics.import_guard import SAFE, forget_working_folder, importable
 from forensics.resources import parsers_dir
 from forensics.scratch import PREFIX, scratch
@@ -47,7 +48,7 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
         # Spark's own guess is the `python3` of PATH, which may lack this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("kafka-forensics").master(master or f"local[{jobs or '*'}]")
-    for key, value in (_COMMON | ({} if master else _local(jobs or os.cpu_count() or 1))).items():
+    for key, value in (_COMMON | (_s3a() if master else _local(jobs or os.cpu_count() or 1))).items():
         builder = builder.config(key, value)
     try:
         with _quiet_start():
@@ -128,6 +129,32 @@ def _local(jobs: int) -> dict[str, str]:
         "spark.default.parallelism": str(max(2, jobs)),
         "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
     }
+
+
+def _s3a() -> dict[str, str]:
+    """Settings by which Spark itself finds the store that this program asks; who asks it reads from the same variables."""
+    told = {"spark.hadoop.fs.s3a.endpoint.region": region()} if region() else {}
+    if where := endpoint():
+        told |= {"spark.hadoop.fs.s3a.endpoint": where, "spark.hadoop.fs.s3a.path.style.access": "true"}
+    return told
+
+
+def check_s3a(spark: SparkSession) -> None:
+    """Makes sure that Spark can read and write `s3a://`.
+
+    Raises:
+        ForensicsError: it lacks the jars.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    jvm = spark._jvm
+    assert jvm is not None  # noqa: S101  (for the type checker)
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass("org.apache.hadoop.fs.s3a.S3AFileSystem")
+    except Py4JJavaError as e:
+        jars = f"org.apache.hadoop:hadoop-aws:{jvm.org.apache.hadoop.util.VersionInfo.getVersion()}"
+        fix = f"`spark.jars.packages {jars}` in spark-defaults.conf, in the folder that SPARK_CONF_DIR names, has it fetched; or have it on the cluster."
+        raise ForensicsError("Spark cannot read a case in S3.", why="it has no hadoop-aws", where="--master", fix=fix) from e
 
 
 def _temporary() -> Path:

@@ -103,6 +103,10 @@ class S3Path:
         keys = sorted(((i.path[len(self.bucket) + 1 :], i.size) for i in found), key=lambda item: item[0].split("/"))
         return [(S3Path(self.bucket, key), size) for key, size in keys]
 
+    def __truediv__(self, name: str) -> S3Path:
+        """The object of a name below this prefix."""
+        return S3Path(self.bucket, f"{self.key}/{name}".lstrip("/"))
+
     def below(self, prefix: S3Path) -> str:
         """The name below a prefix that this object was found under; the last part of it for the object itself."""
         return self.name if self == prefix else self.key[len(prefix.key) :].lstrip("/")
@@ -235,27 +239,36 @@ def settings() -> Mapping[str, str]:
 
 
 def _whom() -> str:
-    return _endpoint() or "Amazon S3"
+    return endpoint() or "Amazon S3"
 
 
-def _endpoint() -> str:
+def endpoint() -> str:
+    """URL of the store that is asked; empty for Amazon's."""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
 
 
+def region() -> str:
+    """The region that is told; empty when none is."""
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+
+
+def arrow(path: Location) -> tuple[fs.FileSystem | None, str]:
+    """A place as Arrow's writers take it: the file system, None for this machine's, and the path in it."""
+    return (_store(), path.path) if isinstance(path, S3Path) else (None, str(path))
+
+
 def _store() -> fs.S3FileSystem:
-    return _connected(
-        _endpoint(), os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "", os.environ.get("AWS_ACCESS_KEY_ID") or ""
-    )
+    return _connected(endpoint(), region(), os.environ.get("AWS_ACCESS_KEY_ID") or "")
 
 
 @lru_cache(maxsize=4)
-def _connected(endpoint: str, region: str, who: str) -> fs.S3FileSystem:
+def _connected(where: str, region: str, who: str) -> fs.S3FileSystem:
     """What asks a store. Arrow looks for the credentials itself; `who` only tells one asker from another."""
     from pyarrow import fs
 
     del who
     return fs.S3FileSystem(
-        endpoint_override=endpoint or None, region=region or None, connect_timeout=_CONNECT_SECONDS,
+        endpoint_override=where or None, region=region or None, connect_timeout=_CONNECT_SECONDS,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
+from forensics.evidence.objects import Location
 from forensics.extract.memory import keep_memory
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import read_splits
@@ -39,7 +40,7 @@ _CHILD = "import sys; sys.path[:] = {path!r}; from forensics.extract.local_readi
 
 
 def read_partition(
-    splits: Iterable[FileSplit], recogniser: Recogniser, schemas: Schemas, target: Path, done: Callable[[RangeRow], None] = lambda row: None
+    splits: Iterable[FileSplit], recogniser: Recogniser, schemas: Schemas, target: Location, done: Callable[[RangeRow], None] = lambda row: None
 ) -> list[Written]:
     """Reads splits, writes their rows as Parquet files into a folder, and tells what it wrote.
 
@@ -47,7 +48,7 @@ def read_partition(
         splits: what to read; members of one archive stand together.
         recogniser: knows the messages.
         schemas: of the tables.
-        target: the folder; made when it does not exist.
+        target: the folder, made when it does not exist; or a prefix of objects.
         done: told the statistics of each split when it has been read.
     """
     keep_memory()

@@ -10,6 +10,7 @@ from types import TracebackType
 
 import pyarrow.parquet as pq
 
+from forensics.evidence.objects import Location, arrow
 from forensics.extract.row_builder import Rows, Schemas
 from forensics.extract.split_counts import RangeRow
 
@@ -19,18 +20,19 @@ class PartWriter:
     """Writes rows as they come.
 
     Args:
-        folder: where to; made when missing.
+        folder: where to; a folder is made when missing, a prefix of objects need not be.
         schemas: of the tables.
     """
 
-    folder: Path
+    folder: Location
     schemas: Schemas
     _files: dict[str, tuple[str, pq.ParquetWriter]] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
     _ranges: list[RangeRow] = field(default_factory=list)
 
     def __enter__(self) -> PartWriter:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if isinstance(self.folder, Path):
+            self.folder.mkdir(parents=True, exist_ok=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -44,10 +46,9 @@ class PartWriter:
             return
         if part.table not in self._files:
             name = f"{part.table}-{uuid.uuid4().hex}.parquet"
-            self._files[part.table] = (
-                name,
-                pq.ParquetWriter(self.folder / name, self.schemas.by_table[part.table], compression="zstd", compression_level=1),
-            )
+            system, path = arrow(self.folder / name)
+            schema = self.schemas.by_table[part.table]
+            self._files[part.table] = name, pq.ParquetWriter(path, schema, filesystem=system, compression="zstd", compression_level=1)
         self._files[part.table][1].write_batch(part.batch)
         self._rows[part.table] = self._rows.get(part.table, 0) + part.batch.num_rows
 

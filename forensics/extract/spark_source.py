@@ -20,10 +20,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from forensics.catalogue.patterns import Catalogue
     from forensics.catalogue.recogniser import Recogniser
+    from forensics.evidence.objects import Location
     from forensics.extract.row_builder import Schemas
     from forensics.extract.splits import FileSplit
 
@@ -59,7 +58,7 @@ class EvidenceReader(DataSourceReader):
     Args:
         tasks: pickled splits of each.
         catalogue: pickled.
-        target: folder for Parquet files.
+        target: folder, or prefix of objects, for Parquet files.
     """
 
     def __init__(self, tasks: Sequence[bytes], catalogue: bytes, target: str) -> None:
@@ -73,13 +72,12 @@ class EvidenceReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, str, int]]:
         """Reads, writes and reports. Spark calls it again, elsewhere, when it fails."""
-        from pathlib import Path
-
+        from forensics.evidence.objects import place
         from forensics.extract.local_reading import read_partition
 
         assert isinstance(partition, Task)
         splits: tuple[FileSplit, ...] = pickle.loads(partition.splits)  # noqa: S301
-        yield from read_partition(splits, *_prepared(self._catalogue), Path(self._target))
+        yield from read_partition(splits, *_prepared(self._catalogue), place(self._target))
 
 
 @lru_cache(maxsize=1)
@@ -92,6 +90,6 @@ def _prepared(catalogue: bytes) -> tuple[Recogniser, Schemas]:
     return Recogniser(found), Schemas.of(found.fields.values())
 
 
-def job_option(tasks: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path) -> str:
+def job_option(tasks: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Location) -> str:
     """The value of the option `job`."""
     return base64.b64encode(pickle.dumps(([pickle.dumps(t) for t in tasks], pickle.dumps(catalogue), str(target)))).decode()
