@@ -15,6 +15,7 @@ import pytest
 from stores import BUCKET, Store, running
 from typer.testing import CliRunner, Result
 
+from forensics import api
 from forensics.case import remote, shelf
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
@@ -107,6 +108,29 @@ def test_views_that_one_machine_computed_are_read_on_another(on: Callable[[str],
     assert f"parquet.`s3a://{BUCKET}/cases/one/views/" in script
     assert str(tmp_path) not in script
     assert str(open_case(CASE).root) in (open_case(CASE).root / "open.sql").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+def test_views_that_a_report_computes_are_kept_in_the_store(on: Callable[[str], None], logs: Path) -> None:
+    assert told("ingest", logs, "--case", CASE, "--no-views", "--jobs", 1).exit_code == 0
+    assert not {name for name in names() if name.startswith("views/")}
+    first = told("report", "--case", CASE, "--no-pager")
+    assert first.exit_code == 0, first.output
+    assert {name for name in names() if name.startswith("views/build-001/finding/")}
+    on("second")
+    assert not api.open_case(CASE).outdated
+    assert told("report", "--case", CASE, "--no-pager").output == first.output
+
+
+def test_a_case_that_somebody_sent_is_no_copy_of_one_in_s3(on: Callable[[str], None], logs: Path, tmp_path: Path) -> None:
+    ingest([logs / "w1"], tmp_path / "case", jobs=1)
+    (tmp_path / "url-of-case").write_text(str(place(CASE)))
+    ingest([logs / "w2"], tmp_path / "case", jobs=1)
+    assert names() == set()
+    assert remote.Remote.of(tmp_path / "case") is None
+    ingest([logs / "w1"], CASE, jobs=1)
+    assert remote.Remote.of(open_case(CASE).root) is not None
 
 
 def test_of_two_writers_one_is_refused_and_changes_nothing(on: Callable[[str], None], logs: Path) -> None:

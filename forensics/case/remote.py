@@ -65,9 +65,12 @@ class Remote:
         if url := S3Path.parse(str(path)):
             name = hashlib.sha256(f"{endpoint()} {url}".encode()).hexdigest()
             return cls(url, shelf.shelf() / f"s3-{name[:16]}")
-        told = path.parent / _URL
-        found = S3Path.parse(told.read_text(encoding="utf-8")) if path.name == _COPY and told.is_file() else None
-        return cls(found, path.parent) if found else None
+        home = path.resolve().parent
+        # Whoever sends a case may have put anything beside it; what lies in the user's cache this program has put there.
+        if path.name != _COPY or home.parent != shelf.where().resolve() or not (home / _URL).is_file():
+            return None
+        found = S3Path.parse((home / _URL).read_text(encoding="utf-8"))
+        return cls(found, home) if found else None
 
     @property
     def spark_url(self) -> str:

@@ -86,12 +86,17 @@ def shelf() -> Path:
     Raises:
         UsageError: it cannot be made.
     """
-    place = Path(platformdirs.user_cache_dir("kafka-forensics")) / "cases"
+    place = where()
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as e:
         raise UsageError("There is no place for the case.", why=e.strerror or str(e), where=str(place), fix="--case DIR names one.") from e
     return place
+
+
+def where() -> Path:
+    """The folder of these cases, which need not exist."""
+    return Path(platformdirs.user_cache_dir("kafka-forensics")) / "cases"
 
 
 def tidy() -> None:
