@@ -165,16 +165,21 @@ def _hit(report: Report) -> str:
     idle = max((i["longest_outage_ms"] or 0 for i in report.incidents), default=0)
     twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
     at_work = sorted({s["resource"] for s in report.split_brain if s["kind"] == "work" and s["verdict"] == "proved" and s["certain_ms"]})
-    worked = f"worked on by two owners at once for at least {span(twice)}"
+    worked = f"worked on by two owners at once{_at_least(twice, at_work or resources)}"
     parts = [f"{in_words(resources, report.ownership)}: unowned for up to {span(idle)}"] * bool(idle and resources)
     if twice and parts and at_work == resources:
         parts = [f"{parts[0]}, {worked}"]
     elif twice and (both := at_work or resources):
         parts.append(f"{in_words(both, report.ownership)}: {worked}")
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
-        longest = span(max(s["certain_ms"] for s in held))
-        parts.append(f"{in_words(sorted({s['resource'] for s in held}), held)}: held by two owners at once for at least {longest}")
+        of = sorted({s["resource"] for s in held})
+        parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
     return f"{'; '.join(parts)}." if parts else ""
+
+
+def _at_least(longest_ms: float, of: Sequence[str]) -> str:
+    """What is sure of the longest is not sure of all."""
+    return f"{' for' if len(of) == 1 else ', one of them for'} at least {span(longest_ms)}"
 
 
 def _advised(report: Report) -> tuple[str, str]:
@@ -205,9 +210,8 @@ def _how_sure(report: Report, all_clear: str) -> str:
         parts.append(f"the root cause is {'not ' if unknown else ''}known")
     elif causes:
         known = len(causes) - unknown
-        some = "none" if not known else known if unknown else "all"
-        told = "both" if known == len(causes) == 2 else f"{some} of the {len(causes)}"
-        parts.append(f"{told} root causes {'is' if known < 2 else 'are'} known")
+        told = f"{known} of the {len(causes)}" if known and unknown else f"all {known}" if known > 2 else "both"
+        parts.append(f"{told} root causes {'is' if known == 1 else 'are'} known" if known else "no root cause is known")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         parts.append(f"that two owners were there at once is certain unless a clock jumped by more than {span(min(margins))}")
     text = "; ".join(parts)
@@ -231,7 +235,7 @@ def _unseen(report: Report, clock: Clock) -> str:
         parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     if ended := {s[process] for s in undecided for what, process in _ENDS if what in ((s.get("facts") or {}).get("evidence") or ())}:
-        parts.append(f"how {count(len(ended), 'log')} {'goes' if len(ended) == 1 else 'go'} on")
+        parts.append(f"the rest of {and_more(sorted(ended), 3)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {fold(others, 3)} is unknown"
         return f"{', '.join(parts)}, so {unknown}." if parts else f"{unknown}."

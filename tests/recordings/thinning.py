@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evidence taken away: logs that lost lines, held against the same logs when they were whole.
 
-`python tests/recordings/thinning.py RECORDINGS [NAME...] [--seeds N] [--how HOW...] [--out DIR]` says what became of verdicts and ownerships. Copies of one
-recording, each thinned in another way, make one case: their Kafka clusters get names of their own. Exit code 1: a false word.
+`python tests/recordings/thinning.py RECORDINGS [NAME...] [--seed N] [--how HOW...] --out DIR` says what became of verdicts and ownerships. Each copy of a
+recording, thinned in its own way, makes a case of its own. Exit code 1: a false word.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from truth import Recording, recordings
 from verdicts import score_split_brain
 
 from forensics.case import views
-from forensics.case.folder import Case
 from forensics.case.ingestion import ingest as read_in
 from forensics.engines import engine
 
@@ -34,7 +33,6 @@ from forensics.engines import engine
 VIEWS = ("process", "holding", "ownership", "split_brain")
 RE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}")
 RE_LOGGER = re.compile(r"\((?P<logger>[A-Za-z0-9_.$]+)(?::[0-9]+)?\)\s*$")
-RE_CLUSTER = re.compile(r"[Cc]luster ID(?::| =) (?P<id>[A-Za-z0-9_-]{22})")
 #: Times are cut to milliseconds, and a line's neighbour may stand for it.
 SLACK = timedelta(milliseconds=5)
 
@@ -109,39 +107,29 @@ class Copy:
 
 
 def write_copies(logs: Path, root: Path, thinnings: Sequence[str], seed: int) -> list[Copy]:
-    """Writes a whole copy (`c000`) and a thinned one for each way; every copy is of a Kafka cluster of its own."""
+    """Writes the logs of a whole copy (`c000`) and of a thinned one for each way, each in a folder of its own."""
     texts = {path.relative_to(logs): log_text(path) for path in sorted(logs.rglob("*.log*"))}
-    clusters = sorted({m["id"] for text in texts.values() for m in RE_CLUSTER.finditer(text)})
     copies = [Copy("c000"), *(Copy(f"c{n:03d}", how) for n, how in enumerate(thinnings, 1))]
     for copy in copies:
         rng = random.Random(f"{seed} {copy.name}")
         for path, whole in texts.items():
             text = WAYS[copy.how](whole, rng) if copy.how else whole
-            for cluster in clusters:
-                text = text.replace(cluster, cluster[:18] + copy.name)
-            file = root / copy.name / path.with_suffix(".log")
+            file = root / copy.name / "logs" / path.with_suffix(".log")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
     return copies
 
 
-def build(root: Path, case: Path) -> Case:
-    """Reads in and builds the views with Spark."""
-    return views.build(read_in([root], case).case, engine())
+def read_copies(copies: Iterable[Copy], root: Path) -> None:
+    """Makes a case of each copy, and hands it its rows of the views.
 
-
-def read_rows(paths: dict[str, Path], copies: Iterable[Copy]) -> None:
-    """Hands each copy its rows of the views; processes lose the copy's folder."""
-    by_name = {copy.name: copy for copy in copies}
-    for view in VIEWS:
-        for row in ds.dataset(paths[view], format="parquet").to_table().to_pylist():
-            owner = str(row.get("process_id") or row.get("process_a")).split("/")[0]
-            if row.get("process_b") and str(row["process_b"]).split("/")[0] != owner:
-                continue  # logs that do not name their cluster are of one group in all copies
-            for column in ("process_id", "process_a", "process_b", "reference_process_id"):
-                if row.get(column):
-                    row[column] = str(row[column]).split("/", 1)[1]
-            by_name[owner].rows[view].append(row)
+    In one case they would be copies of one log, of which all but the whole are left out.
+    """
+    for copy in copies:
+        shutil.rmtree(root / copy.name / "case", ignore_errors=True)
+        case = views.build(read_in([root / copy.name / "logs"], root / copy.name / "case").case, engine())
+        for view in VIEWS:
+            copy.rows[view] = ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
 
 
 def _spans(row: Row) -> tuple[datetime | None, datetime | None, datetime | None, datetime | None]:
@@ -251,13 +239,12 @@ def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -
 
     Args:
         recording: the recording.
-        root: a folder for the logs and the case.
+        root: a folder for the logs and the cases.
         ways: names of `WAYS`.
         seed: of the random choices.
     """
-    whole, *others = copies = write_copies(recording.logs, root / "logs", ways, seed)
-    case = build(root / "logs", root / "case")
-    read_rows({view: Path(str(case.view_path(view))) for view in VIEWS}, copies)
+    whole, *_ = copies = write_copies(recording.logs, root, ways, seed)
+    read_copies(copies, root)
     result = Thinned(recording.name)
     known = truth_says(recording, whole)[0]
     for copy in copies:
@@ -281,24 +268,13 @@ def main() -> int:
     parser.add_argument("--copies", type=int, default=1, help="copies for each way")
     parser.add_argument("--how", nargs="*", choices=sorted(WAYS), default=list(WAYS))
     parser.add_argument("--out", type=Path, required=True, help="folder for logs and cases")
-    parser.add_argument("--stop-after", choices=["logs"], help="only write the logs and read them in")
-    parser.add_argument("--views", type=Path, help="folder with the views' rows, built by something else")
     args = parser.parse_args()
     wrong = 0
     for recording in recordings(args.recordings, args.names):
         root = args.out / recording.name
-        shutil.rmtree(root / "logs", ignore_errors=True)
-        copies = write_copies(recording.logs, root / "logs", [how for how in args.how for _ in range(args.copies)], args.seed)
-        if args.stop_after:
-            shutil.rmtree(root / "case", ignore_errors=True)
-            read_in([root / "logs"], root / "case")
-            continue
-        if args.views:
-            paths = {view: args.views / recording.name / view for view in VIEWS}
-        else:
-            case = build(root / "logs", root / "case")
-            paths = {view: Path(str(case.view_path(view))) for view in VIEWS}
-        read_rows(paths, copies)
+        shutil.rmtree(root, ignore_errors=True)
+        copies = write_copies(recording.logs, root, [how for how in args.how for _ in range(args.copies)], args.seed)
+        read_copies(copies, root)
         sys.stdout.write(f"{recording.name}\n")
         for title, faults in judge(recording, copies).items():
             sys.stdout.write(f"  {title}\n" + "".join(f"    {fault}\n" for fault in faults))
