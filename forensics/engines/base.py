@@ -29,6 +29,11 @@ class Elsewhere(Protocol):
         """Brings what they wrote into a folder of the copy."""
 
 
+def is_far(master: str) -> bool:
+    """Whether the executors of a Spark master run on other machines than this."""
+    return bool(master) and not master.startswith("local")
+
+
 class Engine(ABC):
     """Runs queries. Nothing starts before it is needed.
 
@@ -53,7 +58,7 @@ class Engine(ABC):
     @property
     def is_far(self) -> bool:
         """Whether queries run on other machines than this."""
-        return bool(self.master) and not self.master.startswith("local")
+        return is_far(self.master)
 
     @property
     def session(self) -> SparkSession:

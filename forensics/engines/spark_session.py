@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forensics.engines.base import is_far
 from forensics.errors import ForensicsError
 from forensics.evidence.objects import endpoint, region
 from forensics.import_guard import SAFE, forget_working_folder, importable
@@ -54,7 +55,7 @@ def session(master: str = "", jobs: int | None = None) -> SparkSession:
         with _quiet_start():
             spark = builder.getOrCreate()
         spark.sparkContext.environment.update(SAFE)
-        if master and not master.startswith("local"):
+        if is_far(master):
             _ship(spark)
     except (PySparkException, OSError) as e:
         raise ForensicsError("Spark does not start.", why=str(e).splitlines()[0], fix="Run `spark-submit --version` to see what it says.") from e

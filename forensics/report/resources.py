@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from forensics.wording.formats import fold
+from forensics.wording.formats import fold, joined
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
@@ -50,7 +50,7 @@ def _folded(names: Sequence[str]) -> list[str]:
 def and_more(words: Sequence[str], most: int = 6) -> str:
     """`a, b and c`, or, of more than `most`, `a, b and 4 more`; empty of none."""
     shown = [*words[: most - 1], f"{len(words) - most + 1:,} more"] if len(words) > most else list(words)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
+    return joined(shown)
 
 
 def _runs(numbers: Sequence[int]) -> list[str]:

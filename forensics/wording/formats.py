@@ -142,6 +142,11 @@ def trigger_count(trigger: str | None, number: int) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`; empty of none."""
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
 def fold(items: Sequence[str], limit: int = 12) -> str:
     """Resources in few words: `orders-[0-3,7] b-1`; beyond `limit` names the rest is only counted."""
     groups: dict[str, list[int]] = {}

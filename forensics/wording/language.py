@@ -69,7 +69,7 @@ def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "an
     names = [str(i) for i in items or ()]
     if len(names) > limit:
         names = [*names[:limit], f"{len(names) - limit} more"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "none"
+    return formats.joined(names, last) if names else "none"
 
 
 def words_of(code: str | None) -> str:
