@@ -67,7 +67,7 @@ WITH judged AS (
     j.*,
     a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
     a.generation AS a_generation, b.generation AS b_generation, b.member_id AS b_member_id,
-    a.stop_asked_ms AS a_stop_asked,
+    a.stop_asked_ms AS a_stop_asked, a.is_overdue AS a_is_overdue,
     a.start_hi_ms AS a_start_hi_ms, least(a.stop_lo_ms, ua.until_ms) AS a_stop_lo_ms, b.start_hi_ms AS b_start_hi_ms,
     least(b.stop_lo_ms, ub.until_ms) AS b_stop_lo_ms,
     ua.until_id AS a_until_id, ub.until_id AS b_until_id, ua.heard_witness AS a_heard, ub.heard_witness AS b_heard,
@@ -253,7 +253,7 @@ SELECT
     WHEN p.a_process <> p.b_process AND p.a_generation = p.b_generation AND p.resource_kind <> 'partition'
       THEN 'same_generation_assigned_twice'
     WHEN p.a_process = p.b_process THEN 'graceful_stop_failed'
-    WHEN p.a_stop_how IS NULL AND p.a_stop_asked IS NOT NULL THEN 'graceful_stop_failed'
+    WHEN p.a_stop_how IS NULL AND p.a_is_overdue THEN 'graceful_stop_failed'
     WHEN NOT array_contains(p.b_assigned, p.resource) THEN 'restart_of_task_not_owned'
     WHEN p.lost_before THEN 'kept_running_through_lost_coordinator'
     WHEN p.lost_after THEN 'woke_after_freeze'

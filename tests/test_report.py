@@ -474,7 +474,7 @@ def test_members_without_a_log_stand_in_the_title() -> None:
     views["coverage"].append({"process_id": "member connect-4 at /10.0.0.4", "from_ts": None, "to_ts": None, "kind": "missing_process", "note": ""})
     written = flat(as_text(views=views))
     assert "Split brain: NONE FOUND among the members whose logs are here (1 more has none)" in written
-    assert "1 member has no log here: what it owned is not known." in written
+    assert "The lines of 1 member are not here: what it owned is not known." in written
 
 
 def one_worker() -> dict:

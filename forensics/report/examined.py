@@ -25,7 +25,7 @@ _WHY = {
     "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group's generations or assignments: the loggers that do were off, or their level too high.",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
-    "several_members": "One log holds the lines of several members under one client id, and nothing tells them apart. Keep the log of each process in a file "
+    "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file "
     "of its own.",
     "no_info": "The logs name tasks or workers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
@@ -115,10 +115,10 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
         return "not_kafka"
     if not rows["generation"] and not rows["member"]:
         return "no_group_lines"
-    if all(p["role"] == "broker" for p in rows["process"]):
-        return "brokers_only"
     if any(c["kind"] == "several_members" for c in rows["coverage"]):
         return "several_members"
+    if all(p["role"] == "broker" for p in rows["process"]):
+        return "brokers_only"
     if any(c["kind"] == "no_info" for c in rows["coverage"]):
         return "no_info"
     return "no_assignments"
@@ -180,7 +180,7 @@ def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
     if not but:
         return text
     if missing := facts["members_without_log"]:
-        text += f" {count(missing, 'member')} {'has' if missing == 1 else 'have'} no log here: what {'it' if missing == 1 else 'they'} owned is not known."
+        text += f" The lines of {count(missing, 'member')} are not here: what {'it' if missing == 1 else 'they'} owned is not known."
     if others := facts["groups_not_examined"]:
         text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {fold(others, 6)}."
     return text

@@ -1,5 +1,5 @@
 -- One row per member id whose own process names it: where it lived.
--- Reads: event, process_cluster, process_life
+-- Reads: event, process_cluster, process_life, shared_log
 -- Grain: group_id, member_id
 -- A release that prints no member id when it joins still prints it when it is refused. Member ids are unique, whatever a cluster is called.
 CREATE OR REPLACE TEMPORARY VIEW member_place (
@@ -29,6 +29,8 @@ WITH line AS (
     l.event_id) AS nth
   FROM line l
   LEFT ANTI JOIN process_life b ON b.process_id = l.process_id AND b.is_broker
+  -- A log of several members is the place of none.
+  LEFT ANTI JOIN shared_log s ON s.process_id = l.process_id AND (s.is_worker OR s.client = l.client)
   WHERE l.member_id <> ''
 )
 SELECT

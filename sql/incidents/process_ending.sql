@@ -1,5 +1,5 @@
 -- One row per life of a process that another follows in its log, and how it ended.
--- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset, cluster_broker
+-- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset, cluster_broker, shared_log
 -- Grain: process_id, instance
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
@@ -24,7 +24,9 @@ COMMENT 'One row per life of a process that another follows in its log, and how 
 AS
 WITH life AS (
   SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, ending_ms, ending_id
-  FROM process_life
+  FROM process_life p
+  -- Of a log that several workers print to, no start is known to be that of the worker before it.
+  LEFT ANTI JOIN shared_log s ON s.process_id = p.process_id AND s.is_worker
   WHERE last_ms IS NOT NULL
 ), failed AS (
   SELECT process_id, instance, min(event_id) AS event_id

@@ -31,7 +31,8 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   stop_id        COMMENT 'Event that says that it ended',
   heard_ms
     COMMENT 'Last moment at which its coordinator surely heard it, when that is what shows it owned; NULL: a line of its own does',
-  heard_id       COMMENT 'Event with which its coordinator removed it afterwards'
+  heard_id       COMMENT 'Event with which its coordinator removed it afterwards',
+  is_overdue     COMMENT 'True for a task whose worker gave up on its stop, or that went on longer than it had to stop'
 )
 COMMENT 'One row per ownership of a task, a connector or a partition, by its process''s own clock.'
 AS
@@ -54,7 +55,7 @@ SELECT
   seen_ms,
   stop_hi_ms,
   phase_end, stop_how, start_id, start_sign_id, stop_asked_id, last_sign_id, stop_id, CAST(NULL AS BIGINT) AS heard_ms,
-  CAST(NULL AS STRING) AS heard_id
+  CAST(NULL AS STRING) AS heard_id, is_overdue
 FROM task_holding
 WHERE start_id IS NOT NULL OR start_sign_id IS NOT NULL OR stop_asked_id IS NOT NULL
 UNION ALL
@@ -67,5 +68,5 @@ SELECT
   stop_lo_ms AS seen_ms, stop_hi_ms,
   CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END AS phase_end,
   stop_how, start_id, start_id AS start_sign_id, CAST(NULL AS STRING) AS stop_asked_id, CAST(NULL AS STRING) AS last_sign_id, stop_id,
-  heard_ms, heard_id
+  heard_ms, heard_id, false AS is_overdue
 FROM partition_holding

@@ -34,7 +34,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   stop_asked_id  COMMENT 'Event of the order to stop',
   last_sign_id   COMMENT 'Event of the last sign of life',
   stop_id        COMMENT 'Event that says that it ended',
-  sign_count     COMMENT 'Signs of life'
+  sign_count     COMMENT 'Signs of life',
+  is_overdue     COMMENT 'True when its worker gave up on its stop, or it went on longer than a task has to stop'
 )
 COMMENT 'One row per unbroken time in which one worker had one task (or connector), by the worker''s own clock.'
 AS
@@ -266,5 +267,6 @@ SELECT
   end_line.how AS stop_how, start.event_id AS start_id,
   CASE WHEN first_sign.at_ms <= work_started.at_ms OR work_started.at_ms IS NULL THEN first_sign.event_id
     ELSE work_started.event_id END AS start_sign_id,
-  stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id, sign_count
+  stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id, sign_count,
+  failed_stop_pos IS NOT NULL OR coalesce(last_sign.at_ms - stop.at_ms > graceful_ms, false) AS is_overdue
 FROM ended
