@@ -16,7 +16,8 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   duration_ms COMMENT 'From lost to found, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
-  scope       COMMENT 'member: nobody else lost it; group: others of the group did; broker: other groups of that broker too',
+  scope       COMMENT 'member: nobody else lost it within episodes_together_ms; group: others of the group did; broker: other groups of that
+    broker too',
   witness     COMMENT 'Events that prove it'
 )
 COMMENT 'One row per time that a member lost its group''s coordinator.'

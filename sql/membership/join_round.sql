@@ -101,7 +101,10 @@ WITH line AS (
       ELSE last_value(CASE WHEN got IS NOT NULL THEN CASE WHEN begins = 1 THEN got_round ELSE 0 END END, true)
         -- Descending, because a frame that ends at the partition's end is computed anew for each row.
         OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
-    END AS round
+    END AS round,
+    -- What comes next: a generation that it gets, or what a generation gave it whose line is not here.
+    last_value(CASE WHEN got IS NOT NULL THEN 'got' WHEN event IN ('assignment_received', 'partitions_assigned') THEN 'given' END, true)
+      OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING) AS next_kind
   FROM numbered
 ), asked AS (
   SELECT
@@ -109,11 +112,15 @@ WITH line AS (
     max(got) OVER one AS generation_of_round,
     max(CASE WHEN got IS NOT NULL THEN member_id END) OVER one AS member_of_round,
     -- Who left while it waited, or was closed and made anew under its name, and asked again, asked in vain before: that is of no
-    -- generation.
+    -- generation. Who was given something after it asked got a generation that this is not.
     event IN ('joining', 'rejoin_requested', 'heartbeat_failed')
-      AND stream_pos < max(CASE WHEN event = 'leaving' AND stream_pos < last_asked THEN stream_pos END) OVER one AS in_vain
+      AND stream_pos < max(CASE WHEN event = 'leaving' AND stream_pos < last_asked THEN stream_pos END) OVER one AS in_vain,
+    event = 'joining' AND (next_kind = 'given' OR coalesce(stream_pos < max(CASE WHEN event = 'assignment_computed'
+      AND generation < got_of_round THEN stream_pos END) OVER one, false))
+      OR event = 'assignment_computed' AND coalesce(generation <> got_of_round, false) AS is_of_another
   FROM (SELECT *, max(CASE WHEN event = 'joining' THEN stream_pos END) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
-    client, round) AS last_asked FROM placed)
+    client, round) AS last_asked, max(got) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round) AS got_of_round
+    FROM placed)
   WHERE round IS NOT NULL AND round > 0
   WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
 )
@@ -175,6 +182,6 @@ FROM (
       OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc')
       AND last_got + 1 = generation_of_round AND last_instance = instance AND coalesce(last_member = member_of_round, true) AS is_told
   FROM asked
-  WHERE NOT coalesce(in_vain, false)
+  WHERE NOT coalesce(in_vain, false) AND NOT coalesce(is_of_another, false)
 )
 GROUP BY kafka_cluster, group_id, process_id, instance, client, round
