@@ -1,5 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log, log_hole, event
+-- Reads: common_clock
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -59,9 +60,13 @@ WITH placed AS (
   FROM process_life
   GROUP BY process_id
   UNION ALL
-  SELECT process_id, from_ts, to_ts, 'gap', 'gap' AS code, unix_millis(to_ts) - unix_millis(from_ts), NULL, NULL
-  FROM silence
-  WHERE unix_millis(to_ts) - unix_millis(from_ts) >= gap_ms
+  -- Of a clock that stepped no such length is known.
+  SELECT s.process_id, s.from_ts, s.to_ts, 'gap', 'gap' AS code,
+    CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms
+      THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
+    NULL, NULL
+  FROM silence s LEFT JOIN common_clock c ON c.process_id = s.process_id
+  WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
   SELECT h.process_id, b.ts, a.ts, 'missing_lines', 'missing_lines' AS code, NULL, min(h.why), NULL
   FROM hole h

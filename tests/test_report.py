@@ -136,13 +136,13 @@ def test_many_members_without_a_log_are_one_table() -> None:
     views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(2)]
     views["coverage"].append(named | {"process_id": "coordinator of orders", "note": "4 of its generations appear in no broker log"})
     written = flat(as_text(views=views))
-    assert "Member c-1 (at 10.0.0.1, group orders) appears only in other logs; its own log is missing." in written
+    assert "Member c-1 (at 10.0.0.1, group orders) appears only in others' lines; its own are not here." in written
     assert "The coordinator's log for orders is missing: 4 of its generations appear in no broker log." in written
     views["coverage"][-1] |= {"facts": {"generations": 4, "all_generations": 9}}
     assert "Lines of the coordinator's log for orders are missing:" in flat(as_text(views=views))
     views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(11)]
     written = flat(as_text(views=views))
-    assert "11 members appear only in other logs; their own logs are missing:" in written
+    assert "11 members appear only in others' lines; their own are not here:" in written
     assert "c-10 10.0.0.10 orders 10:00:01.000 10:00:50.000" in written
 
 
@@ -522,7 +522,15 @@ def test_a_window_without_owners_is_not_examined() -> None:
     views = rows() | {"split_brain": []}
     written = flat(as_text(views=views, until="10:00:05"))
     assert "NOT EXAMINED" in written
-    assert "without it the case tells of 3 ownerships" in written
+    assert "The whole case has 3 ownerships" in written
+
+
+def test_a_window_without_a_double_owner_says_that_there_is_one_outside_it() -> None:
+    views = rows()
+    asked = as_text(views=views, since="10:01:50")
+    assert "Split brain: NONE FOUND" in asked
+    assert "in the time that was asked for; outside it, 1 pair of owners is proved" in flat(asked)
+    assert "outside it" not in as_text(views=views | {"split_brain": []}, since="10:01:50")
 
 
 def test_the_loggers_to_turn_on_are_those_of_the_catalogue() -> None:

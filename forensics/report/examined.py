@@ -31,16 +31,19 @@ _WHY = {
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
     "one_log": "Only {only} is here of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
     "group": "No line tells who owned what in {groups}.",
-    "window": "Nobody's ownership is known in the time that was asked for; without it the case tells of {ownerships}.",
+    "window": "No ownership is known in the time that was asked for. The whole case has {ownerships}.",
 }
 
 
-def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row], window: Window, groups: Iterable[str]) -> Row:
+def examine(
+    rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], coverage: list[Row], window: Window, groups: Iterable[str]
+) -> Row:
     """The facts: what was looked at, or why nothing was.
 
     Args:
         rows: all rows of the case's views.
         owned: the ownerships that the reader asked for.
+        splits: the pairs of owners that the reader asked for.
         coverage: the rows of `coverage` that the reader asked for.
         window: the time that the reader asked for.
         groups: the groups that the reader asked for; none: all.
@@ -48,7 +51,8 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
     Returns:
         `examined`, false too where all that is known of a group's members comes from one of them, and no coordinator says that there were no others;
         `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `ownerships`
-        (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`.
+        (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
+        `elsewhere`: pairs of owners that the reader did not ask for, by verdict.
     """
     named = {o["process_id"] for o in owned}
     lives = [p for p in rows["process"] if p["process_id"] in named and window.touches(p, ("first_ts",), ("last_ts",))]
@@ -59,7 +63,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
     silences = [
         (max(c["from_ts"], window.since or c["from_ts"]), min(c["to_ts"], window.until or c["to_ts"]))
         for c in coverage
-        if c["kind"] == "gap" and c["process_id"] in owners and c["from_ts"] and c["to_ts"]
+        if is_silence(c) and c["process_id"] in owners and c["from_ts"] and c["to_ts"]
     ]
     holes = [(start, end) for start, end in silences if start < end]
     known = {g["group_id"] for name in ("generation", "member") for g in rows[name] if g.get("group_id")}
@@ -81,7 +85,17 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], coverage: list[Row]
         "gaps": len(holes),
         "gap_ms": sum(round((end - start).total_seconds() * 1000) for start, end in holes),
         "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
+        "elsewhere": {v: n for v in ("proved", "undecided") if (n := _number(rows["split_brain"], v) - _number(splits, v))},
     }
+
+
+def _number(splits: Iterable[Row], verdict: str) -> int:
+    return sum(s["verdict"] == verdict for s in splits)
+
+
+def is_silence(c: Row) -> bool:
+    """Whether a row of `coverage` is a time in which its process printed nothing, and not perhaps a step of its clock."""
+    return c["kind"] == "gap" and (c.get("facts") or {}).get("silent_ms", 0) is not None
 
 
 def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:

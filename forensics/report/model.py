@@ -172,7 +172,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         findings=findings,
         incidents=_incidents(kept("incident"), filters.groups),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
-        examined=examine(rows, owned, coverage, window, filters.groups),
+        examined=examine(rows, owned, splits, coverage, window, filters.groups),
     )
 
 

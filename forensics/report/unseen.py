@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
+from forensics.report.examined import is_silence
 from forensics.wording.formats import Clock, bounded, count, span
 
 if TYPE_CHECKING:
@@ -151,9 +152,9 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     if len(told) <= _MEMBERS_IN_WORDS:
         for name, host, group, *_ in told:
             where = ", ".join([f"at {host}"] * bool(host) + [f"group {group}"] * bool(group))
-            blocks.append(Para(f"Member {name} {f'({where}) ' if where else ''}appears only in other logs; its own log is missing.", tone="warn"))
+            blocks.append(Para(f"Member {name} {f'({where}) ' if where else ''}appears only in others' lines; its own are not here.", tone="warn"))
     else:
-        blocks.append(Para(f"{len(told):,} members appear only in other logs; their own logs are missing:", tone="warn"))
+        blocks.append(Para(f"{len(told):,} members appear only in others' lines; their own are not here:", tone="warn"))
         columns = (Column("member"), Column("at"), Column("group"), Column("named from", fixed=True), Column("to", fixed=True))
         blocks.append(Table(columns, tuple(told[:_ROWS])))
     if (more := len(rows) - len(members) - _ROWS) > 0 or (more := len(members) - _ROWS) > 0:
@@ -168,7 +169,7 @@ def _who(c: Row) -> tuple[str, str]:
 
 def _length(c: Row) -> str:
     """How long a silence was. What is missing lies somewhere between two lines, and is no longer than that."""
-    if c["to_ts"] == c["from_ts"] or c["kind"] != "gap":
+    if c["to_ts"] == c["from_ts"] or not is_silence(c):
         return ""
     return span((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) if c["from_ts"] and c["to_ts"] else "?"
 

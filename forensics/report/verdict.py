@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import not_examined, rests_on
 from forensics.report.resources import in_words
-from forensics.wording.formats import Clock, count, fold, span
+from forensics.wording.formats import Clock, count, fold, joined, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -55,7 +55,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
             return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
         others = f" ({_without(unseen)})" if unseen else ""
         return f"Split brain: NOT EXAMINED, for the log of only one member is here{others}", "warn", not_examined(report, clock)
-    title, tone = _title(by_verdict, unseen)
+    title, tone = _title(by_verdict, unseen, _elsewhere(report))
     blocks: list[Block] = []
     told = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}
     for verdict in ("proved", "undecided"):
@@ -72,7 +72,21 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
     return title, tone, blocks
 
 
-def _title(by_verdict: dict[str, list[Row]], unseen: int) -> tuple[str, Tone]:
+def _elsewhere(report: Report) -> str:
+    """` in the time that was asked for; outside it, 3 pairs of owners are proved`; empty where all was asked for, or nothing is outside."""
+    numbers = report.examined["elsewhere"]
+    if not numbers:
+        return ""
+    filters = report.filters
+    asked = ["the time"] * bool(filters["since"] or filters["until"]) + ["the groups"] * bool(filters["groups"])
+    first, *_ = numbers
+    told = [
+        f"{count(number, 'pair') + ' of owners' if verdict == first else number} {'is' if number == 1 else 'are'} {verdict}" for verdict, number in numbers.items()
+    ]
+    return f" in {joined(asked)} that {'was' if asked == ['the time'] else 'were'} asked for; outside {'it' if len(asked) == 1 else 'them'}, {joined(told)}"
+
+
+def _title(by_verdict: dict[str, list[Row]], unseen: int, elsewhere: str) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
@@ -98,8 +112,8 @@ def _title(by_verdict: dict[str, list[Row]], unseen: int) -> tuple[str, Tone]:
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
     if unseen:
-        return f"Split brain: NONE FOUND among the members whose logs are here ({_without(unseen)})", "warn"
-    return "Split brain: NONE FOUND", "good"
+        return f"Split brain: NONE FOUND among the members whose logs are here ({_without(unseen)}){elsewhere}", "warn"
+    return f"Split brain: NONE FOUND{elsewhere}", "warn" if elsewhere else "good"
 
 
 def _one(row: Row) -> tuple[str, str]:

@@ -38,11 +38,13 @@ class Reference:
 
     def __init__(self, clocks: Iterable[Row], processes: Iterable[Row]) -> None:
         own = {p["process_id"]: p["reference_process_id"] for p in processes}
+        clocks = list(clocks)
         self._ahead = {
             c["process_id"]: (float(c["lo_ms"]), float(c["hi_ms"]))
             for c in clocks
             if c["lo_ms"] is not None and c["hi_ms"] is not None and c["reference_process_id"] == own.get(c["process_id"])
         }
+        self._stepped = {c["process_id"] for c in clocks if c.get("stepped")}
         islands: dict[str, list[str]] = defaultdict(list)
         for process, reference in own.items():
             islands[reference or process].append(process)
@@ -59,7 +61,12 @@ class Reference:
         return self.moment_of_ms(process_id, ms(ts))
 
     def reach(self, processes: Iterable[Row]) -> tuple[datetime, datetime] | None:
-        """From the first to the last line of some rows of `process`, as far as clocks compare; None where no line has a time."""
+        """From the first to the last line of some rows of `process`, as far as clocks compare; None where no line has a time.
+
+        A clock that stepped tells nothing of it where another is there.
+        """
+        processes = list(processes)
+        processes = [p for p in processes if p["process_id"] not in self._stepped] or processes
         times = [round(m.middle) for p in processes for end in ("first_ts", "last_ts") if (m := self.moment(p["process_id"], p[end])) is not None]
         if not times:
             return None
