@@ -156,7 +156,13 @@ def _times(f: Row, incident_id: str) -> int:
 def _others(matters: Sequence[_Matter]) -> str:
     numbers = Counter(m.severity for m in matters)
     words = ", ".join(f"{n:,} more critical" if severity == "critical" else count(n, f"more {severity}") for severity, n in numbers.items())
-    return f"{words}: {shorten('; '.join(m.text for m in matters), _LONGEST)}"
+    told = [shorten(matters[0].text, 2 * _LONGEST)]
+    for matter in matters[1:]:
+        if len("; ".join([*told, matter.text])) > _LONGEST:
+            break
+        told.append(matter.text)
+    more = len(matters) - len(told)
+    return f"{words}: {'; '.join(told)}{f'; and {more} more' if more else ''}"
 
 
 def _hit(report: Report) -> str:

@@ -125,8 +125,9 @@ def count(number: int, one: str, many: str = "") -> str:
 #: Triggers of rebalances as things that are counted: one, several.
 _TRIGGERS = {
     "member_joined": ("join", "joins"),
-    "member_left": ("departure", "departures"),
-    "member_gone": ("departure or loss", "departures or losses"),
+    "group_created": ("creation of the group", "creations of the group"),
+    "member_left": ("member that left", "members that left"),
+    "member_gone": ("member gone", "members gone"),
     "member_expired": ("session timeout", "session timeouts"),
     "leader_rejoined": ("rejoin of the leader", "rejoins of the leader"),
     "member_rejoined": ("rejoin", "rejoins"),
@@ -137,7 +138,7 @@ _TRIGGERS = {
 
 
 def trigger_count(trigger: str | None, number: int) -> str:
-    """How often a trigger made a group rebalance: `3 joins`, `1 departure`."""
+    """How often a trigger made a group rebalance: `3 joins`, `1 member that left`."""
     one, many = _TRIGGERS.get(trigger or "unknown", ((trigger or "").replace("_", " "),) * 2)
     return f"{number:,} {one if number == 1 else many}"
 
