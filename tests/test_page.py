@@ -21,8 +21,8 @@ from test_report import CONTROL, hostile
 from forensics.report.names import Names
 from forensics.report.page import build, cards, journal, pack, payload, render, sight, spacetime
 from forensics.report.page.look import COLOURS, Looks
-from forensics.report.page.reference import Reference, ms
 from forensics.report.page.scene import Scene
+from forensics.report.reference import Reference, ms
 
 
 class Parsed(HTMLParser):

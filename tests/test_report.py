@@ -22,8 +22,8 @@ from forensics.report import brief, content, json_form, loggers, markdown, model
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
 from forensics.report.page import render
-from forensics.report.page.reference import Reference
 from forensics.report.proof import Proofs, telling
+from forensics.report.reference import Reference
 from forensics.report.window import CaseTime, Window, parse
 from forensics.wording import formats
 

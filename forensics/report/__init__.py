@@ -3,6 +3,7 @@
 The modules, in reading order:
 
     window      the stretch of time that the reader asks for
+    reference   moments on the reference clock
     model       the rows of a case, filtered; also the JSON report's shape
     examined    what an answer about split brain rests on
     names, resources      what processes and members are called; tasks and partitions in a sentence

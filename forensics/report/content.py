@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from forensics.report import brief, findings, groups, unseen, verdict
 from forensics.report.document import Document, Heading, Para
 from forensics.report.names import Names
-from forensics.report.page.reference import Reference
 from forensics.report.proof import Proofs
+from forensics.report.reference import Reference
 from forensics.wording.formats import Clock, count, zone_name
 
 if TYPE_CHECKING:

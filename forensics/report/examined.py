@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.report.document import Block, Code, Para
 from forensics.report.loggers import snippets
-from forensics.report.page.reference import Reference
+from forensics.report.reference import Reference
 from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, count, fold, span
 
@@ -25,8 +25,7 @@ _WHY = {
     "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group's generations or assignments: the loggers that do were off, or their level too high.",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
-    "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file "
-    "of its own.",
+    "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file of its own.",
     "no_info": "The logs name tasks or workers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
     "one_log": "Only {only} is here of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
@@ -35,9 +34,7 @@ _WHY = {
 }
 
 
-def examine(
-    rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], coverage: list[Row], window: Window, groups: Iterable[str]
-) -> Row:
+def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], coverage: list[Row], window: Window, groups: Iterable[str]) -> Row:
     """The facts: what was looked at, or why nothing was.
 
     Args:

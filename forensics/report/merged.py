@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.errors import UsageError
 from forensics.report.document import Column, Document, Para, Table
 from forensics.report.model import pylist, rows_of
-from forensics.report.page.reference import Reference
+from forensics.report.reference import Reference
 from forensics.report.show import events_dataset, ids_of
 from forensics.report.window import CaseTime, parse_time
 from forensics.wording.formats import Clock, count, zone_name

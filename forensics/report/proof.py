@@ -11,7 +11,7 @@ from forensics.wording.formats import shorten
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
-    from forensics.report.page.reference import Reference
+    from forensics.report.reference import Reference
     from forensics.wording.formats import Clock
 
 _FOLDED = 3

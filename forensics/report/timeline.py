@@ -12,8 +12,8 @@ from forensics.report.document import Column, Document, Drawing, Heading, Para, 
 from forensics.report.names import Names
 from forensics.report.page import build
 from forensics.report.page.look import Looks
-from forensics.report.page.reference import Reference
 from forensics.report.page.sight import Sight
+from forensics.report.reference import Reference
 from forensics.wording.formats import count
 
 if TYPE_CHECKING:

@@ -81,7 +81,8 @@ def _elsewhere(report: Report) -> str:
     asked = ["the time"] * bool(filters["since"] or filters["until"]) + ["the groups"] * bool(filters["groups"])
     first, *_ = numbers
     told = [
-        f"{count(number, 'pair') + ' of owners' if verdict == first else number} {'is' if number == 1 else 'are'} {verdict}" for verdict, number in numbers.items()
+        f"{count(number, 'pair') + ' of owners' if verdict == first else number} {'is' if number == 1 else 'are'} {verdict}"
+        for verdict, number in numbers.items()
     ]
     return f" in {joined(asked)} that {'was' if asked == ['the time'] else 'were'} asked for; outside {'it' if len(asked) == 1 else 'them'}, {joined(told)}"
 

@@ -2,7 +2,6 @@
 
 The modules, in reading order:
 
-    reference   moments on the reference clock
     look        colour, pattern and name of each process
     scene       what is drawn: rows, bars, overlaps, generations, tracks
     lanes, overlaps, rounds, tracks, build      rows of the report to the scene

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.report.page import lanes, overlaps, rounds, tracks
-from forensics.report.page.reference import Reference, ms
 from forensics.report.page.scene import Scene
+from forensics.report.reference import Reference, ms
 from forensics.wording.formats import count
 
 if TYPE_CHECKING:

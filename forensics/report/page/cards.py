@@ -14,7 +14,7 @@ from forensics.report.findings import repeats, when
 from forensics.report.incidents import Effect, by_incident, causes, effects
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
-from forensics.report.page.reference import ms
+from forensics.report.reference import ms
 from forensics.wording.formats import SEVERITIES, shorten
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
     from forensics.report.page.look import Looks
-    from forensics.report.page.reference import Reference
     from forensics.report.page.scene import Scene
+    from forensics.report.reference import Reference
 
 _WIDTH, _GUTTER, _RIGHT, _ROW = 760.0, 170.0, 120.0, 20.0
 _MOST_ROWS = 14

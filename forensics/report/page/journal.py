@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forensics.report.page.reference import ms
+from forensics.report.reference import ms
 from forensics.wording.formats import printable, shorten
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
     from forensics.report.page.look import Looks
-    from forensics.report.page.reference import Reference
+    from forensics.report.reference import Reference
 
 #: A line is carried up to so many characters; `forensics show` prints the whole.
 _LONGEST = 600

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from forensics.report.page.reference import ms
 from forensics.report.page.scene import Bar
 from forensics.report.page.scene import Row as Drawn
+from forensics.report.reference import ms
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors
 from forensics.report.page.lanes import key_of
-from forensics.report.page.reference import ms
 from forensics.report.page.scene import Bar, Overlap, Span
+from forensics.report.reference import ms
 from forensics.wording.formats import span
 
 if TYPE_CHECKING:

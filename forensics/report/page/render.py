@@ -16,7 +16,7 @@ from forensics.report.names import Names
 from forensics.report.page import build, cards, charts, drawing, figures, journal, pack, payload, policy, still
 from forensics.report.page import sight as sights
 from forensics.report.page.look import Looks
-from forensics.report.page.reference import Reference
+from forensics.report.reference import Reference
 from forensics.wording.formats import printable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
-from forensics.report.page.reference import Moment, Reference
 from forensics.report.page.scene import Round
+from forensics.report.reference import Moment, Reference
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
