@@ -1,5 +1,5 @@
 -- One row per trouble of a broker or a group's coordinator: a broker that went down, a coordinator that moved, an unexplained outage.
--- Reads: rule_coordinator_unavailable, process_ending, process_trouble, restart, cluster_broker, broker_absence
+-- Reads: rule_coordinator_unavailable, group_outage, process_ending, process_trouble, restart, cluster_broker, broker_absence
 -- Grain: trouble_id
 -- What one member alone suffers is that process's trouble. A broker that was restarted in good order was down if a group lost it as its
 -- coordinator; not when brokers were restarted one after the other: that is a deployment.
@@ -22,11 +22,14 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_trouble (
 COMMENT 'One row per trouble of a broker or a group''s coordinator.'
 AS
 WITH outage AS (
-  SELECT kafka_cluster, group_id, code, from_ms, to_ms, facts.processes AS processes, facts.broker_id AS broker_id,
-    facts.new_broker_id AS new_broker_id,
-    facts.session_ms AS session_ms,
-    transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness
-  FROM rule_coordinator_unavailable
+  SELECT r.kafka_cluster, r.group_id, r.code, r.from_ms, coalesce(g.first_lost_ms, r.from_ms) AS from_hi_ms, r.to_ms,
+    r.facts.processes AS processes, r.facts.broker_id AS broker_id, r.facts.new_broker_id AS new_broker_id,
+    r.facts.session_ms AS session_ms,
+    transform(filter(r.proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness
+  FROM rule_coordinator_unavailable r
+  LEFT JOIN (SELECT kafka_cluster, group_id, from_ms, max(first_lost_ms) AS first_lost_ms FROM group_outage
+    GROUP BY kafka_cluster, group_id, from_ms) g
+    ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.from_ms = r.from_ms
 ), broker_life AS (
   SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness,
     max(c.kafka_cluster) AS kafka_cluster, max(c.broker_id) AS broker_id
@@ -114,7 +117,7 @@ SELECT
   min(j.from_ms - CASE WHEN array_contains(j.alternatives, 'member_cut_off') THEN coalesce(j.session_ms, 0L) + heartbeat_late_ms
     ELSE 0L END)
     AS from_lo_ms,
-  max(j.from_ms) AS from_hi_ms,
+  max(j.from_hi_ms) AS from_hi_ms,
   CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN max(j.from_ms) END AS to_lo_ms,
   CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN max(j.to_ms) END AS to_hi_ms,
   slice(array_distinct(flatten(array_sort(collect_list(j.witness)))), 1, 16) AS witness
