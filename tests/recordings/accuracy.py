@@ -164,7 +164,14 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "",
     ]
     for title, results in tables_of.items():
-        lines += [f"## {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
+        lines += [f"## {title}", ""]
+        if title.startswith("Without the logs of broker"):
+            lines += [
+                "Whether a process that prints nothing of its end was killed, or stopped in lines that are not here, only its coordinator's log can tell; and",
+                "only that log shows when the group lost it. Without it such causes are left open, and more pairs of owners undecided.",
+                "",
+            ]
+        lines += ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
         lines += ["| " + " | ".join(cells(r)) + " |" for r in results]
         wrong = [(r.recording.name, note) for r in results for note in notes(r)]
         lines += ["", *(f"- {name}: {note}" for name, note in wrong), ""] if wrong else [""]
