@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: Columns that tell when a generation's rebalance began: the broker's word first, then the members'.
-GENERATION_BEGAN = ("prepared_ts", "first_asked_ts")
-#: Columns that tell by when it surely had begun, when neither of those is in the lines; the earliest step first.
-GENERATION_BEGUN_BY = ("first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
+#: The column that tells when a generation's rebalance began: its coordinator's word.
+GENERATION_BEGAN = ("prepared_ts",)
+#: Columns that tell by when it surely had begun, the earliest step first; what made the members ask may have come before their requests.
+GENERATION_BEGUN_BY = ("first_asked_ts", "first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
 #: The views that a report reads, and the columns in which a row's time begins and ends (none: the row has no time of its own). Of what is known
 #: by bounds only the outer ones count: where the earliest begin is not known, it may have been before any window.
 VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
