@@ -2,8 +2,9 @@
 
     python bench/plan_size.py CASE [--engine spark] [--by-view]
 
-CASE is a case with all views, of any size: each view is planned over the stored rows of the views that it reads, and none is run. Spark's adaptive plans
-are off, so a plan shows all its exchanges; whole-stage code is off, so it shows nothing else. Plans of two engines do not compare.
+All views of CASE are built once more, in a folder that is thrown away, and each query that is planned for it is counted as the engine explains it: a view that
+cannot have rows there is not planned, and has no operator. Spark's adaptive plans are off, so a plan shows all its exchanges; whole-stage code is off, so it
+shows nothing else. Plans of two engines do not compare.
 """
 
 from __future__ import annotations
@@ -12,16 +13,23 @@ import argparse
 import contextlib
 import io
 import re
+import tempfile
 from collections import Counter
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+from unittest.mock import patch
 
-import pyarrow.dataset
-
-from forensics.case import view_files
+from forensics.case import materialise
+from forensics.case.emptiness import Known
 from forensics.case.folder import Case, open_case
-from forensics.case.open_sql import missing_columns
+from forensics.case.view_files import View
+from forensics.case.views import is_small
 from forensics.engines import SPARK, engine
 from forensics.engines.base import Engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 PLAIN = {"spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false", "spark.sql.maxPlanStringLength": str(1 << 30)}
 OPERATOR = re.compile(r"^[\s:|+-]*([A-Z]\w+?)(?:Exec)?\b")
@@ -33,23 +41,20 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
     if runs.name == SPARK:
         for key, value in PLAIN.items():
             runs.session.conf.set(key, value)
-    for statement in view_files.statements(view_files.knobs()):
-        runs.sql(statement)
-    for table in (case.root / "tables").iterdir():
-        if paths := [str(path) for path in case.table_paths(table.name)]:
-            columns = {name for path in paths for name in pyarrow.dataset.dataset(path, format="parquet").schema.names}
-            runs.table(table.name, paths, missing_columns(table.name, columns))
-    found, stored = {}, case.views()
-    for view in view_files.views().values():
-        if view.kept:
-            plan = io.StringIO()
-            with contextlib.redirect_stdout(plan):
-                runs.sql(view.query).explain()
-            found[view.name] = Counter(operators(plan.getvalue()))
-            runs.table(view.name, [stored[view.name]], [])
-        else:
-            for statement in view_files.statements(view.sql):
-                runs.sql(statement)
+    found: dict[str, Counter[str]] = {}
+    keep = materialise._Build._keep
+
+    def counted(build: materialise._Build, view: View, rows: DataFrame, *, empty: bool) -> Known:
+        plan = io.StringIO()
+        if not empty:
+            with lock, contextlib.redirect_stdout(plan):
+                rows.explain()
+        found[view.name] = Counter(operators(plan.getvalue()))
+        return keep(build, view, rows, empty=empty)
+
+    lock = Lock()  # what is printed is redirected for all threads
+    with tempfile.TemporaryDirectory() as folder, patch.object(materialise._Build, "_keep", counted):
+        materialise.build(runs, case.tables(), Path(folder) / "views", small=is_small(case), overrides=case.knobs)
     return found
 
 
