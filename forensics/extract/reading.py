@@ -20,12 +20,12 @@ from forensics.extract.snapshot_reader import SnapshotReader
 from forensics.extract.split_counts import RangeRow, Statistics
 from forensics.extract.splits import FileSplit
 from forensics.extract.wrapped_reader import WrappedReader
+from forensics.inventory.evidence import LOG
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import MOST_RECORD_BYTES, RecordReader
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.record_starts import RecordStartFinder
-from forensics.snapshots.detection import LOG
 
 Part = Rows | RangeRow
 _LOOK_BACK = 64 << 10

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from heapq import heapreplace
 
 from forensics.evidence.containers import place_of
-from forensics.inventory.evidence import COUNT_BLOCK, Evidence, Format, Place, TextForm
-from forensics.snapshots.detection import LOG
+from forensics.inventory.evidence import COUNT_BLOCK, LOG, Evidence, Format, Place, TextForm
 
 RANGE_BYTES = 64 << 20
 #: Less than this is not worth a task of its own.

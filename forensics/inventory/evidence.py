@@ -9,8 +9,9 @@ from typing import Any
 from forensics.evidence.containers import SEPARATOR
 from forensics.records.line_reader import Profile
 from forensics.records.timestamps import Moment
-from forensics.snapshots.detection import LOG
 
+#: A log, in the column `kind` of `evidence_file`; any other kind is a snapshot's.
+LOG = "log"
 READ, SKIPPED, UNREADABLE, SUPERSEDED = "read", "skipped", "unreadable", "superseded"
 #: What is said of a file whose rows and whose hash may be of different bytes.
 CHANGED = "it changed while it was read: its rows may be of other bytes than its hash; ingest it again"

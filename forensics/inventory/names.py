@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from forensics.evidence.rotation import disjoint, host_of, read_name
-from forensics.inventory.evidence import READ, SUPERSEDED, Evidence, Origin, Place
+from forensics.inventory.evidence import LOG, READ, SUPERSEDED, Evidence, Origin, Place
 from forensics.inventory.source_options import SourceOptions
-from forensics.snapshots.detection import LOG
 
 _ORDINAL_STEP = 1024
 

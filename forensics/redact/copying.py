@@ -22,7 +22,7 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import EvidenceError, UsageError, reason_of
 from forensics.evidence.containers import Content, Text, contents, place_of
 from forensics.evidence.objects import Location
-from forensics.inventory.evidence import READ, UNREADABLE, Evidence
+from forensics.inventory.evidence import LOG, READ, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions
 from forensics.records.layouts import Layouts, packaged
@@ -32,7 +32,6 @@ from forensics.redact.records import Collector, Counts, RecordRewriter, Whole, m
 from forensics.redact.snapshots import SnapshotRewriter, observations
 from forensics.redact.text import Names, Rewriter
 from forensics.redact.vocabulary import Vocabulary, vocabulary_of
-from forensics.snapshots.detection import LOG
 
 Step = Callable[[str, int, int], None]
 _PARTITIONS = 50

@@ -12,11 +12,11 @@ from forensics.errors import UsageError
 from forensics.evidence.containers import Content, Text, encoding_of, open_content, place_of
 from forensics.evidence.objects import Location
 from forensics.evidence.streams import BLOCK, BROKEN
+from forensics.inventory.evidence import LOG
 from forensics.records.line_reader import decode
 from forensics.redaction import hide_line, scrub
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
 from forensics.report.retold import findings_in
-from forensics.snapshots.detection import LOG
 from forensics.wording.formats import count, iso
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.properties import is_properties, read_properties
 
-#: A log, in the column `kind` of `evidence_file`.
-LOG = "log"
 TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES = (
     "topics_described",
     "groups_described",
