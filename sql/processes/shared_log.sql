@@ -1,12 +1,10 @@
 -- One row per client whose log holds the lines of several members that nothing tells apart: of several processes, or of two clients of one.
--- Reads: event
+-- Reads: event, merged_log
 -- Grain: process_id, client
 -- A coordinator gives an id once: a client that joins with one id, then with another, never joins with the first again.
 -- Where one does, the log is of several clients that nothing tells apart, as where the logs of all pods of a deployment run
 -- into one file. So it is where two ids stand one behind the other and both joined generations that the group had once: the log of
 -- another client was appended.
--- A life of a process runs one Connect worker of a group. Where lines of two such workers alternate in one life, the log is of several
--- workers, merged by time. MirrorMaker 2 is left out: it runs a worker for each pair of clusters, named by it, in one process.
 CREATE OR REPLACE TEMPORARY VIEW shared_log (
   process_id   COMMENT 'Process',
   client       COMMENT 'Client inside the process; NULL: they are Connect workers, each with a client id of its own',
@@ -40,27 +38,15 @@ WITH joined AS (
   HAVING count(DISTINCT j.member_id) > 1
 ), appended AS (
   SELECT process_id, client FROM twice GROUP BY process_id, client HAVING count(*) > 1
-), worker AS (
-  SELECT process_id, instance, group_id, client_id, unix_millis(ts) AS at_ms, stream_pos,
-    lag(client_id) OVER (PARTITION BY process_id, instance, group_id ORDER BY stream_pos) AS last_client_id
-  FROM event
-  WHERE client_kind = 'Worker' AND group_id IS NOT NULL AND client_id NOT LIKE '%->%'
-), alternated AS (
-  SELECT *, count_if(NOT client_id <=> last_client_id) OVER (PARTITION BY process_id, instance, group_id, client_id
-    ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS stretch
-  FROM worker
-), merged AS (
-  SELECT process_id, group_id FROM alternated WHERE stretch > 1 GROUP BY process_id, group_id
 )
 SELECT t.process_id AS process_id, t.client AS client, min(group_id) AS group_id, bool_or(is_worker) AS is_worker,
   count(DISTINCT member_id) AS member_count, min(at_ms) AS from_ms, max(at_ms) AS to_ms
 FROM turned t LEFT JOIN appended a ON a.process_id = t.process_id AND a.client = t.client
 -- Of a log of several workers nothing more needs to be said.
-LEFT ANTI JOIN merged m ON m.process_id = t.process_id
+LEFT ANTI JOIN merged_log m ON m.process_id = t.process_id
 GROUP BY t.process_id, t.client
 HAVING max(stretch) > 1 OR max(a.client) IS NOT NULL
 UNION ALL
-SELECT w.process_id AS process_id, CAST(NULL AS STRING) AS client, w.group_id AS group_id, true AS is_worker,
-  count(DISTINCT w.client_id) AS member_count, min(w.at_ms) AS from_ms, max(w.at_ms) AS to_ms
-FROM worker w JOIN merged m ON m.process_id = w.process_id AND m.group_id = w.group_id
-GROUP BY w.process_id, w.group_id
+SELECT process_id AS process_id, CAST(NULL AS STRING) AS client, group_id AS group_id, true AS is_worker, worker_count AS member_count,
+  from_ms AS from_ms, to_ms AS to_ms
+FROM merged_log
