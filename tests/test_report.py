@@ -351,7 +351,7 @@ def test_a_member_without_a_line_in_a_generation_is_neither_without_a_log_nor_id
     views["member_generation"] = [s | ({"assigned": None} if s["generation"] == last else {}) for s in views["member_generation"]]
     written = flat(as_text(views=views))
     assert "w1*: not known" in written
-    assert "that no log here shows" in written
+    assert "whose part in it no line here shows" in written
     assert "without a log here" not in written
     assert "as before" not in written
 
@@ -477,6 +477,16 @@ def test_members_without_a_log_stand_in_the_title() -> None:
     assert "The lines of 1 member are not here: what it owned is not known." in written
 
 
+def test_what_had_two_threads_is_counted_by_its_kind() -> None:
+    views = rows()
+    split = views["split_brain"][0] | {"kind": "thread", "verdict": "proved"}
+    views["split_brain"] = [
+        split | {"resource_kind": kind, "resource": name} for kind, name in (("connector", "a"), ("task", "a-0"), ("task", "b-1"))
+    ] + [split | {"resource_kind": "partition", "resource": "t-0", "kind": "held"}]
+    written = flat(as_text(views=views))
+    assert "1 connector and 2 tasks had two running threads at once; 1 partition held by two owners at once, without proof that both worked" in written
+
+
 def one_worker() -> dict:
     """The log of one worker alone: it led a life in a group of which nothing else is here."""
     views = rows() | {"split_brain": [], "finding": [], "incident": []}
@@ -491,6 +501,9 @@ def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     views = one_worker()
     assert "Split brain: NOT EXAMINED, for the log of only one member is here" in flat(as_text(views=views))
     assert made(views).nothing_examined()
+    # Pairs inside the one log, which it refutes itself, are no look at the others.
+    alone = views | {"split_brain": [r | {"verdict": "refuted", "process_b": r["process_a"], "certain_ms": 0} for r in rows()["split_brain"]]}
+    assert "Split brain: NOT EXAMINED, for the log of only one member is here" in flat(as_text(views=alone))
     missing = {"from_ts": None, "to_ts": None, "kind": "missing_process", "note": ""}
     views["coverage"].append(missing | {"process_id": "member connect-w1:8083"})
     views["coverage"].append(missing | {"process_id": "coordinator of connect-cluster"})

@@ -162,7 +162,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     text = _WHY[facts["why"]].format(**told)
     blocks: list[Block] = [Para(text + " Whether two owned the same work at once cannot be said: this is no all-clear.", label="Why", tone="warn")]
     if facts["why"] == "one_log":
-        blocks.append(Para(rests_on(report, clock)))
+        blocks.append(Para(rests_on(report, clock).replace("This rests on", "What is known:", 1)))
     if facts["why"] in ("window", "several_members"):
         return blocks
     blocks.append(

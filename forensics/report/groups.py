@@ -122,7 +122,7 @@ def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block
     """
     generations: list[Row] = group["generations"]
     if not generations:
-        return [Para(f"{count(len(group['members']), 'member')} seen, no generation.", tone="dim")]
+        return [Para(f"{count(len(group['members']), 'member')} seen; none of its generations is seen to begin.", tone="dim")]
     blocks: list[Block] = [Para(_summary(group, names))]
     shares: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for share in group["member_generations"]:
@@ -266,7 +266,7 @@ def _assignment(shares: list[Row], names: Names) -> _Shares:
 def _not_shown(run: _Run, now: _Shares) -> str:
     """Members that the generation had beside those told: a log may be missing, or not have the lines of it."""
     missing = (run.last["member_count"] or 0) - len(now)
-    return f"and {count(missing, 'member')} that no log here shows" if missing > 0 else ""
+    return f"and {count(missing, 'member')} whose part in it no line here shows" if missing > 0 else ""
 
 
 def _who(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:

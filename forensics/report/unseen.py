@@ -63,7 +63,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
             bounded(c["lo_ms"], c["hi_ms"]),
             names.process(c["reference_process_id"]),
             f"{c['constraints']:,}" if c["constraints"] is not None else "?",
-            "; ".join(["stepped"] * bool(c["stepped"]) + ["a wrong time zone?"] * bool(c["suspect_time_zone"])),
+            "; ".join(["no steady offset"] * bool(c["stepped"]) + ["a wrong time zone?"] * bool(c["suspect_time_zone"])),
         )
         for c in rows
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -47,10 +48,10 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         clock: how times are printed.
         proofs: tells each proof, and what to do; None where the findings beside it do.
     """
-    splits = report.split_brain
-    by_verdict = {v: [s for s in splits if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
+    by_verdict = {v: [s for s in report.split_brain if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
     unseen = report.examined["members_without_log"]
-    if not splits and not report.examined["examined"]:
+    # Pairs inside one log, which its own order refutes, are no look at the others.
+    if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         if report.examined["why"] != "one_log":
             return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
         others = f" ({_without(unseen)})" if unseen else ""
@@ -94,22 +95,20 @@ def _title(by_verdict: dict[str, list[Row]], unseen: int, elsewhere: str) -> tup
         bounds = f"both there for at least {span(longest.get('there_certain_ms'))}"
         if not longest["certain_ms"]:
             # Each worked while both were there; no moment is sure at which both did.
-            here = f"{_resources(longest, len(set(map(_one, work))))} had two live threads at once, and both worked in that time"
+            here = f"{_resources(work)} had two live threads at once, and both worked in that time"
             return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
         bounds += f", both at work for at least {span(longest['certain_ms'])}"
         at_once = {_one(s) for s in work if s["certain_ms"]}
-        here = f"{_resources(longest, len(at_once))} worked on by two owners at once"
+        here = f"{_resources([s for s in work if s['certain_ms']])} worked on by two owners at once"
         alive = [s for s in by_verdict["proved"] if s["kind"] in ("work", "thread") and s["resource_kind"] == longest["resource_kind"]]
         here += f" ({longest['resource']}: {bounds})"
         if others := len(set(map(_one, alive)) - at_once):
             here += f"; {others:,} more had two live threads at once"
         return f"Split brain: PROVED. {here}", "bad"
     if by_verdict["proved"]:
-        one = by_verdict["proved"][0]
-        resources = {(s["group_id"], s["resource"]) for s in by_verdict["proved"]}
-        held = all(s["kind"] == "held" for s in by_verdict["proved"])
-        how = f"{'held by two owners' if held else 'had two running threads'} at once, without proof that both worked"
-        return f"Split brain: {_resources(one, len(resources))} {how}", "warn"
+        threads, held = ([s for s in by_verdict["proved"] if (s["kind"] == "held") is held] for held in (False, True))
+        had = [f"{_resources(threads)} had two running threads"] * bool(threads) + [f"{_resources(held)} held by two owners"] * bool(held)
+        return f"Split brain: {' at once; '.join(had)} at once, without proof that both worked", "warn"
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
     if unseen:
@@ -125,8 +124,10 @@ def _without(members: int) -> str:
     return f"{members:,} more {'has' if members == 1 else 'have'} none"
 
 
-def _resources(row: Row, number: int) -> str:
-    return count(number, _NOUN.get(row["resource_kind"], "resource"))
+def _resources(rows: list[Row]) -> str:
+    """`1 task`, `2 connectors and 1 task`."""
+    numbers = Counter(kind for kind, _, _ in {(s["resource_kind"], s["group_id"], s["resource"]) for s in rows})
+    return joined([count(number, _NOUN.get(kind, "resource")) for kind, number in sorted(numbers.items())])
 
 
 def _pairs(report: Report, by_verdict: dict[str, list[Row]]) -> str:
@@ -242,7 +243,7 @@ def _incident(
     # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
     at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "both, if at all,"
     columns: tuple[Column, ...] = (
-        Column(strongest["resource_kind"], fixed=True),
+        Column(strongest["resource_kind"] if len({r["resource_kind"] for r in rows}) == 1 else "resource", fixed=True),
         Column("first"),
         Column("second"),
         Column(f"{how} began"),

@@ -1,5 +1,5 @@
 -- One row per time in which one member had no coordinator that answered it, with what that did to it.
--- Reads: client_event, fact_line, task_life, process_life, clock_offset
+-- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
 -- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
@@ -26,7 +26,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   lost_hi_ms    COMMENT 'Lost at the latest then',
   found_hi_ms   COMMENT 'Found, or closed, at the latest then; NULL: neither',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
-  duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds',
+  duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses        COMMENT 'How often a loss was printed',
   causes        COMMENT 'Causes as printed',
   revoked       COMMENT 'True when the worker gave up its work, or the consumer its partitions, because of it',
@@ -124,7 +124,7 @@ WITH closed AS (
     CASE WHEN bool_or(is_closed) THEN min(closed_ms) END AS closed_ms,
     min(at_ms) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
       AND (at_ms - found_ms <= outage_back_ms OR rejoined_soon)) AS back_ms,
-    count_if(kind = 'lost') AS losses,
+    count_if(kind = 'lost') AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos, min(found_pos) AS found_pos,
     array_sort(collect_set(said) FILTER (WHERE kind = 'lost' AND said IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
     coalesce(bool_or(affected AND (event = 'generation_reset' AND NOT reason LIKE '%pro-actively%'
@@ -168,19 +168,28 @@ WITH closed AS (
     AND c.stream_pos > a.last_pos
   LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id
     AND d.client_id = a.client_id
-    AND d.event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'worker_assigned')
+    AND d.event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_answered', 'join_failed', 'synced',
+      'sync_answered', 'sync_failed', 'worker_assigned', 'worker_revoking', 'assignment_computed', 'assignment_received',
+      'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'heartbeat_failed', 'member_fenced', 'poll_timeout', 'leaving')
+  -- Nor did one wait whose lines of the group are missing, and which did what only a member does.
+  LEFT ANTI JOIN fact_line p ON p.process_id = a.process_id AND p.instance = a.instance AND p.client_id = a.client_id
+    AND p.event IN ('position_set', 'offset_committed', 'commit_failed')
+  LEFT ANTI JOIN task_life t ON a.is_worker AND t.process_id = a.process_id AND t.instance = a.instance
   GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id
 ), every AS (
   SELECT * FROM outage
   UNION ALL
   SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, at_ms, NULL,
-    closed_ms, NULL, 0, array(), false, false, false, array(event_id)
+    closed_ms, NULL, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
   FROM never
 ), placed AS (
-  SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id
+  SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id,
+    coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
+      OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= k.step_ms, false) AS is_doubted
   FROM every e
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  LEFT JOIN common_clock k ON k.process_id = e.process_id
 )
 SELECT
   kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,
@@ -190,7 +199,7 @@ SELECT
   lost_ms - lo_ms AS lost_hi_ms,
   coalesce(found_ms, closed_ms) - lo_ms AS found_hi_ms,
   reference_process_id,
-  coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms AS duration_ms,
+  CASE WHEN NOT is_doubted THEN coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms END AS duration_ms,
   losses, causes, revoked, thrown_out, left_group, witness
 FROM placed
 -- Losing it while closing down is everyday life.

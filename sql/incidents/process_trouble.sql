@@ -23,7 +23,9 @@ AS
 WITH judged AS (
   -- Its own clock counts for nothing on the reference's that no message joins to it.
   SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms,
-    o.hi_ms AS ahead_hi_ms, p.first_ms - o.hi_ms AS born_lo_ms
+    o.hi_ms AS ahead_hi_ms,
+    -- A log that begins in the middle of a life tells nothing of its beginning.
+    CASE WHEN p.instance > 0 THEN p.first_ms - o.hi_ms END AS born_lo_ms
   FROM lost_membership l
   LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.reference_process_id = l.reference_process_id
   LEFT JOIN process_life p ON p.process_id = l.process_id AND p.instance = l.instance

@@ -69,6 +69,8 @@ SELECT
   transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
 FROM clock_suspect s
 LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
+-- One that contradicts a clock that was set back has done nothing by that.
+LEFT ANTI JOIN clock_suspect b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
 -- Of two that only contradict each other, either may have stepped: that is one finding.
 WHERE o.process_id IS NULL OR s.process_id < o.process_id
 UNION ALL
