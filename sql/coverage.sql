@@ -36,7 +36,9 @@ WITH placed AS (
   -- Of several that lie within each other the narrowest tells where the lines are missing.
   SELECT process_id, from_pos, event_id, why, max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
-  FROM log_hole
+  FROM log_hole h
+  -- What does not fit together in a log of several members are the members.
+  LEFT ANTI JOIN shared_log s ON s.process_id = h.process_id
 ), crowd AS (
   -- Old clients do not print their ids: where each generation has as many members as logs, some of the members are those of the logs.
   SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count

@@ -510,7 +510,7 @@ def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     written = flat(as_text(views=views))
     assert "only one member is here (1 more has none)" in written
     assert "Its lines name another member: connect-w1:8083." in written
-    assert ("Missing", "the log of 1 member, the coordinator's log for connect-cluster, 1 silence of 40.0 s together.") in brief_of(views)
+    assert ("Missing", "the lines of 1 member, the coordinator's log for connect-cluster, 1 silence of 40.0 s together.") in brief_of(views)
     assert "NONE FOUND" not in written
 
 

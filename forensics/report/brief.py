@@ -228,7 +228,7 @@ def _unseen(report: Report, clock: Clock) -> str:
     """What is missing, in a few words; where nothing is known to be, what was looked at."""
     facts, parts = report.examined, []
     if missing := facts["members_without_log"]:
-        parts.append(f"the log{'s' * (missing > 1)} of {count(missing, 'member')}")
+        parts.append(f"the lines of {count(missing, 'member')}")
     coordinators = [c for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)]
     for some, what in ((False, "the coordinator's log"), (True, "lines of the coordinator's log")):
         if groups := sorted({c["process_id"].removeprefix(_COORDINATOR) for c in coordinators if lacks_lines(c) is some}):
