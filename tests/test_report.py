@@ -484,7 +484,9 @@ def test_what_had_two_threads_is_counted_by_its_kind() -> None:
         split | {"resource_kind": kind, "resource": name} for kind, name in (("connector", "a"), ("task", "a-0"), ("task", "b-1"))
     ] + [split | {"resource_kind": "partition", "resource": "t-0", "kind": "held"}]
     written = flat(as_text(views=views))
-    assert "1 connector and 2 tasks had two running threads at once; 1 partition held by two owners at once, without proof that both worked" in written
+    assert (
+        "1 connector and 2 tasks had two running threads at once; 1 partition held by two owners at once, without proof that both worked" in written
+    )
 
 
 def one_worker() -> dict:
