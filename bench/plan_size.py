@@ -14,14 +14,13 @@ import contextlib
 import io
 import re
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from forensics.case import materialise
-from forensics.case.emptiness import Known
 from forensics.case.folder import Case, open_case
 from forensics.case.view_files import View
 from forensics.case.views import is_small
@@ -29,7 +28,9 @@ from forensics.engines import SPARK, engine
 from forensics.engines.base import Engine
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 PLAIN = {"spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false", "spark.sql.maxPlanStringLength": str(1 << 30)}
 OPERATOR = re.compile(r"^[\s:|+-]*([A-Z]\w+?)(?:Exec)?\b")
@@ -41,19 +42,36 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
     if runs.name == SPARK:
         for key, value in PLAIN.items():
             runs.session.conf.set(key, value)
-    found: dict[str, Counter[str]] = {}
-    keep = materialise._Build._keep
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    compute, rows_of, keep_rows = materialise._Build._compute, materialise._Build._rows, type(runs).keep_rows
+    now = local()
 
-    def counted(build: materialise._Build, view: View, rows: DataFrame, *, empty: bool) -> Known:
+    def computed(build: materialise._Build, view: View) -> None:
+        now.view = view.name
+        compute(build, view)
+
+    def count(rows: DataFrame) -> None:
         plan = io.StringIO()
+        with lock, contextlib.redirect_stdout(plan):
+            rows.explain()
+        found[now.view] += Counter(operators(plan.getvalue()))
+
+    def fetched(rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
         if not empty:
-            with lock, contextlib.redirect_stdout(plan):
-                rows.explain()
-        found[view.name] = Counter(operators(plan.getvalue()))
-        return keep(build, view, rows, empty=empty)
+            count(rows)
+        return rows_of(rows, empty=empty)
+
+    def kept(engine: Engine, name: str, rows: DataFrame, path: Path) -> None:
+        count(rows)
+        keep_rows(engine, name, rows, path)
 
     lock = Lock()  # what is printed is redirected for all threads
-    with tempfile.TemporaryDirectory() as folder, patch.object(materialise._Build, "_keep", counted):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(materialise._Build, "_compute", computed),
+        patch.object(materialise._Build, "_rows", staticmethod(fetched)),
+        patch.object(type(runs), "keep_rows", kept),
+    ):
         materialise.build(runs, case.tables(), Path(folder) / "views", small=is_small(case), overrides=case.knobs)
     return found
 

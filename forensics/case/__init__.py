@@ -8,6 +8,7 @@ The modules, in reading order:
     remote          a case in S3: its objects, and the copy of them that is worked in
     view_files      `sql/` to views, in their order
     emptiness       queries whose SQL tells that they have no rows
+    query_parts     parts of a query that are read several times, as queries of their own
     open_sql        the text by which any Spark reads a case
     materialise     views to rows
     views           a case's views, built once and published

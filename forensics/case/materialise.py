@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
@@ -14,12 +15,15 @@ import pyarrow.dataset
 from forensics.case import emptiness
 from forensics.case.emptiness import Known
 from forensics.case.open_sql import missing_columns
+from forensics.case.query_parts import split
 from forensics.case.view_files import RULE_FINDING, View, gather, knob_values, knobs, rule_id, statements, views
+from forensics.engines.rows import may_be_null
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
     from forensics.engines.base import Engine
 
@@ -53,10 +57,10 @@ def build(
         engine.sql(statement)
     for name, paths in tables.items():
         found = {column for path in paths for column in pyarrow.dataset.dataset(path, format="parquet").schema.names}
-        engine.table(name, paths, missing_columns(name, found))
+        engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
-    with engine.tuned(small=small):
-        return _Build(engine, tables, target, small=small, overrides=overrides).run(progress or (lambda view, number, of: None))
+    with engine.tuned(small=small), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
+        return _Build(engine, tables, target, Path(parts), small=small, overrides=overrides).run(progress or (lambda view, number, of: None))
 
 
 class _Build:
@@ -66,14 +70,15 @@ class _Build:
         engine: computes them; knows the tables.
         tables: table name to Parquet paths.
         target: folder for the views' rows.
+        parts: folder for the rows of parts of views.
         small: as for `build`.
         overrides: thresholds of the user's own.
     """
 
     def __init__(
-        self, engine: Engine, tables: Mapping[str, Sequence[str]], target: Path, *, small: bool, overrides: Mapping[str, int] | None
+        self, engine: Engine, tables: Mapping[str, Sequence[str]], target: Path, parts: Path, *, small: bool, overrides: Mapping[str, int] | None
     ) -> None:
-        self._engine, self._target, self._small = engine, target, small
+        self._engine, self._target, self._parts, self._small = engine, target, parts, small
         self._views = views()
         self._thresholds = knob_values(overrides)
         # What is known of the rows of each table, and of each view that has been built; nothing, where the engine plans as fast as this is found out.
@@ -86,7 +91,7 @@ class _Build:
         order.prepare()
         built: dict[str, str] = {}
         # A view of a small case costs mostly planning, which an engine does on one core a query: several at a time use all.
-        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        with ThreadPoolExecutor(max_workers=_AT_ONCE, initializer=self._engine.begin_thread) as pool:
             running: dict[Future[None], str] = {}
             number = 0
             while order.is_active():
@@ -109,7 +114,8 @@ class _Build:
                 view = gather([self._views[rule] for rule in view.reads if not self._known[rule].empty] or [self._views[view.reads[0]]])
             expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else Known()
             if view.kept:
-                found = self._keep(view, _named(self._engine.sql(view.query), view.columns), empty=expected.empty)
+                query = self._computed_first(view) if self._small and self._known and not expected.empty else view.query
+                found = self._keep(view, self._engine.sql(query), empty=expected.empty)
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
@@ -124,22 +130,36 @@ class _Build:
             why = known.why
             raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
 
+    def _computed_first(self, view: View) -> str:
+        """Computes those parts of a view's query that it reads more than once; gives the query that reads them."""
+        parts, query = split(view.query, prefix=view.name)
+        for part in parts:
+            expected = emptiness.of_query(part.query, self._known, self._thresholds)
+            table, schema = self._rows(may_be_null(self._engine.sql(part.query)), empty=expected.empty)
+            self._engine.keep_table(part.name, table, schema, self._parts / part.name)
+            self._known[part.name] = emptiness.of_rows(table)
+        return query
+
     def _keep(self, view: View, rows: DataFrame, *, empty: bool) -> Known:
         """Keeps a view's rows, which are computed now, unless there can be none."""
         path = self._target / view.name
         if not (self._small or empty or view.words):
-            self._engine.keep_rows(view.name, rows, path)
+            self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             if path.exists():
                 return Known(empty=not pyarrow.dataset.dataset(str(path), format="parquet").count_rows())
             # Sail writes no file, nor the folder, where there is no row.
             empty = True
-        # With a limit of none, nothing is planned: only the columns and their types are looked up.
-        table = rows.limit(0).toArrow() if empty else rows.toArrow()
+        table, schema = _named_here(*self._rows(rows, empty=empty), view.columns)
         if view.words:
             # They are few, and most of them are the report's: they are worded in this process.
             table = with_words(view, table, self._target)
-        self._engine.keep_table(view.name, table, rows.schema, path)
+        self._engine.keep_table(view.name, table, schema, path)
         return emptiness.of_rows(table) if self._known else Known()
+
+    @staticmethod
+    def _rows(rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
+        # With a limit of none, nothing is planned: only the columns and their types are looked up.
+        return rows.limit(0).toArrow() if empty else rows.toArrow(), rows.schema
 
 
 _AT_ONCE = 3
@@ -193,3 +213,12 @@ def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, pyarrow.DataTy
 def _named(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     """The rows with the declared columns, in their order: by name where all are named, else by place."""
     return rows.select(*columns) if sorted(rows.columns) == sorted(columns) else rows.toDF(*columns)
+
+
+def _named_here(table: pa.Table, schema: StructType, columns: Sequence[str]) -> tuple[pa.Table, StructType]:
+    """As `_named`, for rows that are in this process, where it costs no plan."""
+    if sorted(table.column_names) == sorted(columns):
+        return table.select(columns), type(schema)([schema[name] for name in columns])
+    for field, name in zip(schema.fields, columns, strict=True):
+        field.name = name
+    return table.rename_columns(columns), type(schema)(schema.fields)

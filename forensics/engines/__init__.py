@@ -1,4 +1,7 @@
-"""Where queries run: Spark, or an engine that starts at once. `base` is what they have in common; `spark` and `sail` are what differs."""
+"""Where queries run: Spark, or an engine that starts at once. `base` is what they have in common; `spark` and `sail` are what differs.
+
+What Spark needs to start soon stands in `spark_session`, and in `class_archive`.
+"""
 
 from __future__ import annotations
 

@@ -93,22 +93,32 @@ class Engine(ABC):
     def place(self, path: str) -> str:
         """A path as this engine's readers take it: as it is, and not as a pattern for several."""
 
+    @abstractmethod
+    def begin_thread(self) -> None:
+        """Says that queries will come from this thread, too."""
+
     @contextmanager
     def tuned(self, *, small: bool) -> Iterator[None]:
         """Settings for many queries over a case that is small, or not."""
         del small
         yield
 
-    def table(self, name: str, paths: Sequence[str], missing: Sequence[str]) -> None:
+    def table(self, name: str, paths: Sequence[str], missing: Sequence[str], *, small: bool = False) -> None:
         """Makes Parquet folders known as one table.
 
         Args:
             name: the table's.
             paths: of its folders.
             missing: expressions for columns that no folder has.
+            small: whether it is so small that one task reads it best.
         """
         rows = self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths))
-        (rows.selectExpr("*", *missing) if missing else rows).createOrReplaceTempView(name)
+        rows = rows.selectExpr("*", *missing) if missing else rows
+        (self._as_one(rows) if small else rows).createOrReplaceTempView(name)
+
+    def _as_one(self, rows: DataFrame) -> DataFrame:
+        """The rows as one partition, where that spares the engine work."""
+        return rows
 
     def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
         """Writes a view's rows to a folder, and lets later queries read them there.

@@ -10,7 +10,8 @@ from forensics.engines import cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.types import StructType
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructType
 
 _NUMERIC = ("integer", "long", "short", "byte", "double", "float", "decimal")
 
@@ -18,6 +19,30 @@ _NUMERIC = ("integer", "long", "short", "byte", "double", "float", "decimal")
 def are_numbers(schema: StructType) -> list[bool]:
     """Which columns of a query are numbers."""
     return [field.dataType.typeName() in _NUMERIC for field in schema.fields]
+
+
+def may_be_null(rows: DataFrame) -> DataFrame:
+    """The rows, where no field of a struct and no element of a list is said never to be NULL.
+
+    Arrow cannot take such a field of a struct that is NULL itself, as a LEFT JOIN makes it.
+    """
+    from pyspark.sql.types import StructField, StructType
+
+    fields = [StructField(field.name, _loose(field.dataType), field.nullable) for field in rows.schema.fields]
+    return rows if fields == rows.schema.fields else rows.to(StructType(fields))
+
+
+def _loose(kind: DataType) -> DataType:
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    match kind:
+        case StructType():
+            return StructType([StructField(field.name, _loose(field.dataType)) for field in kind.fields])
+        case ArrayType():
+            return ArrayType(_loose(kind.elementType))
+        case MapType():
+            return MapType(_loose(kind.keyType), _loose(kind.valueType))
+    return kind
 
 
 class Rows(Protocol):

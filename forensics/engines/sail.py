@@ -68,6 +68,9 @@ class Sail(Engine):
 
         return ArrowRows(frame.columns, are_numbers(frame.schema), batches)
 
+    def begin_thread(self) -> None:
+        """Sail asks for nothing."""
+
     def place(self, path: str) -> str:
         return as_url(path)
 

@@ -13,7 +13,7 @@ from forensics.engines import SPARK
 from forensics.engines.base import Engine
 from forensics.engines.paths import literal, quoted, unquoted
 from forensics.engines.rows import are_numbers
-from forensics.engines.spark_session import check_s3a, expect_little, session
+from forensics.engines.spark_session import check_s3a, session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +30,7 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
+    "spark.sql.legacy.storeAnalyzedPlanForView": "true",
 }
 
 
@@ -49,9 +50,7 @@ class Spark(Engine):
         super().__init__(jobs, master, little=little)
 
     def _start(self) -> SparkSession:
-        if self.little and not self.master:
-            expect_little()
-        started = session(self.master, self.jobs)
+        started = session(self.master, self.jobs, little=self.little)
         if self.elsewhere is not None:
             check_s3a(started)
         return started
@@ -77,6 +76,11 @@ class Spark(Engine):
         self.elsewhere.fetch(path)
         self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
+    def begin_thread(self) -> None:
+        # Else each step of a plan looks through the JVM's stack for the line of code that asked for it, to show it in a web page that nobody sees.
+        for form in ("short", "long"):
+            self.session.sparkContext.setLocalProperty(f"callSite.{form}", "kafka-forensics")
+
     @contextmanager
     def tuned(self, *, small: bool) -> Iterator[None]:
         with settings(self.session, SMALL if small else {}):
@@ -84,8 +88,12 @@ class Spark(Engine):
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
         rows = self.session.createDataFrame(table, schema=schema)
-        # One partition satisfies every join, group and window as it is: a query is one task. What has no rows at all, the optimiser should see as such.
-        (rows.coalesce(1) if table.num_rows else rows).createOrReplaceTempView(name)
+        # What has no rows at all, the optimiser should see as such.
+        (self._as_one(rows) if table.num_rows else rows).createOrReplaceTempView(name)
+
+    def _as_one(self, rows: DataFrame) -> DataFrame:
+        # One partition satisfies every join, group and window as it is: a query is one task.
+        return rows.coalesce(1)
 
 
 @contextmanager

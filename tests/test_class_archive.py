@@ -1,0 +1,59 @@
+"""The JVM's class archive: made by the first that starts, used by the next, and never of another Java."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from forensics.engines import class_archive, spark_session
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(class_archive.platformdirs, "user_cache_dir", lambda name: str(tmp_path / name))
+    return tmp_path
+
+
+def made(option: str) -> Path:
+    """Lets the JVM that an option is for write its archive."""
+    kind, path = option.strip('"').split("=")
+    assert kind == "-XX:ArchiveClassesAtExit"
+    Path(path).write_text("classes")
+    return Path(path)
+
+
+def test_the_first_makes_it_and_the_next_uses_it() -> None:
+    archive = made(class_archive.option("17.0.1"))
+    assert class_archive.option("17.0.1") == f'"-XX:SharedArchiveFile={archive}"'
+    assert archive.parent.stat().st_mode & 0o077 == 0
+
+
+def test_another_java_has_its_own_and_old_ones_go() -> None:
+    first = made(class_archive.option("17.0.1"))
+    second = made(class_archive.option("17.0.2"))
+    assert first != second
+    os.utime(first, (0, 0))
+    made(class_archive.option("21"))
+    assert not first.exists()
+    assert second.exists()
+
+
+def test_where_nothing_can_be_written_spark_starts_without(cache: Path) -> None:
+    (cache / "kafka-forensics").write_text("not a folder")
+    assert class_archive.option("17.0.1") == ""
+
+
+def test_a_users_own_options_stay(monkeypatch) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dmine=1")
+    spark_session._expect_little("17.0.1")
+    assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dmine=1"
+
+
+def test_a_users_own_memory_stays(monkeypatch) -> None:
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+    monkeypatch.setenv("SPARK_DRIVER_MEMORY", "512m")
+    spark_session._expect_little("17.0.1")
+    assert "-Xm" not in os.environ.pop("SPARK_SUBMIT_OPTS")
