@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources.abc import Traversable
 
@@ -59,12 +59,12 @@ class View:
         """The query after AS."""
         return self._halves[1]
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """The columns that it declares."""
         return re.findall(r"^\s{2}(\w+)\s+COMMENT", self.create, re.MULTILINE)
 
-    @property
+    @cached_property
     def _halves(self) -> tuple[str, str]:
         create, query = re.split(r"\nAS\s*\n", statements(self.sql)[-1], maxsplit=1)
         return create, query
