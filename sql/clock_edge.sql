@@ -18,7 +18,7 @@ AS
 WITH membership_line AS (
   SELECT c.kafka_cluster, e.process_id, e.member_id, unix_millis(e.ts) AS at_ms, e.event_id, e.event
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.member_id IS NOT NULL AND (
     e.event IN ('leaving', 'member_left', 'member_expired')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) LIKE '%UNKNOWN\\_MEMBER\\_ID%'

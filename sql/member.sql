@@ -53,7 +53,7 @@ WITH own AS (
     SELECT *, explode(CASE WHEN event = 'member_expired' AND member_id IS NULL THEN members ELSE array(member_id) END) AS who FROM event
       WHERE group_id IS NOT NULL
   ) e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE who <> ''
   GROUP BY c.kafka_cluster, e.group_id, who
 )

@@ -38,7 +38,7 @@ WITH seen AS (
     p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms,
     CASE
       WHEN p.from_ms IS NULL THEN CASE WHEN j.went_on THEN 0L END
-      WHEN NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND x <= j.next_pos), false)
+      WHEN NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
         AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false) THEN p.to_ms - p.from_ms
     END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
@@ -48,7 +48,7 @@ WITH seen AS (
     SELECT *, (worker_assigned_id IS NOT NULL OR given IS NOT NULL)
       AND coalesce(lag(instance) OVER (PARTITION BY process_id, group_id, client ORDER BY round) = instance, false) AS went_on,
       coalesce(lag(from_pos) OVER (PARTITION BY process_id, group_id, client ORDER BY round), -1L) AS last_pos,
-      coalesce(lead(from_pos) OVER (PARTITION BY process_id, group_id, client ORDER BY round), 9223372036854775807) AS next_pos
+      lead(from_pos) OVER (PARTITION BY process_id, group_id, client ORDER BY round) AS next_pos
     FROM join_round
   ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
@@ -64,7 +64,7 @@ WITH seen AS (
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
     explode(e.assignment) AS (member_id, assigned)
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
   UNION ALL
   -- Up to 2.3 that line names no generation: it is of the round in which it stands.

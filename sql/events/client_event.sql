@@ -94,7 +94,7 @@ SELECT
   e.delay_ms
 FROM line e
 JOIN process_cluster c ON c.process_id = e.process_id
-  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
 LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance AND e.is_worker
 LEFT JOIN only_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = coalesce(e.task, e.thread, '-')
   AND e.client_id IS NULL AND NOT e.is_worker

@@ -48,7 +48,7 @@ SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix
   e.config_offset, e.assigned_config_offset, e.generation, e.protocol_version, e.worker_url, e.duration_ms, e.text,
     coalesce(e.error, e.cause, e.reason) AS said
 FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
 -- Not of members that cannot be told apart.
 LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
 WHERE e.event IN (

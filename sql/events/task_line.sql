@@ -135,6 +135,7 @@ SELECT
   m.by_schedule, m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.work_started,
   m.herder_stopped
 FROM marked m
-JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance AND m.stream_pos >= c.from_pos AND m.stream_pos < c.to_pos
+JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance
+  AND m.stream_pos >= c.from_pos AND coalesce(m.stream_pos < c.to_pos, true)
 LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance
 WHERE m.kind <> 'making' AND m.resource IS NOT NULL

@@ -21,7 +21,7 @@ WITH line AS (
     coalesce(e.member_id, regexp_extract(coalesce(e.cause, e.error, e.reason, ''), 'member id ([^ ,]+) is not valid', 1)) AS member_id
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND e.stream_pos < c.to_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL AND e.broker_id IS NULL AND (e.client_kind IS NOT NULL OR e.client_id IS NOT NULL)
     AND (e.member_id IS NOT NULL OR e.event = 'heartbeat_failed')
 ), placed AS (

@@ -32,7 +32,7 @@ WITH line AS (
     e.reason, e.message
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND e.stream_pos < c.to_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
   -- A process that was given a member id and never came back with it never was a member.
   WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL AND e.event IN ('member_expired', 'member_left', 'group_stabilized')
     AND NOT e.message LIKE 'Pending member%'

@@ -26,7 +26,7 @@ WITH epoch AS (
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'fenced' END AS what,
     min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS line, count(*) AS times
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.member_id IS NOT NULL AND (
     e.broker_id IS NOT NULL AND e.event IN ('member_left', 'member_expired', 'member_fenced_by_broker')
     OR e.event = 'member_fenced' AND e.cause RLIKE '(?i)unknown|fenced'

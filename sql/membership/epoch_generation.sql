@@ -24,7 +24,7 @@ WITH line AS (
   SELECT c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.generation,
     e.protocol, e.member_id
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL
     AND e.event IN ('group_epoch_bumped', 'target_assignment_computed', 'member_joined', 'member_left', 'member_expired')
 ), classic AS (

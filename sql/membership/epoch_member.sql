@@ -32,7 +32,7 @@ WITH line AS (
     e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms,
       e.broker_id IS NOT NULL AS is_broker
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL AND (
     e.event IN ('member_state_changed', 'reconciling', 'member_fenced') AND e.member_id IS NOT NULL
     OR e.event IN ('partitions_revoked', 'partitions_assigned') AND e.client_kind = 'Consumer'

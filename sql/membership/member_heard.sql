@@ -26,7 +26,7 @@ WITH line AS (
     e.member_id, e.generation,
     e.old_generation, e.message
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.broker_id IS NOT NULL AND e.group_id IS NOT NULL AND e.ts IS NOT NULL
     AND e.event IN ('group_stabilized', 'assignment_from_leader', 'rebalance_preparing', 'group_loaded', 'group_unloaded', 'member_expired')
 ), removal AS (

@@ -117,6 +117,7 @@ SELECT
   r.fence.fenced_by AS fenced_by, r.fence.event_id AS fenced_id, s.taken.how AS taken, s.taken.event_id AS taken_id,
     r.process_id IS NOT NULL AS any_refused
 FROM placed s
-JOIN process_cluster c ON c.process_id = s.process_id AND c.instance = s.instance AND s.stream_pos >= c.from_pos AND s.stream_pos < c.to_pos
+JOIN process_cluster c ON c.process_id = s.process_id AND c.instance = s.instance
+  AND s.stream_pos >= c.from_pos AND coalesce(s.stream_pos < c.to_pos, true)
 LEFT JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
 LEFT JOIN refusal r ON r.process_id = s.process_id AND r.client = s.client AND r.resource = s.resource AND r.stream_pos = s.stream_pos

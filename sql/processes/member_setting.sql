@@ -48,7 +48,7 @@ WITH printed AS (
     FROM event WHERE broker_id IS NOT NULL
   ) e
   JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.member_id IS NOT NULL AND e.value_ms IS NOT NULL
   GROUP BY c.kafka_cluster, e.group_id, e.member_id, e.setting
 ), common AS (

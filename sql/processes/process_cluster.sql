@@ -8,7 +8,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Which life of the process',
   from_pos      COMMENT 'Positions in the stream from this one on',
-  to_pos        COMMENT 'and below this one',
+  to_pos        COMMENT 'and below this one; NULL: to the end of the life',
   kafka_cluster COMMENT 'Cluster id; `unknown` when nothing tells, with the life''s number where the process had several',
   cluster_ms    COMMENT 'When the life told it first (milliseconds since 1970); NULL: it did not',
   cluster_event COMMENT 'Its event',
@@ -55,7 +55,7 @@ WITH told AS (
 )
 SELECT
   p.process_id, p.instance, p.from_pos,
-  coalesce(lead(p.from_pos) OVER (PARTITION BY p.process_id, p.instance ORDER BY p.from_pos), 9223372036854775807) AS to_pos,
+  lead(p.from_pos) OVER (PARTITION BY p.process_id, p.instance ORDER BY p.from_pos) AS to_pos,
   coalesce(p.kafka_cluster, CASE WHEN p.earlier = p.later OR p.clusters = 1 THEN coalesce(p.earlier, p.later) END, o.kafka_cluster,
     CASE WHEN p.clusters > 1 THEN concat('unknown (', p.process_id, ', life ', p.instance, ')') ELSE 'unknown' END) AS kafka_cluster,
   p.at_ms AS cluster_ms, p.event_id AS cluster_event,

@@ -4,7 +4,7 @@
 WITH expired AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, unix_millis(e.ts) AS at_ms, e.event_id
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND e.stream_pos < c.to_pos
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
 ), own AS (
   -- The member's last group line before that, as far as its clock allows.
