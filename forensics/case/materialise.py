@@ -115,7 +115,7 @@ class _Build:
             expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else Known()
             if view.kept:
                 query = self._computed_first(view) if self._small and self._known and not expected.empty else view.query
-                found = self._keep(view, self._engine.sql(query), empty=expected.empty)
+                found = self._keep(view, self._engine.query(query), empty=expected.empty)
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
@@ -135,7 +135,7 @@ class _Build:
         parts, query = split(view.query, prefix=view.name)
         for part in parts:
             expected = emptiness.of_query(part.query, self._known, self._thresholds)
-            table, schema = self._rows(may_be_null(self._engine.sql(part.query)), empty=expected.empty)
+            table, schema = self._rows(may_be_null(self._engine.query(part.query)), empty=expected.empty)
             self._engine.keep_table(part.name, table, schema, self._parts / part.name)
             self._known[part.name] = emptiness.of_rows(table)
         return query
@@ -156,10 +156,9 @@ class _Build:
         self._engine.keep_table(view.name, table, schema, path)
         return emptiness.of_rows(table) if self._known else Known()
 
-    @staticmethod
-    def _rows(rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
+    def _rows(self, rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
         # With a limit of none, nothing is planned: only the columns and their types are looked up.
-        return rows.limit(0).toArrow() if empty else rows.toArrow(), rows.schema
+        return self._engine.collected(rows.limit(0) if empty else rows)
 
 
 _AT_ONCE = 3

@@ -85,6 +85,14 @@ class Engine(ABC):
     def sql(self, statement: str) -> DataFrame:
         """Runs a statement as it is written for Spark."""
 
+    def query(self, text: str) -> DataFrame:
+        """A query, which need not be looked at before its rows are asked for: what is wrong with it may be said only then."""
+        return self.sql(text)
+
+    def collected(self, frame: DataFrame) -> tuple[pa.Table, StructType]:
+        """A query's rows in this process, and their types."""
+        return frame.toArrow(), frame.schema
+
     @abstractmethod
     def rows(self, frame: DataFrame) -> Rows:
         """A query's rows, to be printed."""

@@ -52,8 +52,25 @@ class Sail(Engine):
 
     def sql(self, statement: str) -> DataFrame:
         if self._variables.take(statement):
-            statement = "SELECT 1 WHERE false"
+            return self.query("SELECT 1 WHERE false")
         return self.session.sql(to_sail(statement, self._variables.texts()))
+
+    def query(self, text: str) -> DataFrame:
+        """As for every engine. `session.sql` has the server parse a query once more, to see whether it is one: a tenth of what a small view costs."""
+        from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+        from pyspark.sql.connect.plan import SQL
+
+        return ConnectFrame(SQL(to_sail(text, self._variables.texts())), self.session)  # type: ignore[arg-type]
+
+    def collected(self, frame: DataFrame) -> tuple[pa.Table, StructType]:
+        """As for every engine. The types come with the rows: to ask for them before has the server parse and analyse the query once more."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        query: Any = frame
+        table, schema = query._to_table()  # noqa: SLF001
+        if schema is None:
+            return super().collected(frame)
+        return table.cast(to_arrow_schema(schema, timezone="UTC")), schema
 
     def rows(self, frame: DataFrame) -> ArrowRows:
         def batches() -> Iterator[pa.RecordBatch]:
