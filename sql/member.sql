@@ -1,5 +1,5 @@
 -- One row per member id of a group.
--- Reads: member_round, join_round, epoch_member, event, process_cluster
+-- Reads: member_round, join_round, epoch_member, event, process_cluster, member_place
 -- Grain: kafka_cluster, group_id, member_id
 CREATE OR REPLACE TEMPORARY VIEW member (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -39,7 +39,8 @@ WITH own AS (
       WHEN bool_or(e.event = 'member_fenced') THEN 'fenced'
       WHEN bool_or(e.event = 'leaving' AND e.reason LIKE '%poll timeout%') THEN 'poll_timeout'
       WHEN bool_or(e.event = 'leaving') THEN 'left'
-      WHEN bool_or(e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) LIKE '%UNKNOWN\\_MEMBER\\_ID%') THEN 'expired'
+      WHEN bool_or(e.event = 'heartbeat_failed'
+        AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid') THEN 'expired'
       WHEN bool_or(e.client_kind IS NOT NULL) THEN 'unknown'
     END AS left_client,
     CASE
@@ -58,6 +59,11 @@ WITH own AS (
   GROUP BY c.kafka_cluster, e.group_id, who
 )
 SELECT
-  l.kafka_cluster, l.group_id, l.member_id, o.process_id, coalesce(o.client_id, l.client_id) AS client_id, l.client_host,
-  coalesce(o.group_instance_id, l.group_instance_id) AS group_instance_id, o.task, l.first_ts, l.last_ts, l.left_client, l.left_broker
-FROM line l LEFT JOIN own o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id
+  l.kafka_cluster, l.group_id, l.member_id, coalesce(o.process_id, p.process_id) AS process_id,
+  coalesce(o.client_id, l.client_id, p.client_id) AS client_id, l.client_host,
+  coalesce(o.group_instance_id, l.group_instance_id) AS group_instance_id, coalesce(o.task, p.task) AS task, l.first_ts, l.last_ts,
+  -- Who is refused by an id is told that the coordinator does not know it.
+  coalesce(l.left_client, CASE WHEN p.known_how = 'refused' THEN 'expired' END) AS left_client, l.left_broker
+FROM line l
+LEFT JOIN own o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id
+LEFT JOIN member_place p ON p.kafka_cluster = l.kafka_cluster AND p.group_id = l.group_id AND p.member_id = l.member_id

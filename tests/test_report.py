@@ -112,6 +112,7 @@ def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["end_of_b", "debug_level_of_a"]})]
     assert "the rest of w1/connect.log" in dict(brief_of(views))["Missing"]
+    assert "The log of w1 ends too soon to decide all pairs of owners." in flat(as_text(views=views))
 
 
 def test_what_members_alone_tell_of_a_rebalance_is_the_least_that_it_took() -> None:
@@ -224,6 +225,24 @@ def test_incidents_of_other_groups_are_left_out() -> None:
     views["incident"].append(incident("broker_down", [], incident_id="i-other", group_ids=["another"]))
     assert [i["incident_id"] for i in made(views, groups=["connect-cluster"]).incidents] == ["i-process_paused"]
     assert len(made(views).incidents) == 2
+
+
+def test_an_incident_of_several_groups_is_as_grave_as_the_one_that_was_asked_for_saw_it() -> None:
+    views = rows()
+    shared = incident(
+        "broker_down", ["f-a", "f-b"], "critical", group_ids=["one", "other"], resources_hit=["orders-0", "users-0"], double_work_ms=1470
+    )
+    views["incident"] = [shared]
+    views["ownership"] = [owned("orders-0", "w1", group_id="one"), owned("users-0", "w2", group_id="other")]
+    views["split_brain"] = [split("users-0", group_id="other")]
+    views["finding"] = [
+        finding("session-timeout", "warning", finding_id="f-a", group_id="one", incident_id="i-broker_down"),
+        finding("split-brain-task", "critical", finding_id="f-b", group_id="other", incident_id="i-broker_down"),
+    ]
+    (seen,) = made(views, groups=["one"]).incidents
+    assert (seen["severity"], seen["resources_hit"], seen["double_work_ms"]) == ("warning", ["orders-0"], None)
+    (whole,) = made(views).incidents
+    assert (whole["severity"], whole["double_work_ms"]) == ("critical", 1470)
 
 
 def test_a_held_overlap_is_not_called_proved_work() -> None:

@@ -12,7 +12,7 @@ from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import rests_on
 from forensics.report.incidents import by_incident, effects, walk
 from forensics.report.resources import and_more, in_words
-from forensics.report.unseen import lacks_lines
+from forensics.report.unseen import end_too_soon, lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, fold, shorten, span
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _SEVERAL = {
 _ALIKE = ("clock_wrong",)
 _COORDINATOR = "coordinator of "
 #: What an undecided pair asks for where a log ends too soon, and of which process.
-_ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
 #: What rules find, where their ids alone say it badly.
 _CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
 
@@ -240,8 +239,8 @@ def _unseen(report: Report, clock: Clock) -> str:
     if facts["gaps"]:
         parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
-    if ended := {s[process] for s in undecided for what, process in _ENDS if what in ((s.get("facts") or {}).get("evidence") or ())}:
-        parts.append(f"the rest of {and_more(sorted(ended), 3)}")
+    if ended := end_too_soon(report):
+        parts.append(f"the rest of {and_more(ended, 3)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {fold(others, 3)} is unknown"
         return f"{', '.join(parts)}, so {unknown}." if parts else f"{unknown}."

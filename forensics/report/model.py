@@ -170,15 +170,16 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         split_brain=splits,
         coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
         findings=findings,
-        incidents=_incidents(kept("incident"), filters.groups),
+        incidents=_incidents(kept("incident"), filters.groups, owned, splits, findings),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
         examined=examine(rows, owned, splits, coverage, window, filters.groups),
     )
 
 
-def _incidents(incidents: list[Row], groups: Sequence[str]) -> list[Row]:
+def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], splits: list[Row], findings: list[Row]) -> list[Row]:
     """Those of the groups that were asked for, the gravest first, and of these what is known before what is not."""
     asked = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
+    asked = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in asked]
     return sorted(
         asked,
         key=lambda i: (
@@ -190,6 +191,20 @@ def _incidents(incidents: list[Row], groups: Sequence[str]) -> list[Row]:
             i["incident_id"],
         ),
     )
+
+
+def _seen_by(incident: Row, owned: list[Row], splits: list[Row], findings: list[Row]) -> Row:
+    """An incident of several groups, as those that were asked for saw it: how grave it is, and whom it hit, for how long."""
+    hit = sorted(set(incident["resources_hit"]) & {o["resource"] for o in owned})
+    double = [s["certain_ms"] for s in splits if s["resource"] in hit and s["verdict"] == "proved" and s["kind"] == "work" and s["certain_ms"]]
+    severities = [f["severity"] for f in findings if f["incident_id"] == incident["incident_id"]]
+    return incident | {
+        "severity": min(severities, key=lambda severity: _place(SEVERITIES, severity), default="note"),
+        "resources_hit": hit,
+        "double_work_ms": max(double, default=None),
+        # The longest of all groups; whose it was is not kept.
+        "longest_outage_ms": None,
+    }
 
 
 def _with_repeats(findings: list[Row], occurrences: list[Row]) -> list[Row]:

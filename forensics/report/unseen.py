@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
 from forensics.report.examined import is_silence
-from forensics.wording.formats import Clock, bounded, count, span
+from forensics.wording.formats import Clock, bounded, count, joined, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _ROWS = 30
 _MEMBERS_IN_WORDS = 3
+#: What would decide a pair, by the words of `split_brain.missing`, and whose log has it.
+_ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
 _MEMBER, _COORDINATOR = "member ", "coordinator of "
 #: What a skipped file is, of one and of several.
 _SKIPPED = {
@@ -98,6 +100,10 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     """What was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
     blocks: list[Block] = []
     blocks += _missing([c for c in report.coverage if c["kind"] == "missing_process"], clock)
+    if ended := end_too_soon(report):
+        logs = [names.process(process) for process in ended[:_ROWS]] + [f"{len(ended) - _ROWS} more"] * (len(ended) > _ROWS)
+        whose, end = ("The log", "ends") if len(ended) == 1 else ("The logs", "end")
+        blocks.append(Para(f"{whose} of {joined(logs)} {end} too soon to decide all pairs of owners.", tone="warn"))
     unread = [f for f in report.case["source_files"] if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
     for f in unread[:_ROWS]:
         what = "Not read" if f["status"] == "unreadable" else "Not all read"
@@ -129,6 +135,12 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
             blocks.append(Para(f"… and {len(holes) - len(shown)} more; all: `forensics sql coverage`.", tone="dim"))
     blocks += _reading(report)
     return blocks
+
+
+def end_too_soon(report: Report) -> list[str]:
+    """Logs whose rest would decide undecided pairs of owners."""
+    undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
+    return sorted({s[process] for s in undecided for what, process in _ENDS if what in ((s.get("facts") or {}).get("evidence") or ())})
 
 
 def lacks_lines(c: Row) -> bool:

@@ -9,6 +9,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_place (
   process_id    COMMENT 'Its process',
   instance      COMMENT 'Life of the process',
   client        COMMENT 'Client inside the process',
+  client_id     COMMENT 'client.id; NULL: the line has none',
+  task          COMMENT 'Connect task whose consumer this is',
   known_how     COMMENT 'own_line, or refused: only the refusal names it',
   event_id      COMMENT 'First line that tells'
 )
@@ -16,7 +18,7 @@ COMMENT 'One row per member id whose own process names it: where it lived.'
 AS
 WITH line AS (
   SELECT c.kafka_cluster, e.group_id, e.process_id, e.instance, e.stream_pos, e.event_id,
-    coalesce(e.client_id, e.task, e.thread, '-') AS client,
+    coalesce(e.client_id, e.task, e.thread, '-') AS client, e.client_id, e.task,
     CASE WHEN e.member_id IS NULL THEN 'refused' ELSE 'own_line' END AS known_how,
     coalesce(e.member_id, regexp_extract(coalesce(e.cause, e.error, e.reason, ''), 'member id ([^ ,]+) is not valid', 1)) AS member_id
   FROM event e
@@ -40,6 +42,8 @@ SELECT
   process_id AS process_id,
   instance AS instance,
   client AS client,
+  client_id AS client_id,
+  task AS task,
   known_how AS known_how,
   event_id AS event_id
 FROM placed

@@ -13,7 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_ending (
   how           COMMENT 'stopped, left, failed, died or unknown',
   last_ms       COMMENT 'It was there then, by its own clock: the first line of its end, or its last line',
   next_ms       COMMENT 'First line of its next life, by its own clock',
-  from_lo_ms    COMMENT 'Ended at the earliest then (reference clock)',
+  from_lo_ms    COMMENT 'Ended at the earliest then (reference clock); NULL where the log begins with the end',
   from_hi_ms    COMMENT 'Ended at the latest then',
   to_lo_ms      COMMENT 'Its next life began at the earliest then',
   to_hi_ms      COMMENT 'Its next life began at the latest then',
@@ -23,7 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW process_ending (
 COMMENT 'One row per life of a process that another follows in its log, and how it ended.'
 AS
 WITH life AS (
-  SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, ending_ms, ending_id
+  SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, ending_ms, ending_id,
+    CASE WHEN ending_id IS NULL THEN last_ms ELSE ending_lo_ms END AS there_ms
   FROM process_life p
   -- Of a log that several workers print to, no start is known to be that of the worker before it.
   LEFT ANTI JOIN shared_log s ON s.process_id = p.process_id AND s.is_worker
@@ -102,7 +103,8 @@ WITH life AS (
 ), told AS (
   SELECT process_id, instance, min(event_id) AS event_id FROM missed GROUP BY process_id, instance
 ), judged AS (
-  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.next_ms, l.next_start_id,
+  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.there_ms, l.next_ms,
+    l.next_start_id,
     CASE
       WHEN f.event_id IS NOT NULL THEN 'failed'
       WHEN l.ending_id IS NOT NULL THEN 'stopped'
@@ -135,7 +137,7 @@ SELECT
   j.how AS how,
   j.last_ms AS last_ms,
   j.next_ms AS next_ms,
-  j.last_ms - o.hi_ms AS from_lo_ms,
+  j.there_ms - o.hi_ms AS from_lo_ms,
   CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.gone_ms END - o.lo_ms AS from_hi_ms,
   j.next_ms - o.hi_ms AS to_lo_ms,
   j.next_ms - o.lo_ms AS to_hi_ms,

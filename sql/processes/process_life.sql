@@ -10,6 +10,8 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   stopping_ms  COMMENT 'When it said that it was stopping',
   ending_ms    COMMENT 'First of all lines that only a process prints that stops; NULL: there is none',
   ending_id    COMMENT 'Its event',
+  ending_lo_ms COMMENT 'It was not stopping yet before that: the time of this line, where it is the first that a process prints that stops,
+    else of the line before',
   next_start_ms COMMENT 'First line of the next life in the same stream; NULL when there is none',
   next_start_id COMMENT 'Its event',
   is_broker    COMMENT 'True for a broker',
@@ -29,19 +31,23 @@ WITH span AS (
     coalesce(max(at_ms) FILTER (WHERE event = 'process_stopping'), min(at_ms) FILTER (WHERE is_last_word)) AS stopping_ms,
     min(at_ms) FILTER (WHERE is_last_word) AS ending_ms,
     min_by(event_id, struct(at_ms, stream_pos, event_id)) FILTER (WHERE is_last_word) AS ending_id,
+    -- Where the hook's word is missing, what follows it may come much later.
+    min_by(CASE WHEN event = 'process_stopping' THEN at_ms ELSE before_ms END, struct(at_ms, stream_pos, event_id))
+      FILTER (WHERE is_last_word) AS ending_lo_ms,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
       OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
   FROM (
     SELECT *, unix_millis(ts) AS at_ms, event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping',
       'worker_stopped', 'herder_stopped',
-      'process_stopped') AS is_last_word
+      'process_stopped') AS is_last_word,
+      lag(unix_millis(ts)) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS before_ms
     FROM event
   )
   GROUP BY process_id, instance
 ), life AS (
-  SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.is_broker,
-    f.is_worker
+  SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms,
+    f.is_broker, f.is_worker
   FROM span s LEFT JOIN fact f ON f.process_id = s.process_id AND f.instance = s.instance
 ), ranges AS (
   SELECT process_id, unix_millis(max(last_ts)) AS last_ms, unix_millis(min(first_ts)) AS first_ms FROM range_row GROUP BY process_id
@@ -63,6 +69,7 @@ SELECT
   o.stopping_ms,
   o.ending_ms,
   o.ending_id,
+  o.ending_lo_ms,
   o.next_start_ms,
   o.next_start_id,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,

@@ -27,7 +27,7 @@ WITH expired AS (
   FROM client_event h
   LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
   WHERE h.event = 'heartbeat_failed' AND h.member_id IS NOT NULL
-    AND coalesce(h.error, h.cause, h.reason) LIKE '%UNKNOWN\\_MEMBER\\_ID%'
+    AND coalesce(h.error, h.cause, h.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
 ), unanswered AS (
   -- What the member said before that of its session, since it last joined.
   SELECT h.event_id, max(CASE WHEN l.event = 'joined' THEN l.stream_pos END) AS joined_pos,
