@@ -56,10 +56,10 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
             rows.explain()
         found[now.view] += Counter(operators(plan.getvalue()))
 
-    def fetched(rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
+    def fetched(build: materialise._Build, rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
         if not empty:
             count(rows)
-        return rows_of(rows, empty=empty)
+        return rows_of(build, rows, empty=empty)
 
     def kept(engine: Engine, name: str, rows: DataFrame, path: Path) -> None:
         count(rows)
@@ -69,7 +69,7 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.object(materialise._Build, "_compute", computed),
-        patch.object(materialise._Build, "_rows", staticmethod(fetched)),
+        patch.object(materialise._Build, "_rows", fetched),
         patch.object(type(runs), "keep_rows", kept),
     ):
         materialise.build(runs, case.tables(), Path(folder) / "views", small=is_small(case), overrides=case.knobs)

@@ -8,8 +8,7 @@ their times as printed, since nobody says in which zone. A clock that was set ba
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,6 +139,50 @@ class _Segment(NamedTuple):
     why: str
 
 
+class _Said:
+    """What lines of a stream say of one thing, as numbers for its values: most say nothing, and long parts are asked for again and again."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        values = pa.chunked_array([column.combine_chunks()]) if column.num_chunks != 1 else column
+        self._at: _Ints = np.flatnonzero(pc.is_valid(values).to_numpy()).astype(np.int64)
+        codes = values.drop_null().combine_chunks().dictionary_encode()
+        codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+        self._codes: _Ints = codes.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        last = np.zeros(len(codes.dictionary), np.int64)
+        np.maximum.at(last, self._codes, self._at)
+        #: Of each line the last that says the same.
+        self._last: _Ints = last[self._codes]
+        self._kinds: dict[tuple[int, int], frozenset[int]] = {}
+
+    def _slice(self, begin: int, end: int) -> slice:
+        first, stop = np.searchsorted(self._at, (begin, end))
+        return slice(int(first), int(stop))
+
+    def all(self, part: tuple[int, int] = (0, 1 << 62)) -> Iterator[tuple[int, int]]:
+        """Lines of a part and what they say."""
+        where = self._slice(*part)
+        return zip(self._at[where].tolist(), self._codes[where].tolist(), strict=True)
+
+    def any(self, begin: int, end: int) -> bool:
+        """Whether a line from `begin` on, and before `end`, says something."""
+        where = self._slice(begin, end)
+        return bool(where.start < where.stop)
+
+    def any_again(self, begin: int, end: int) -> bool:
+        """Whether something that is said there is said again from `end` on."""
+        return bool(self._last[self._slice(begin, end)].max(initial=-1) >= end)
+
+    def kinds(self, part: tuple[int, int]) -> frozenset[int]:
+        """What is said in a part."""
+        if part not in self._kinds:
+            self._kinds[part] = frozenset(np.unique(self._codes[self._slice(*part)]).tolist())
+        return self._kinds[part]
+
+    def most(self, part: tuple[int, int]) -> int:
+        """What is said most often in a part that says something."""
+        return int(np.bincount(self._codes[self._slice(*part)]).argmax())
+
+
 class _Stream:
     """One stream in which time jumps, or a name changes."""
 
@@ -156,7 +199,7 @@ class _Stream:
         self._category: list[str | None] = rows["category"].to_pylist()
         self._component: list[str | None] = rows["component"].to_pylist()
         self._generation: list[int | None] = rows["generation"].to_pylist()
-        self._who: dict[str, list[Any]] = {c: rows[c].to_pylist() for c in _WHO}
+        self._who = {c: _Said(rows[c]) for c in _WHO}
 
     def stretches(self) -> list[Stretch]:
         """The stretches; none when there are so many jumps that the lines are in disorder."""
@@ -193,11 +236,11 @@ class _Stream:
         """Where a JVM begins to start that then goes by another name than the one before."""
         found = set()
         for column in _NAMES:
-            last, known = -1, ""
-            for i, value in enumerate(self._who[column]):
-                if value is None or column == "broker_id" and self._event[i] not in {"broker_starting", "broker_started"}:
+            last, known = -1, -1
+            for i, value in self._who[column].all():
+                if column == "broker_id" and self._event[i] not in {"broker_starting", "broker_started"}:
                     continue
-                if known and value != known:
+                if last >= 0 and value != known:
                     # Several that start together are one JVM's.
                     between = [k for k in range(last + 1, i) if self._category[k] in _WORK]
                     if between:
@@ -207,8 +250,8 @@ class _Stream:
 
     def _follows(self, begin: int, i: int, end: int) -> bool:
         """Whether there, where a name changes, one log ends and another begins: not so where the two are merged line by line."""
-        before, after = (self._values("member_id", part).keys() for part in ((begin, i), (i, len(self._ts))))
-        return bool(before) and not before & after and self._named((begin, i), (i, end)) is False
+        members = self._who["member_id"]
+        return members.any(begin, i) and not members.any_again(begin, i) and self._named((begin, i), (i, end)) is False
 
     def _is_start(self, i: int) -> bool:
         """Whether only a JVM that starts prints this."""
@@ -216,7 +259,7 @@ class _Stream:
 
     def _starts(self, i: int) -> bool:
         """Whether what follows is the start of a JVM, or of a client that is all that the log has."""
-        if any(self._who["worker_url"]) or not self._event[i : i + 3].count("config_dumped"):
+        if self._who["worker_url"].any(0, len(self._ts)) or not self._event[i : i + 3].count("config_dumped"):
             for k in range(i, min(i + 30, len(self._ts))):
                 if self._is_start(k) or self._category[k] in _WORK:
                     return self._is_start(k)
@@ -296,28 +339,25 @@ class _Stream:
         told = self._named(one, other)
         if told is not None:
             return told
-        a, b = (self._values("member_id", part).keys() for part in (one, other))
-        return bool(a & b) if a and b else None
+        a, b = (self._who["member_id"].kinds(part) for part in (one, other))
+        return not a.isdisjoint(b) if a and b else None
 
     def _named(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
         """Whether two parts of the stream go by one name; None: one of them has none."""
         for column in _NAMES:
-            a, b = (self._values(column, part) for part in (one, other))
-            if a and b:
+            said = self._who[column]
+            if said.any(*one) and said.any(*other):
                 # Brokers name each other; most lines are of their own.
-                return a.most_common(1)[0][0] == b.most_common(1)[0][0] if column == "broker_id" else bool(a.keys() & b.keys())
+                return said.most(one) == said.most(other) if column == "broker_id" else not said.kinds(one).isdisjoint(said.kinds(other))
         return None
-
-    def _values(self, column: str, part: tuple[int, int]) -> Counter[Any]:
-        return Counter(v for v in self._who[column][slice(*part)] if v is not None)
 
     def _undone(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether a member that both parts name has lower generations in the second: it is the earlier one."""
-        first, second = ({}, {})  # type: dict[str, int], dict[str, int]
+        first, second = ({}, {})  # type: dict[int, int], dict[int, int]
         for found, part, take in ((first, one, min), (second, other, max)):
-            for i in range(*part):
-                member, generation = self._who["member_id"][i], self._generation[i]
-                if member is not None and generation is not None and self._event[i] in {"joined", "synced"}:
+            for i, member in self._who["member_id"].all(part):
+                generation = self._generation[i]
+                if generation is not None and self._event[i] in {"joined", "synced"}:
                     found[member] = take(found.get(member, generation), generation)
         return any(second[m] < first[m] for m in first.keys() & second.keys())
 
