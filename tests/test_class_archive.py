@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,12 @@ def test_a_users_own_memory_stays(monkeypatch) -> None:
     monkeypatch.setenv("SPARK_DRIVER_MEMORY", "512m")
     spark_session._expect_little("17.0.1")
     assert "-Xm" not in os.environ.pop("SPARK_SUBMIT_OPTS")
+
+
+@pytest.mark.spark
+def test_who_reads_from_a_pipe_does_not_wait_for_the_archive(cache: Path) -> None:
+    code = "from forensics.engines import engine; print(engine('spark', jobs=1, little=True).sql('SELECT 1').collect())"
+    environment = {k: v for k, v in os.environ.items() if k != "SPARK_SUBMIT_OPTS"}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True).stdout
+    assert b"Row(1=1)" in said
+    assert not list(cache.rglob("*.jsa"))  # the JVM is still at it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +70,18 @@ def session(master: str = "", jobs: int | None = None, *, little: bool = False) 
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     # And py4j, when the JVM has gone, each of its sockets.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    atexit.register(_let_go_of_output, spark)
     return spark
+
+
+def _let_go_of_output(spark: SparkSession) -> None:
+    """Has the JVM close what it prints to: it ends after this process, when it has written its class archive, and who reads from a pipe waits for all that hold it."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, OSError):
+        system = spark._jvm.java.lang.System  # type: ignore[union-attr]
+        system.out.close()
+        system.err.close()
 
 
 def _ship(spark: SparkSession) -> None:

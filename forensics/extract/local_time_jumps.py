@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,6 +140,12 @@ class _Segment(NamedTuple):
     why: str
 
 
+def _is_in(column: pa.ChunkedArray, values: Iterable[str]) -> npt.NDArray[np.bool_]:
+    """Which rows have one of these values."""
+    found: npt.NDArray[np.bool_] = pc.is_in(column, value_set=pa.array(sorted(values), column.type)).to_numpy().astype(np.bool_)
+    return found
+
+
 class _Said:
     """What lines of a stream say of one thing, as numbers for its values: most say nothing, and long parts are asked for again and again."""
 
@@ -191,14 +198,17 @@ class _Stream:
         columns = ["event_id", "path", "stream_pos", "ts", "event", "category", "component", "generation", *_WHO]
         rows = _table(files, columns, pc.field("process_id") == name)
         rows = rows.filter(pc.is_valid(rows["ts"])).sort_by("stream_pos")
-        self._pos: list[int] = rows["stream_pos"].to_pylist()
+        self._pos: _Ints = rows["stream_pos"].to_numpy().astype(np.int64)
         self._ts: _Ints = rows["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
-        self._ids: list[str | None] = rows["event_id"].to_pylist()
-        self._paths: list[str] = rows["path"].to_pylist()
-        self._event: list[str] = rows["event"].to_pylist()
-        self._category: list[str | None] = rows["category"].to_pylist()
-        self._component: list[str | None] = rows["component"].to_pylist()
-        self._generation: list[int | None] = rows["generation"].to_pylist()
+        self._ids, self._paths, self._generation = (rows[c].combine_chunks() for c in ("event_id", "path", "generation"))
+        #: A JVM's or a client's settings.
+        self._settings = _is_in(rows["event"], {"config_dumped"})
+        #: Only a process that starts prints these, and of these some are its own word for it.
+        self._own_starts = _is_in(rows["event"], _STARTS)
+        self._start_lines = _is_in(rows["category"], {"start"}) | self._own_starts | _is_in(rows["component"], _MAINS) & self._settings
+        self._broker_names = _is_in(rows["event"], {"broker_starting", "broker_started"})
+        self._work = _is_in(rows["category"], _WORK)
+        self._memberships = _is_in(rows["event"], {"joined", "synced"})
         self._who = {c: _Said(rows[c]) for c in _WHO}
 
     def stretches(self) -> list[Stretch]:
@@ -238,13 +248,15 @@ class _Stream:
         for column in _NAMES:
             last, known = -1, -1
             for i, value in self._who[column].all():
-                if column == "broker_id" and self._event[i] not in {"broker_starting", "broker_started"}:
+                if column == "broker_id" and not self._broker_names[i]:
                     continue
                 if last >= 0 and value != known:
                     # Several that start together are one JVM's.
-                    between = [k for k in range(last + 1, i) if self._category[k] in _WORK]
-                    if between:
-                        found.add(next((k for k in range(between[-1] + 1, i) if self._is_start(k)), i))
+                    between = np.flatnonzero(self._work[last + 1 : i])
+                    if len(between):
+                        behind = last + 2 + int(between[-1])
+                        starts = np.flatnonzero(self._start_lines[behind:i])
+                        found.add(behind + int(starts[0]) if len(starts) else i)
                 last, known = i, value
         return found
 
@@ -253,17 +265,11 @@ class _Stream:
         members = self._who["member_id"]
         return members.any(begin, i) and not members.any_again(begin, i) and self._named((begin, i), (i, end)) is False
 
-    def _is_start(self, i: int) -> bool:
-        """Whether only a JVM that starts prints this."""
-        return self._category[i] == "start" or self._event[i] in _STARTS or self._component[i] in _MAINS and self._event[i] == "config_dumped"
-
     def _starts(self, i: int) -> bool:
         """Whether what follows is the start of a JVM, or of a client that is all that the log has."""
-        if self._who["worker_url"].any(0, len(self._ts)) or not self._event[i : i + 3].count("config_dumped"):
-            for k in range(i, min(i + 30, len(self._ts))):
-                if self._is_start(k) or self._category[k] in _WORK:
-                    return self._is_start(k)
-            return False
+        if self._who["worker_url"].any(0, len(self._ts)) or not self._settings[i : i + 3].any():
+            telling = np.flatnonzero(self._start_lines[i : i + 30] | self._work[i : i + 30])
+            return bool(len(telling) and self._start_lines[i + int(telling[0])])
         return True
 
     def _other(self, segments: Sequence[_Segment], i: int, end: int) -> _Segment:
@@ -281,12 +287,16 @@ class _Stream:
 
     def _stretch(self, segments: Sequence[_Segment], n: int) -> Stretch:
         begin, shift, owner, why = segments[n]
-        end = self._pos[segments[n + 1].begin] if n + 1 < len(segments) else 1 << 62
+        end = int(self._pos[segments[n + 1].begin]) if n + 1 < len(segments) else 1 << 62
         name = self._name if not owner else f"{self._name}#{owner + 1}"
         jump = int(self._ts[begin - 1]), int(self._ts[begin])
-        before = [i for i in self._ids[:begin] if i is not None][-2:]
-        behind = [i for i in self._ids[begin:] if i is not None][:2]
-        return Stretch(self._name, self._pos[begin], end, shift, name, why, self._paths[begin], jump, (*before, *behind))
+        before = reversed(self._kept(range(begin - 1, -1, -1)))
+        behind = self._kept(range(begin, len(self._ts)))
+        return Stretch(self._name, int(self._pos[begin]), end, shift, name, why, self._paths[begin].as_py(), jump, (*before, *behind))
+
+    def _kept(self, lines: Iterable[int]) -> list[str]:
+        """The first two events of lines; a line that is only counted is none."""
+        return list(islice((found for i in lines if (found := self._ids[i].as_py()) is not None), 2))
 
     def _backwards(self, begin: int, i: int, end: int, back: int) -> str:
         """What a jump back is; empty: a clock that was set."""
@@ -327,7 +337,7 @@ class _Stream:
         if self._zoned:
             return False
         near = i >= 2 and self._ts[i - 1] - self._ts[i - 2] < 5 * _EXACT and self._ts[i + 1] - self._ts[i] < 5 * _EXACT
-        return bool(near and _HOUR <= jump <= _HOUR + _EXACT and self._is_change(i) and self._event[i] not in _STARTS)
+        return bool(near and _HOUR <= jump <= _HOUR + _EXACT and self._is_change(i) and not self._own_starts[i])
 
     def _is_change(self, i: int) -> bool:
         """Whether local time jumps in a night of a weekend of spring or autumn, at a full hour."""
@@ -356,8 +366,8 @@ class _Stream:
         first, second = ({}, {})  # type: dict[int, int], dict[int, int]
         for found, part, take in ((first, one, min), (second, other, max)):
             for i, member in self._who["member_id"].all(part):
-                generation = self._generation[i]
-                if generation is not None and self._event[i] in {"joined", "synced"}:
+                generation = self._generation[i].as_py() if self._memberships[i] else None
+                if generation is not None:
                     found[member] = take(found.get(member, generation), generation)
         return any(second[m] < first[m] for m in first.keys() & second.keys())
 
