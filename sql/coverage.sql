@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log, log_hole, event
--- Reads: common_clock
+-- Reads: common_clock, early_end
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -76,6 +76,10 @@ WITH placed AS (
   LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
   WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
   GROUP BY h.process_id, b.ts, a.ts
+  UNION ALL
+  SELECT process_id, timestamp_millis(last_ms), timestamp_millis(left_ms), 'missing_lines', 'missing_lines' AS code, NULL, 'ends_early',
+    NULL
+  FROM early_end
   UNION ALL
   SELECT process_id, timestamp_millis(first_ms), timestamp_millis(first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life

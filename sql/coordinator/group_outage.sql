@@ -14,6 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   open                 COMMENT 'True when a member found none to the end of its log',
   longest_ms           COMMENT 'Longest of the members'' outages, milliseconds',
   session_ms           COMMENT 'session.timeout.ms of the members; 10000 where it is not printed',
+  session_told_ms      COMMENT 'session.timeout.ms of the members as their logs print it; NULL: they do not',
   who                  COMMENT 'Processes of the members',
   members              COMMENT 'Members',
   is_worker            COMMENT 'True when a Connect worker is among them',
@@ -39,7 +40,8 @@ WITH felt AS (
     o.found_hi_ms, o.duration_ms, o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
     -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
-    coalesce(CAST(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms, coalesce(w.bootstrap, b.value) AS bootstrap
+    coalesce(CAST(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
+    coalesce(CAST(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap
   FROM coordinator_outage o
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms'
@@ -68,7 +70,7 @@ SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
   min(lost_lo_ms) AS from_ms, min(lost_hi_ms) AS first_lost_ms, max(lost_hi_ms) AS last_lost_ms,
   CASE WHEN NOT bool_or(found_ms IS NULL AND closed_ms IS NULL) THEN max(found_hi_ms) END AS to_ms,
   bool_or(found_ms IS NULL AND closed_ms IS NULL) AS open, max(duration_ms) AS longest_ms, max(session_ms) AS session_ms,
-    array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
+    max(session_told_ms) AS session_told_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
   bool_or(is_worker) AS is_worker, bool_or(task IS NOT NULL) AS is_sink, max(broker_id) AS broker_id, max(broker) AS broker,
     max(new_broker_id) AS new_broker_id,
   array_sort(array_distinct(flatten(collect_list(causes)))) AS causes, sum(losses) AS losses,

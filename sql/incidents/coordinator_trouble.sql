@@ -114,8 +114,8 @@ SELECT
   j.cause AS cause,
   j.alternatives AS alternatives,
   -- Who slept or was cut off notices it up to a session later.
-  min(j.from_ms - CASE WHEN array_contains(j.alternatives, 'member_cut_off') THEN coalesce(j.session_ms, 0L) + heartbeat_late_ms
-    ELSE 0L END)
+  min(j.from_ms - CASE WHEN array_contains(j.alternatives, 'member_cut_off')
+    THEN coalesce(j.session_ms, session_longest_ms) + heartbeat_late_ms ELSE 0L END)
     AS from_lo_ms,
   max(j.from_hi_ms) AS from_hi_ms,
   CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN max(j.from_ms) END AS to_lo_ms,

@@ -161,7 +161,7 @@ SELECT
       WHEN 'authentication_failed' THEN j.authentication WHEN 'not_authorized' THEN j.lookup WHEN 'too_few_in_sync' THEN j.unwritten END,
     'bootstrap', j.bootstrap,
     'security', CAST(NULL AS STRING),
-    'session_ms', j.session_ms,
+    'session_ms', j.session_told_ms,
     'revoked', CAST(j.revoked AS BIGINT),
     'thrown_out', CAST(j.thrown_out AS BIGINT),
     'left_group', j.left_group,
