@@ -100,6 +100,8 @@ def say_ingested(summary: Summary, case: Location) -> None:
             f"{count(unknown, 'record')} from relevant loggers {'was' if unknown == 1 else 'were'} not recognised."
             if unknown
             else "every record from a relevant logger was recognised."
+            if counts.get("records")
+            else "nothing in it is a record of a log."
         )
     )
     skipped = summary.files("skipped")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -108,6 +109,8 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     Raises:
         ForensicsError: a package is missing, or of a version that does not fit the others.
     """
+    # PySpark's client says so of every pandas that is new enough for it; no query here goes through pandas.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     # Read when the server is loaded.
     os.environ.setdefault("RUST_LOG", "error")
     if jobs:

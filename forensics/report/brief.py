@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
-from forensics.report.examined import rests_on
+from forensics.report.examined import rests_on, silences
 from forensics.report.incidents import by_incident, effects, walk
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import end_too_soon, lacks_lines
-from forensics.wording.formats import SEVERITIES, Clock, count, fold, shorten, span
+from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -239,12 +239,12 @@ def _unseen(report: Report, clock: Clock) -> str:
     if holed := {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}:
         parts.append(f"lines of {count(len(holed), 'log')}")
     if facts["gaps"]:
-        parts.append(f"{count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together")
+        parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     if ended := end_too_soon(report):
         parts.append(f"the rest of {and_more(ended, 3)}")
     if others := facts["groups_not_examined"]:
-        unknown = f"ownership in {fold(others, 3)} is unknown"
+        unknown = f"ownership in {and_more(others, 3)} is unknown"
         return f"{', '.join(parts)}, so {unknown}." if parts else f"{unknown}."
     if parts:
         return f"{', '.join(parts)}."

@@ -10,7 +10,7 @@ from forensics.report.document import Block, Code, Para
 from forensics.report.loggers import snippets
 from forensics.report.reference import Reference
 from forensics.report.resources import and_more
-from forensics.wording.formats import Clock, count, fold, span
+from forensics.wording.formats import Clock, count, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -177,6 +177,11 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     return blocks
 
 
+def silences(number: int, lasted_ms: float) -> str:
+    """`a silence of 5.00 s`, `3 silences of 20.0 s in all`."""
+    return f"a silence of {span(lasted_ms)}" if number == 1 else f"{count(number, 'silence')} of {span(lasted_ms)} in all"
+
+
 def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
     """What was looked at, in a sentence, and, with `but`, what was not."""
     facts = report.examined
@@ -186,12 +191,12 @@ def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
         length = span((facts["to_ts"] - facts["from_ts"]).total_seconds() * 1000)
         text += f", from {clock.at(facts['from_ts'])} to {clock.at(facts['to_ts'])} ({length})"
     if facts["gaps"]:
-        text += f", with {count(facts['gaps'], 'silence')} of {span(facts['gap_ms'])} together"
+        text += f", with {silences(facts['gaps'], facts['gap_ms'])}"
     text += "."
     if not but:
         return text
     if missing := facts["members_without_log"]:
         text += f" The lines of {count(missing, 'member')} are not here: what {'it' if missing == 1 else 'they'} owned is not known."
     if others := facts["groups_not_examined"]:
-        text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {fold(others, 6)}."
+        text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {and_more(others, 6)}."
     return text

@@ -144,11 +144,13 @@ def times(group: Row, names: Names) -> list[Block]:
 def _summary(group: Row, names: Names) -> str:
     generations = group["generations"]
     triggers = Counter(g["trigger"] or "unknown" for g in generations)
-    why = ", ".join(trigger_count(t, n) for t, n in triggers.most_common(4)) + (", …" if len(triggers) > 4 else "")
+    why = ", ".join(trigger_count(t, n) for t, n in triggers.most_common(4)) + (
+        f", {more} more" if (more := sum(n for _, n in triggers.most_common()[4:])) else ""
+    )
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
-    least = "" if all(g["seen_by_broker"] for g in generations) else "at least "
+    least = "" if all(g["seen_by_broker"] for g in generations) else "At least "
     spent = f"{least}{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
     text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:

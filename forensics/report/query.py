@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ def saved(name: str) -> View:
     known = saved_queries()
     if name not in known:
         # Views and rules first: the steps behind them are many, and rarely what is meant.
+        if re.match(r"\s*(SELECT|WITH|SHOW|DESCRIBE)\b", name, re.IGNORECASE):
+            raise UsageError("A query is no name of a view or rule.", where="NAME", fix=f"Say it with -e: forensics sql -e {shlex.quote(name)}")
         fix = did_you_mean(name, saved_queries("", "rules"), "") or did_you_mean(name, known, "`forensics sql --list` names the views and rules.")
         raise UsageError(f"There is no view or rule `{name}`.", where="NAME", fix=fix)
     return known[name]

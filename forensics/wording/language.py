@@ -72,6 +72,12 @@ def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "an
     return formats.joined(names, last) if names else "none"
 
 
+def ahead_of(lo_ms: int | None, hi_ms: int | None) -> str:
+    """How far one clock is from another: `between -3 and 4 ms ahead of`, `between 3,599,996 and 3,600,003 ms behind`."""
+    lo, hi, where = (-(hi_ms or 0), -(lo_ms or 0), "behind") if hi_ms is not None and hi_ms < 0 else (lo_ms, hi_ms, "ahead of")
+    return f"between {lo:,} and {hi:,} ms {where}" if lo is not None and hi is not None else f"an unknown time {where}"
+
+
 def words_of(code: str | None) -> str:
     """A code of the closed vocabularies as words: `woke_after_freeze` is `woke after freeze`."""
     return (code or "unknown").replace("_", " ")
@@ -90,7 +96,7 @@ def upper_first(text: str) -> str:
 
 FILTERS = {
     "clock": clock, "minute": minute, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
-    "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "triggers": formats.trigger_count,
+    "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "ahead_of": ahead_of, "triggers": formats.trigger_count,
 }  # fmt: skip
 
 
