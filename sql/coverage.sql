@@ -89,11 +89,19 @@ WITH placed AS (
   FROM evidence_file
   WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
   UNION ALL
-  SELECT
-    concat('member ', coalesce(client_id, member_id), CASE WHEN client_host IS NULL THEN '' ELSE concat(' at ', client_host) END),
+  -- One client may have had several ids; of some, lines tell neither client nor host.
+  SELECT concat('member ', client, CASE WHEN host IS NULL THEN '' ELSE concat(' at ', host) END),
     min(first_ts), max(last_ts), 'missing_process', 'missing_member' AS code, NULL, group_id, NULL
-  FROM unseen_member
-  GROUP BY coalesce(client_id, member_id), client_host, group_id
+  FROM (
+    SELECT group_id, client, first_ts, last_ts, coalesce(client_host, CASE WHEN min(client_host) OVER of_client
+      = max(client_host) OVER of_client THEN max(client_host) OVER of_client END) AS host
+    FROM (
+      SELECT *, coalesce(client_id, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')) AS client
+      FROM unseen_member
+    )
+    WINDOW of_client AS (PARTITION BY group_id, client)
+  )
+  GROUP BY client, host, group_id
   UNION ALL
   -- Without a coordinator's log the leader is the one other member that a worker names: by an id of which no log here has a line.
   -- A log that begins later may be that of an earlier life of the same client; members that print no id may be the leader themselves.
