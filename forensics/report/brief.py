@@ -130,7 +130,8 @@ def _told(incident: Row, findings: Sequence[Row], clock: Clock) -> str:
         return f"{findings[0]['headline']} (cause unknown)"
     text = str(incident["headline"])
     if incident["from_lo"]:
-        text += f" (began {clock.second(incident['from_lo'], incident['from_hi'])})"
+        first = "the first began" if incident["times"] > 1 else "began"
+        text += f" ({first} {clock.second(incident['from_lo'], incident['from_hi'])})"
     chain = _chain(walk(effects(findings)), incident["incident_id"])
     return f"{text} → {chain}" if chain else text
 

@@ -70,7 +70,7 @@ def _incident(incident: Row, findings: Iterable[Row], above: list[Row], clock: C
     if not tree:
         return
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
-    began = clock.between(incident["from_lo"], incident["from_hi"]) if incident["from_lo"] else ""
+    began = f"{'first ' * (incident['times'] > 1)}{clock.between(incident['from_lo'], incident['from_hi'])}" if incident["from_lo"] else ""
     yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), began, incident["incident_id"]) if x), tone="dim")
     if incident["advice"]:
         yield Para(incident["advice"], label="What to do")
