@@ -1,5 +1,5 @@
 -- One row per ownership of a group's task, connector or partition, with its place among those of the same resource, the earliest first.
--- Reads: holding, ownership, clock_suspect, event_row
+-- Reads: holding, ownership, clock_suspect, process_resolution, event_row
 -- Grain: ownership_id
 -- The order is that of the times on the reference clock. Of owners on clocks that nothing joins it means nothing: their generations tell.
 CREATE OR REPLACE TEMPORARY VIEW holding_order (
@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW holding_order (
   fifth_start_ms  COMMENT 'The fifth one after it began then, at the earliest; NULL: there is none, or the log does not tell',
   has_time        COMMENT 'True when a line that has a time tells of it',
   stop_how        COMMENT 'Which line says that it ended',
-  start_pos       COMMENT 'Where its start stands in the log of its process; NULL: that has a clock that is believed',
+  start_pos       COMMENT 'Where its start stands in the log of its process; NULL: times tell',
   stop_pos        COMMENT 'Where its end stands there',
   is_stepped      COMMENT 'True when the clock of its process was set, so that its times do not order its own lines',
   generation      COMMENT 'Generation that assigned it',
@@ -27,11 +27,14 @@ COMMENT 'One row per ownership of a group''s task, connector or partition, with 
 AS
 WITH placed AS (
   -- A clock that was set while its process ran does not order the process's own lines; their places in the log do.
-  SELECT h.ownership_id, true AS is_stepped, x.stream_pos AS start_pos, y.stream_pos AS stop_pos
+  -- Nor do times that are cut to seconds, of what a consumer gives up and gets again at once.
+  SELECT h.ownership_id, s.process_id IS NOT NULL AS is_stepped, x.stream_pos AS start_pos, y.stream_pos AS stop_pos
   FROM holding h
-  LEFT SEMI JOIN clock_suspect s ON s.process_id = h.process_id
+  LEFT JOIN (SELECT DISTINCT process_id FROM clock_suspect) s ON s.process_id = h.process_id
+  LEFT JOIN process_resolution r ON r.process_id = h.process_id
   LEFT JOIN event_row x ON x.event_id = h.start_id
   LEFT JOIN event_row y ON y.event_id = h.stop_id
+  WHERE s.process_id IS NOT NULL OR h.resource_kind = 'partition' AND r.resolution_ms > 1
 ), owned AS (
   SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, o.reference_process_id, h.instance,
     CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS owner,
