@@ -59,7 +59,8 @@ def build(
         found = {column for path in paths for column in pyarrow.dataset.dataset(path, format="parquet").schema.names}
         engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
-    with engine.tuned(small=small), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
+    events = sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in tables.get("event_row", ()))
+    with engine.tuned(small=small, events=events), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
         return _Build(engine, tables, target, Path(parts), small=small, overrides=overrides).run(progress or (lambda view, number, of: None))
 
 

@@ -106,9 +106,9 @@ class Engine(ABC):
         """Says that queries will come from this thread, too."""
 
     @contextmanager
-    def tuned(self, *, small: bool) -> Iterator[None]:
-        """Settings for many queries over a case that is small, or not."""
-        del small
+    def tuned(self, *, small: bool, events: int = 0) -> Iterator[None]:
+        """Settings for many queries over a case that is small, or has so many events."""
+        del small, events
         yield
 
     def table(self, name: str, paths: Sequence[str], missing: Sequence[str], *, small: bool = False) -> None:
