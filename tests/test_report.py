@@ -379,7 +379,7 @@ def test_lines_that_must_be_missing_are_told() -> None:
     views = rows()
     views["coverage"].append(views["coverage"][0] | {"kind": "missing_lines", "code": "missing_lines", "note": "lines of it are not here: why"})
     written = flat(as_text(views=views))
-    assert "lines of 1 log" in written
+    assert "lines of w1/connect.log" in written
     assert "lines missing" in written
 
 

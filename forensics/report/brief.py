@@ -238,7 +238,7 @@ def _unseen(report: Report, clock: Clock) -> str:
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if holed := {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}:
-        parts.append(f"lines of {count(len(holed), 'log')}")
+        parts.append(f"lines of {and_more(sorted(holed), 3)}")
     if facts["gaps"]:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
