@@ -1,7 +1,7 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
 -- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
 -- Reads: client_event, clock_offset, join_round, generation
--- Reads: duplicate_ledger
+-- Reads: duplicate_ledger, process_trouble
 -- Grain: ownership_a, ownership_b
 -- Words: by view
 -- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that
@@ -117,17 +117,26 @@ WITH judged AS (
         AND unix_millis(d.restarted_hi) >= p.b_lo AND (p.b_end_hi IS NULL OR unix_millis(d.restarted_lo) <= p.b_end_hi))
   WHERE p.verdict <> 'refuted'
   GROUP BY p.a_id, p.b_id
+), suffered AS (
+  -- What its process's incident is when the second began: a process that printed lines meanwhile was cut off, and not frozen.
+  SELECT p.a_id, p.b_id, bool_or(t.cause = 'process_paused') AS is_paused, min(t.from_lo_ms) AS from_lo_ms,
+    bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= p.b_lo) AS is_cut_off
+  FROM placed p
+  JOIN process_trouble t ON t.process_id = p.a_process AND t.from_lo_ms <= p.b_hi AND coalesce(t.to_hi_ms >= p.b_lo, true)
+  WHERE p.verdict = 'proved' AND p.a_process <> p.b_process
+  GROUP BY p.a_id, p.b_id
 ), trouble AS (
-  -- What befell the first owner's membership, before and after the second began.
+  -- What befell the first owner's membership, before and after the second began. A loss long before a freeze is another matter.
   SELECT p.a_id, p.b_id,
-    bool_or(c.event IN ('coordinator_lost', 'worker_revoking')
-      AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms) AS lost_before,
+    bool_or(c.event IN ('coordinator_lost', 'worker_revoking') AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms
+      AND NOT coalesce(s.is_paused AND c.at_ms - p.a_off_lo < s.from_lo_ms, false)) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
       AND c.at_ms + coalesce(p.hi_ms, 0) > p.b_start_hi_ms) AS lost_after,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
     AND c.at_ms BETWEEN p.a_start_hi_ms AND p.a_stop_lo_ms + loss_noticed_ms
+  LEFT JOIN suffered s ON s.a_id = p.a_id AND s.b_id = p.b_id
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
 ), coordinated AS (
@@ -137,7 +146,8 @@ WITH judged AS (
   GROUP BY kafka_cluster, group_id
   HAVING bool_or(seen_by_broker)
 ), told AS (
-  SELECT p.*, d.records, g.assigned AS b_assigned, t.lost_before, t.lost_after,
+  SELECT p.*, d.records, g.assigned AS b_assigned, t.lost_before, t.lost_after, coalesce(s.is_paused, false) AS is_paused,
+    coalesce(s.is_cut_off, false) AS is_cut_off,
     CASE
       WHEN p.first_id IS NOT NULL THEN 'ended_before_by_messages'
       WHEN p.verdict = 'refuted' THEN 'ended_before_by_clocks'
@@ -193,6 +203,7 @@ WITH judged AS (
     END AS line_roles
   FROM measured p
   LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
+  LEFT JOIN suffered s ON s.a_id = p.a_id AND s.b_id = p.b_id
   LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
   LEFT JOIN assignment g ON p.resource_kind <> 'partition'
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
@@ -255,8 +266,9 @@ SELECT
     WHEN p.a_process = p.b_process THEN 'graceful_stop_failed'
     WHEN p.a_stop_how IS NULL AND p.a_is_overdue THEN 'graceful_stop_failed'
     WHEN NOT array_contains(p.b_assigned, p.resource) THEN 'restart_of_task_not_owned'
-    WHEN p.lost_before THEN 'kept_running_through_lost_coordinator'
-    WHEN p.lost_after THEN 'woke_after_freeze'
+    WHEN p.lost_before OR p.is_cut_off AND p.lost_after THEN 'kept_running_through_lost_coordinator'
+    WHEN p.is_paused AND p.lost_after THEN 'woke_after_freeze'
+    WHEN p.lost_after THEN 'learnt_too_late'
     ELSE 'not_fenced'
   END END AS cause,
   p.code AS code,

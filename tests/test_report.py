@@ -89,6 +89,18 @@ def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> No
     assert "the logs of" in told[5][1] or "silence" in told[5][1]
 
 
+def test_a_margin_beside_a_proved_jump_speaks_of_another_one() -> None:
+    views = rows()
+    sure = "both were there, unless a clock jumped by more than 40.0 s between these lines."
+    assert sure in flat(as_text(views=views))
+    views["finding"].append(finding("clock-skew", "note", code="apart"))
+    assert sure in flat(as_text(views=views))
+    views["finding"].append(finding("clock-skew", "warning", code="contradicted"))
+    more = "unless a clock jumped once more, unseen, by more than 40.0 s"
+    assert f"both were there, {more} between these lines. The jump that is known is taken into account." in flat(as_text(views=views))
+    assert f"is certain {more} (the jump that is known is taken into account)" in dict(brief_of(views))["How sure"]
+
+
 def test_those_affected_are_named_by_kind() -> None:
     views = rows()
     hit = ["a-0", "b-1", *(f"lab-input-{n}" for n in (0, 1, 2, 4, 5)), "unheard"]

@@ -221,7 +221,9 @@ def _how_sure(report: Report, all_clear: str) -> str:
         told = f"{known} of the {len(causes)}" if known and unknown else f"all {known}" if known > 2 else "both"
         parts.append(f"{told} root causes {'is' if known == 1 else 'are'} known" if known else "no root cause is known")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
-        parts.append(f"that two owners were there at once is certain unless a clock jumped by more than {span(min(margins))}")
+        jumped = verdict.clock_jumped(report)
+        unless = verdict.unless_jumped(min(margins), jumped=jumped)
+        parts.append(f"that two owners were there at once is certain {unless}{' (the jump that is known is taken into account)' * jumped}")
     text = "; ".join(parts)
     return " ".join(f"{part}." for part in (text, all_clear) if part)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SAME_INCIDENT = timedelta(seconds=60)
 #: Rules whose findings this section tells, with their lines.
 TOLD_HERE = ("split-brain-task", "split-brain-partition")
+#: What the rule clock-skew calls a clock that was set.
+_STEPS = ("set_back", "contradicted", "contradict_each_other")
 _ROWS_SHOWN = 40
 _IN_FULL = 8
 _ROWS_EACH = 12
@@ -30,6 +32,7 @@ _PERHAPS = {"work": "may both have worked on", "thread": "may both have had a ru
 _HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
 _CAUSES = {
     "woke_after_freeze": "{a} resumed after a freeze",
+    "learnt_too_late": "{a} learnt only after {b} had begun that it was no longer a member",
     "kept_running_through_lost_coordinator": "{a} kept running after it had lost its coordinator",
     "graceful_stop_failed": "{a} was told to stop and did not stop in time",
     "same_generation_assigned_twice": "one generation assigned it to both",
@@ -62,7 +65,9 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
     for verdict in ("proved", "undecided"):
         in_full, rest = _chosen(list(_incidents(by_verdict[verdict])))
         for incident in in_full:
-            blocks += _incident(incident, names, clock, proofs, told, explained=proofs is not None or verdict != "proved")
+            blocks += _incident(
+                incident, names, clock, proofs, told, explained=proofs is not None or verdict != "proved", jumped=clock_jumped(report)
+            )
         blocks += _more(rest, verdict, names, clock)
     advised = [f for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]] if proofs else []
     for advice in dict.fromkeys(f["advice"] for f in advised):
@@ -71,6 +76,16 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         blocks.append(Para(rests_on(report, clock), tone="" if any(by_verdict[v] for v in ("proved", "undecided")) else tone))
     blocks.append(Para(_pairs(report, by_verdict), tone="dim"))
     return title, tone, blocks
+
+
+def clock_jumped(report: Report) -> bool:
+    """Whether a clock is proved to have been set: the bounds of a verdict allow for that, and not for what no line shows."""
+    return any(f["rule"] == "clock-skew" and f.get("code") in _STEPS for f in report.findings)
+
+
+def unless_jumped(margin_ms: float, *, jumped: bool) -> str:
+    """What would undo a verdict that clocks tell: `unless a clock jumped by more than 22.5 s`."""
+    return f"unless a clock jumped {'once more, unseen, ' * jumped}by more than {span(margin_ms)}"
 
 
 def _elsewhere(report: Report) -> str:
@@ -229,7 +244,7 @@ def _length(row: Row) -> tuple[float, float]:
 
 
 def _incident(
-    rows: list[Row], names: Names, clock: Clock, proofs: Proofs | None, findings: Mapping[tuple[str, ...], str], *, explained: bool
+    rows: list[Row], names: Names, clock: Clock, proofs: Proofs | None, findings: Mapping[tuple[str, ...], str], *, explained: bool, jumped: bool
 ) -> Iterator[Block]:
     strongest = max(rows, key=_length)
     a, b = names.process(strongest["process_a"]), names.process(strongest["process_b"])
@@ -279,7 +294,8 @@ def _incident(
         told = _CAUSES.get(strongest["cause"], strongest["cause"].replace("_", " ")).format(a=a, b=b)
         yield Para(f"{told}.", label="Cause")
     if strongest["verdict"] == "proved" and strongest["margin_ms"] is not None:
-        yield Para(f"both were there, unless a clock jumped by more than {span(strongest['margin_ms'])} between these lines.", label="How sure")
+        known = " The jump that is known is taken into account." * jumped
+        yield Para(f"both were there, {unless_jumped(strongest['margin_ms'], jumped=jumped)} between these lines.{known}", label="How sure")
     if strongest["missing"]:
         yield Para(strongest["missing"], label="What would decide")
     if proofs is not None:

@@ -10,9 +10,11 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   from_ms       COMMENT 'Last line before, by its own clock (milliseconds since 1970)',
   to_ms         COMMENT 'It was there again, by its own clock; NULL: not in its log',
   from_lo_ms    COMMENT 'Gone at the earliest then (reference clock)',
+  from_hi_ms    COMMENT 'Its last line before was printed at the latest then',
   to_hi_ms      COMMENT 'Back at the latest then',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
-  event_id      COMMENT 'Event that tells: the stop, or the next start'
+  event_id      COMMENT 'Event that tells: the stop, or the next start',
+  is_steady     COMMENT 'False where its clock, or the one that the bounds are on, stepped'
 )
 COMMENT 'One row per stretch of time in which a broker was surely or perhaps not there.'
 AS
@@ -30,6 +32,8 @@ WITH stop AS (
   LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
 )
 SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ms, l.to_ms,
-  l.from_ms - o.hi_ms AS from_lo_ms, l.to_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, l.event_id
+  l.from_ms - o.hi_ms AS from_lo_ms, l.from_ms - o.lo_ms AS from_hi_ms, l.to_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, l.event_id,
+  NOT coalesce(o.stepped OR r.stepped, false) AS is_steady
 FROM life l
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+LEFT JOIN clock_offset r ON r.process_id = o.reference_process_id AND r.is_island_reference

@@ -9,6 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   never                COMMENT 'True when they never found a coordinator',
   from_ms              COMMENT 'First loss, at the earliest (reference clock, milliseconds since 1970)',
   first_lost_ms        COMMENT 'First loss, at the latest',
+  last_lost_lo_ms      COMMENT 'Last member''s loss, at the earliest',
   last_lost_ms         COMMENT 'Last member''s loss, at the latest',
   to_ms                COMMENT 'All found one again, or were closed, at the latest; NULL: not all',
   open                 COMMENT 'True when a member found none to the end of its log',
@@ -67,7 +68,8 @@ WITH felt AS (
   SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id FROM numbered
 )
 SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
-  min(lost_lo_ms) AS from_ms, min(lost_hi_ms) AS first_lost_ms, max(lost_hi_ms) AS last_lost_ms,
+  min(lost_lo_ms) AS from_ms, min(lost_hi_ms) AS first_lost_ms, max(lost_lo_ms) AS last_lost_lo_ms,
+  max(lost_hi_ms) AS last_lost_ms,
   CASE WHEN NOT bool_or(found_ms IS NULL AND closed_ms IS NULL) THEN max(found_hi_ms) END AS to_ms,
   bool_or(found_ms IS NULL AND closed_ms IS NULL) AS open, max(duration_ms) AS longest_ms, max(session_ms) AS session_ms,
     max(session_told_ms) AS session_told_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,

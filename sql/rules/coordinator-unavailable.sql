@@ -24,6 +24,8 @@ WITH group_process AS (
   WHERE a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
     AND CASE WHEN a.how = 'silent' THEN a.from_lo_ms >= o.from_ms - broker_silent_ms
       ELSE a.to_hi_ms IS NULL OR a.to_hi_ms >= o.from_ms - broker_noticed_ms END
+    -- Where a clock was set back, the broker may have printed its last line long after the loss that seems to follow it.
+    AND (a.is_steady AND a.how <> 'silent' OR a.from_hi_ms <= o.last_lost_lo_ms + broker_noticed_ms)
   GROUP BY o.outage_id
 ), served AS (
   -- Its broker went on coordinating: the broker was there.

@@ -17,6 +17,7 @@ SELECT
     WHEN 'undecided' THEN 'undecided'
     WHEN 'kept_running_through_lost_coordinator' THEN 'kept_running_through_lost_coordinator'
     WHEN 'woke_after_freeze' THEN 'woke_after_freeze'
+    WHEN 'learnt_too_late' THEN 'learnt_too_late'
     WHEN 'graceful_stop_failed' THEN 'graceful_stop_failed'
     WHEN 'same_generation_assigned_twice' THEN 'same_generation_assigned_twice'
     WHEN 'restart_of_task_not_owned' THEN 'restart_of_task_not_owned'
