@@ -406,6 +406,13 @@ def test_a_second_incarnation_is_a_table_of_its_own_and_says_why() -> None:
     assert "Generations begin again here (the group's metadata was lost): incarnation 2 of the group." in flat(as_text(views=views))
 
 
+def test_logs_that_begin_late_say_nothing_of_generations_that_begin_again() -> None:
+    views = rows()
+    for row in views["generation"]:
+        row |= {"incarnation": 1, "incarnation_why": "unknown"}
+    assert "begin again" not in flat(as_text(views=views))
+
+
 def test_what_was_not_seen_is_said() -> None:
     written = flat(as_text())
     assert "No log of w3" in written
