@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log, log_hole, event
--- Reads: common_clock, early_end
+-- Reads: common_clock, early_end, process_cluster
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -55,6 +55,13 @@ WITH placed AS (
   WHERE m.process_id IS NULL AND m.left_client IS NULL
   GROUP BY m.kafka_cluster, m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts, w.log_count
   HAVING w.log_count IS NULL OR w.log_count > 0 AND count(n.member_id) >= w.log_count
+), named AS (
+  -- Only coordinators print these. Where a line of a generation is lost, another may still name it.
+  SELECT DISTINCT c.kafka_cluster, e.group_id, explode(array(e.generation, e.old_generation)) AS generation
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
 ), stretch AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
@@ -123,11 +130,12 @@ WITH placed AS (
   GROUP BY g.client, g.group_id
   UNION ALL
   SELECT
-    concat('coordinator of ', group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
-    'missing_process', 'missing_coordinator' AS code, count(*), group_id, CAST(max(whole) AS STRING)
-  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM generation)
-  WHERE NOT seen_by_broker
-  GROUP BY group_id
+    concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
+    'missing_process', 'missing_coordinator' AS code, count(*), g.group_id, CAST(max(whole) AS STRING)
+  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM generation) g
+  LEFT ANTI JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
+  WHERE NOT g.seen_by_broker
+  GROUP BY g.group_id
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_members', 'several_members' AS code,
     member_count, group_id, client

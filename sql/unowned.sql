@@ -1,8 +1,9 @@
 -- One row per time in which a task, connector or partition that had had an owner had none.
--- Reads: ownership, member, join_round, clock_offset, generation
+-- Reads: ownership, member, join_round, clock_offset, generation, member_generation, broker_generation
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
--- may have had it while the other had not. It is never certain where a generation between had a member whose log is not here.
+-- may have had it while the other had not. It is never certain where a member of a generation on the way may have had it of which no line
+-- here says what it was given.
 CREATE OR REPLACE TEMPORARY VIEW unowned (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
@@ -61,11 +62,42 @@ WITH owned AS (
     NULL, NULL
   FROM last
   WHERE NOT previous.is_open
+), share AS (
+  -- Of each generation what the logs here, or its leader, say that its members were given.
+  SELECT kafka_cluster, group_id, incarnation, generation, count_if(process_id IS NOT NULL AND assigned IS NOT NULL) AS shown,
+    flatten(collect_list(CASE WHEN process_id IS NOT NULL THEN assigned END)) AS assigned, flatten(collect_list(revoked)) AS revoked,
+    coalesce(max(delay_ms), 0L) AS delay_ms
+  FROM member_generation
+  GROUP BY kafka_cluster, group_id, incarnation, generation
+), life AS (
+  SELECT kafka_cluster, group_id, max(incarnation) - min(incarnation) AS restarts FROM generation GROUP BY kafka_cluster, group_id
+), counted AS (
+  -- Where nobody prints the number of members there may be one more than the logs show.
+  SELECT n.kafka_cluster, n.group_id, n.generation, n.member_count, n.seen_by_members, coalesce(s.shown, 0L) AS shown,
+    coalesce(s.assigned, array()) AS assigned, coalesce(s.revoked, array()) AS revoked, coalesce(s.delay_ms, 0L) AS delay_ms,
+    n.group_protocol, b.member_count IS NOT NULL OR coalesce(n.group_protocol = 'consumer', false) AS is_told
+  FROM generation n
+  LEFT JOIN share s ON s.kafka_cluster = n.kafka_cluster AND s.group_id = n.group_id AND s.incarnation = n.incarnation
+    AND s.generation = n.generation
+  LEFT JOIN broker_generation b ON b.kafka_cluster = n.kafka_cluster AND b.group_id = n.group_id AND b.incarnation = n.incarnation
+    AND b.generation = n.generation
 ), hidden AS (
+  -- A generation gives a thing to one member: where a log here has it, no other can have had it.
   SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
   FROM gap g
-  JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_count > n.seen_by_members
-    AND n.generation > g.previous.generation AND n.generation < g.generation
+  JOIN counted n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id
+    AND n.generation BETWEEN g.previous.generation AND g.generation
+  WHERE NOT array_contains(n.assigned, g.resource)
+    AND (n.member_count > n.shown AND n.group_protocol <=> 'classic' OR n.member_count > n.seen_by_members
+      -- What a generation takes from one worker the next gives to another; a delay keeps what a worker had for it.
+      OR NOT n.is_told AND n.delay_ms = 0 AND NOT array_contains(n.revoked, g.resource)
+        AND n.generation > g.previous.generation AND n.generation < g.generation)
+  UNION
+  -- A later owner by the same or an earlier generation: the line that gave it a later one is missing.
+  SELECT g.previous.ownership_id, g.next_ownership_id
+  FROM gap g
+  JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
+  WHERE g.generation < g.previous.generation OR g.generation = g.previous.generation AND g.next_process_id <> g.previous.process_id
 ), delay AS (
   SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS told_ms, j.delay_ms,
     j.worker_assigned_id, o.reference_process_id

@@ -391,7 +391,7 @@ def test_lines_that_must_be_missing_are_told() -> None:
     views = rows()
     views["coverage"].append(views["coverage"][0] | {"kind": "missing_lines", "code": "missing_lines", "note": "lines of it are not here: why"})
     written = flat(as_text(views=views))
-    assert "lines of w1/connect.log" in written
+    assert "lines of w3" in written
     assert "lines missing" in written
 
 
@@ -416,6 +416,13 @@ def test_a_second_incarnation_is_a_table_of_its_own_and_says_why() -> None:
     views = rows()
     views["generation"].append(generation(1, 200, incarnation=2, incarnation_why="metadata_lost"))
     assert "Generations begin again here (the group's metadata was lost): incarnation 2 of the group." in flat(as_text(views=views))
+
+
+def test_logs_that_begin_late_say_nothing_of_generations_that_begin_again() -> None:
+    views = rows()
+    for row in views["generation"]:
+        row |= {"incarnation": 1, "incarnation_why": "unknown"}
+    assert "begin again" not in flat(as_text(views=views))
 
 
 def test_what_was_not_seen_is_said() -> None:

@@ -127,12 +127,13 @@ def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block
     shares: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for share in group["member_generations"]:
         shares[share["incarnation"], share["generation"]].append(share)
+    highest = _highest_before(generations)
     runs = [_Run([g]) for g in generations] if len(generations) <= _ONE_BY_ONE else list(_runs(generations))
     for part in _parts(runs):
         if isinstance(part, str):
             blocks.append(Para(part, tone="dim"))
         else:
-            blocks += _table(part, shares, names, clock, changes=changes)
+            blocks += _table(part, shares, highest, names, clock, changes=changes)
     return blocks
 
 
@@ -186,7 +187,15 @@ def _parts(runs: list[_Run]) -> Iterator[list[_Run] | str]:
     yield runs[-_TAIL:]
 
 
-def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Names, clock: Clock, *, changes: bool) -> Iterator[Block]:
+def _highest_before(generations: list[Row]) -> dict[int, int]:
+    """For each incarnation but the first, the highest generation of those before it."""
+    lives = sorted({g["incarnation"] for g in generations})
+    return {life: max(g["generation"] for g in generations if g["incarnation"] < life) for life in lives[1:]}
+
+
+def _table(
+    runs: list[_Run], shares: dict[tuple[int, int], list[Row]], highest: dict[int, int], names: Names, clock: Clock, *, changes: bool
+) -> Iterator[Block]:
     """One table for each incarnation, so that a restart of the count is seen."""
     columns = (
         Column("gen.", right=True, fixed=True),
@@ -199,7 +208,9 @@ def _table(runs: list[_Run], shares: dict[tuple[int, int], list[Row]], names: Na
     for incarnation, same in groupby(runs, key=lambda r: r.first["incarnation"]):
         rows = list(same)
         why = rows[0].first["incarnation_why"]
-        if why and why != "first" and rows[0].first["generation"] == min(r.first["generation"] for r in rows):
+        lowest = min(r.first["generation"] for r in rows)
+        # The first life that the logs show may have begun before them.
+        if why and why != "first" and rows[0].first["generation"] == lowest <= highest.get(incarnation, 0):
             what = "A generation number comes twice" if why == "ghost" else "Generations begin again"
             yield Para(f"{what} here ({_WHY_RESET.get(why, why)}): incarnation {incarnation} of the group.", tone="warn")
         cells = []
