@@ -172,8 +172,9 @@ def _hit(report: Report) -> str:
     twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
     at_work = sorted({s["resource"] for s in report.split_brain if s["kind"] == "work" and s["verdict"] == "proved" and s["certain_ms"]})
     worked = f"worked on by two owners at once{_at_least(twice, at_work or resources)}"
-    # What two worked on counts as hit by that: how long it was without an owner, if at all, is not kept apart.
-    unowned = [r for r in resources if r not in at_work] or resources
+    # What had two threads counts as hit by that: how long it was without an owner, if at all, is not kept apart.
+    twofold = {s["resource"] for s in report.split_brain if s["kind"] != "held" and s["verdict"] == "proved"}
+    unowned = [r for r in resources if r not in twofold] or resources
     parts = [f"{in_words(unowned, report.ownership)}: unowned for up to {span(idle)}"] * bool(idle and resources)
     if twice and parts and at_work == resources:
         parts = [f"{parts[0]}, {worked}"]
