@@ -75,7 +75,8 @@ WITH group_process AS (
   SELECT o.*,
     coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
     coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup, n.authentication_id, n.failed_id,
-    b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures, q.configured,
+    b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures,
+    q.configured,
     CASE
       WHEN o.never AND q.failures > 0 AND NOT q.exists_already THEN 'offsets_topic_impossible'
       WHEN n.authentication IS NOT NULL THEN 'authentication_failed'
