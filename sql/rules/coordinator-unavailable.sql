@@ -11,7 +11,8 @@ WITH group_process AS (
   JOIN group_process j ON j.kafka_cluster = o.kafka_cluster AND j.group_id = o.group_id AND NOT array_contains(o.who, j.process_id)
   JOIN process p ON p.process_id = j.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
-  WHERE unix_millis(p.first_ts) - k.lo_ms <= o.from_ms AND unix_millis(p.last_ts) - k.hi_ms >= o.from_ms + outage_untroubled_ms
+  WHERE unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
+    AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
   GROUP BY o.outage_id
 ), absent AS (
   SELECT o.outage_id,
@@ -34,7 +35,8 @@ WITH group_process AS (
   JOIN cluster_broker c ON c.kafka_cluster = o.kafka_cluster AND c.broker_id = o.broker_id
   JOIN clock_offset k ON k.process_id = c.process_id AND k.is_island_reference AND k.reference_process_id = o.reference_process_id
   JOIN broker_generation g ON g.process_id = c.process_id AND g.stabilized_ms - k.hi_ms > o.last_lost_ms
-    AND g.stabilized_ms - k.lo_ms < coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
+    -- The end is known as badly as the loss: what may have been after it counts for nothing.
+    AND g.stabilized_ms - k.lo_ms < coalesce(o.to_ms - coalesce(o.first_lost_ms - o.from_ms, 0L), o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
 ), client AS (
   SELECT outage_id, explode(clients) AS own FROM group_outage
@@ -73,7 +75,8 @@ WITH group_process AS (
   SELECT o.*,
     coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
     coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup, n.authentication_id, n.failed_id,
-    w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures, q.configured,
+    b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures,
+    q.configured,
     CASE
       WHEN o.never AND q.failures > 0 AND NOT q.exists_already THEN 'offsets_topic_impossible'
       WHEN n.authentication IS NOT NULL THEN 'authentication_failed'
@@ -100,6 +103,7 @@ WITH group_process AS (
   LEFT JOIN home h ON h.kafka_cluster = o.kafka_cluster AND h.group_id = o.group_id
   LEFT JOIN placed r ON r.kafka_cluster = o.kafka_cluster AND r.offsets_partition = h.offsets_partition
   LEFT JOIN offsets_topic q ON q.kafka_cluster = o.kafka_cluster
+  LEFT JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
 ), unstarted_line AS (
   -- A worker that cannot reach a broker when it starts has no herder yet, and no group.
   SELECT f.kafka_cluster, f.process_id, f.instance, f.event, f.at_ms, f.event_id, f.said
@@ -148,6 +152,7 @@ SELECT
     'causes', j.causes,
     'broker_id', CAST(j.broker_id AS BIGINT),
     'broker', j.broker,
+    'has_log', j.has_log,
     'new_broker_id', CASE WHEN j.new_broker_id <> j.broker_id THEN CAST(j.new_broker_id AS BIGINT) END,
     'down_how', j.down.how,
     'down_at_ms', j.down.from_ms,
@@ -199,6 +204,7 @@ SELECT
     'causes', CAST(NULL AS ARRAY<STRING>),
     'broker_id', CAST(NULL AS BIGINT),
     'broker', CAST(NULL AS STRING),
+    'has_log', CAST(NULL AS BOOLEAN),
     'new_broker_id', CAST(NULL AS BIGINT),
     'down_how', CAST(NULL AS STRING),
     'down_at_ms', CAST(NULL AS BIGINT),
