@@ -1,5 +1,5 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster, common_clock
+-- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster, common_clock, log_hole
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -23,6 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
   paused_to_ts  COMMENT 'It was given its next assignment, or a task of it ran again, by its own clock',
   paused_ms     COMMENT 'Time without anything to work on before this generation gave it something, milliseconds; 0: it went on working;
     NULL: its first generation, its log does not tell, or its clock stepped meanwhile',
+  is_pause_known COMMENT 'False: it came from an earlier generation, and how long it had nothing to work on is not known: lines of its log
+    are missing, or its clock stepped meanwhile',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per member and generation.'
@@ -36,29 +38,50 @@ WITH seen AS (
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
     p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms,
+    j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given,
     CASE
-      WHEN p.from_ms IS NULL THEN CASE WHEN j.went_on THEN 0L END
-      WHEN NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
+      WHEN p.from_ms IS NULL THEN CASE WHEN j.is_later AND j.is_given AND (j.had_nothing OR j.gave_up
+        OR NOT j.gives_all_up AND NOT j.is_new AND h.process_id IS NULL) THEN 0L END
+      WHEN p.is_sure AND NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
         AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false) THEN p.to_ms - p.from_ms
     END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
   FROM member_round r
   JOIN (
-    -- A client that had a generation before and an assignment now went on working, unless a pause is known.
-    SELECT *, (worker_assigned_id IS NOT NULL OR given IS NOT NULL)
-      AND coalesce(lag(instance) OVER (PARTITION BY process_id, group_id, client ORDER BY round) = instance, false) AS went_on,
-      coalesce(lag(from_pos) OVER (PARTITION BY process_id, group_id, client ORDER BY round), -1L) AS last_pos,
-      lead(from_pos) OVER (PARTITION BY process_id, group_id, client ORDER BY round) AS next_pos
+    SELECT process_id, kafka_cluster, group_id, client, client_id, task, round, instance, worker_assigned_id, synced_id, assigned, given,
+      revoked, delay_ms, from_pos, coalesce(is_worker, false) AS is_worker,
+      worker_assigned_id IS NOT NULL OR given IS NOT NULL AS is_given,
+      -- A client that had a generation before and an assignment now went on working, unless a pause is known.
+      coalesce(lag(instance) OVER in_order = instance, false) AS is_later,
+      coalesce(size(coalesce(lag(assigned) OVER in_order, lag(given) OVER in_order)) = 0, false) AS had_nothing,
+      -- An eager member surely paused. Its lines tell both ends, or some are missing.
+      CASE WHEN coalesce(is_worker, false) THEN coalesce(protocol = 'default', false)
+        ELSE coalesce(protocol, max(protocol) OVER (PARTITION BY process_id, group_id, client), '') NOT LIKE '%cooperative%'
+          AND coalesce(protocol, '') NOT LIKE 'stream%' END AS gives_all_up,
+      coalesce(given_ms <= taken_ms, false) AS gave_up,
+      coalesce(lag(member_id) OVER in_order <> member_id, false) AS is_new,
+      coalesce(lag(from_pos) OVER in_order, -1L) AS last_pos, lead(from_pos) OVER in_order AS next_pos
     FROM join_round
+    WINDOW in_order AS (PARTITION BY process_id, group_id, client ORDER BY round)
   ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN (
-    SELECT process_id, group_id, client, round, min(from_ms) AS from_ms, max(to_ms) AS to_ms
+    SELECT process_id, group_id, client, round, min(from_ms) AS from_ms, max(to_ms) AS to_ms,
+      bool_and(coalesce(is_sure, true)) AS is_sure
     FROM member_pause
     WHERE to_ms IS NOT NULL AND round IS NOT NULL
     GROUP BY process_id, group_id, client, round
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
   LEFT JOIN common_clock k ON k.process_id = r.process_id
+  LEFT JOIN (
+    SELECT DISTINCT b.process_id, b.group_id, b.client, b.round
+    FROM (SELECT process_id, instance, group_id, client, round, from_pos, lag(from_pos) OVER (PARTITION BY process_id, instance, group_id,
+      client ORDER BY round) AS last_pos FROM join_round) b
+    JOIN log_hole o ON o.process_id = b.process_id AND o.instance = b.instance AND o.to_pos > b.last_pos AND o.from_pos <= b.from_pos
+  ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
+), paused AS (
+  SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later OR NOT is_given AND paused_from_ms IS NULL, true) AS is_pause_known
+  FROM seen
 ), told AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
@@ -77,14 +100,16 @@ SELECT
     CAST(NULL AS BIGINT) AS member_epoch,
   s.state, timestamp_millis(s.joining_ms) AS joining_ts, timestamp_millis(s.joined_ms) AS joined_ts,
     timestamp_millis(s.synced_ms) AS synced_ts, s.assigned, s.revoked, s.delay_ms,
-  timestamp_millis(s.paused_from_ms) AS paused_from_ts, timestamp_millis(s.paused_to_ms) AS paused_to_ts, s.paused_ms, s.witness
-FROM seen s
+  timestamp_millis(s.paused_from_ms) AS paused_from_ts, timestamp_millis(s.paused_to_ms) AS paused_to_ts, s.paused_ms,
+    s.is_pause_known, s.witness
+FROM paused s
 UNION ALL
 SELECT
   t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task,
     false AS is_leader, NULL AS member_epoch,
   'synced' AS state, NULL AS joining_ts, NULL AS joined_ts, NULL AS synced_ts, t.assigned, NULL AS revoked, NULL AS delay_ms,
-    NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, array(t.event_id) AS witness
+    NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, NULL AS is_pause_known,
+    array(t.event_id) AS witness
 FROM told t
 JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_id FROM seen) s
   ON s.kafka_cluster = t.kafka_cluster AND s.group_id = t.group_id AND s.generation = t.generation AND s.process_id = t.leader_process
@@ -97,13 +122,14 @@ SELECT
   lower(m.state) AS state, timestamp_millis(m.joining.at_ms) AS joining_ts, timestamp_millis(m.reached.at_ms) AS joined_ts,
     timestamp_millis(m.settled.at_ms) AS synced_ts, m.assigned, m.revoked, NULL AS delay_ms,
   timestamp_millis(p.from_ms) AS paused_from_ts, timestamp_millis(p.to_ms) AS paused_to_ts,
-  CASE WHEN p.from_ms IS NOT NULL THEN p.to_ms - p.from_ms
-    WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END AS paused_ms, m.witness
+  CASE WHEN p.from_ms IS NOT NULL THEN CASE WHEN p.is_sure THEN p.to_ms - p.from_ms END
+    WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END AS paused_ms,
+  CASE WHEN m.process_id IS NOT NULL THEN coalesce(p.is_sure, true) END AS is_pause_known, m.witness
 FROM epoch_member m
 LEFT JOIN (
   -- A pause belongs to the epoch that the member had when it ended.
   SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms,
-    max_by(m.generation, struct(m.reached.at_ms, m.generation)) AS generation
+    max_by(m.generation, struct(m.reached.at_ms, m.generation)) AS generation, bool_and(coalesce(p.is_sure, true)) AS is_sure
   FROM member_pause p
   JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id
     AND m.client_id = p.client AND m.reached.at_ms <= p.to_ms

@@ -1,5 +1,5 @@
 -- One row per time in which a task, connector or partition that had had an owner had none.
--- Reads: ownership, member, join_round, clock_offset, generation, member_generation, broker_generation
+-- Reads: ownership, member, join_round, clock_offset, generation, member_generation, broker_generation, log_hole
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
 -- may have had it while the other had not. It is never certain where a member of a generation on the way may have had it of which no line
@@ -64,11 +64,14 @@ WITH owned AS (
   WHERE NOT previous.is_open
 ), share AS (
   -- Of each generation what the logs here, or its leader, say that its members were given.
-  SELECT kafka_cluster, group_id, incarnation, generation, count_if(process_id IS NOT NULL AND assigned IS NOT NULL) AS shown,
-    flatten(collect_list(CASE WHEN process_id IS NOT NULL THEN assigned END)) AS assigned, flatten(collect_list(revoked)) AS revoked,
-    coalesce(max(delay_ms), 0L) AS delay_ms
-  FROM member_generation
-  GROUP BY kafka_cluster, group_id, incarnation, generation
+  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation,
+    -- Who joined, and was not given anything before the next rebalance, had nothing, unless its log lacks lines.
+    count_if(m.process_id IS NOT NULL AND (m.assigned IS NOT NULL OR m.state = 'joined' AND h.process_id IS NULL)) AS shown,
+    flatten(collect_list(CASE WHEN m.process_id IS NOT NULL THEN m.assigned END)) AS assigned,
+    flatten(collect_list(m.revoked)) AS revoked, coalesce(max(m.delay_ms), 0L) AS delay_ms
+  FROM member_generation m
+  LEFT JOIN (SELECT DISTINCT process_id FROM log_hole) h ON h.process_id = m.process_id
+  GROUP BY m.kafka_cluster, m.group_id, m.incarnation, m.generation
 ), life AS (
   SELECT kafka_cluster, group_id, max(incarnation) - min(incarnation) AS restarts FROM generation GROUP BY kafka_cluster, group_id
 ), counted AS (

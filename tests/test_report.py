@@ -425,6 +425,16 @@ def test_logs_that_begin_late_say_nothing_of_generations_that_begin_again() -> N
     assert "begin again" not in flat(as_text(views=views))
 
 
+def test_a_pause_that_lines_are_missing_of_makes_the_others_a_lower_bound() -> None:
+    views = rows()
+    assert "≥ 200 ms" not in flat(as_text(views=views))
+    views["member_generation"].append(views["member_generation"][0] | {"paused_ms": None, "is_pause_known": False})
+    assert "≥ 200 ms" in flat(as_text(views=views))
+    for row in views["member_generation"]:
+        row |= {"paused_ms": None, "is_pause_known": False}
+    assert "≥ 200 ms" not in flat(as_text(views=views))
+
+
 def test_what_was_not_seen_is_said() -> None:
     written = flat(as_text())
     assert "No log of w3" in written

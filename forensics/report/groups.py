@@ -322,10 +322,20 @@ def _changed(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
 def _paused(group: Row, names: Names) -> Iterator[Block]:
     """How long each member stopped working, over all generations shown."""
     total: dict[str, list[float]] = defaultdict(list)
+    unknown: dict[str, int] = defaultdict(int)
     for share in group["member_generations"]:
         if share["paused_ms"] is not None:
             total[names.share(share)].append(share["paused_ms"])
-    rows = tuple((who, f"{len(ms):,}", span(sum(ms)), span(max(ms))) for who, ms in sorted(total.items(), key=lambda x: -sum(x[1]))[:20])
+        elif share.get("is_pause_known") is False:
+            unknown[names.share(share)] += 1
+
+    def told(who: str, ms: float) -> str:
+        if not unknown[who]:
+            return span(ms)
+        return f"≥ {span(ms)}" if ms else "?"
+
+    longest = sorted((total.keys() | unknown.keys()), key=lambda who: (-sum(total[who]), who))[:20]
+    rows = tuple((who, f"{len(total[who]) + unknown[who]:,}", told(who, sum(total[who])), told(who, max(total[who], default=0))) for who in longest)
     if rows:
         yield Para("How long members did not work because of rebalances:", tone="dim")
         columns = (

@@ -12,7 +12,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_pause (
   from_ms       COMMENT 'It gave up the last that it had, by its own clock (milliseconds since 1970)',
   from_id       COMMENT 'Its event',
   to_ms         COMMENT 'It had its next assignment; NULL: the log tells of none',
-  round         COMMENT 'Round of the client that gave it'
+  round         COMMENT 'Round of the client that gave it',
+  is_sure       COMMENT 'False: lines are missing, it may have begun earlier, or been two'
 )
 COMMENT 'One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.'
 AS
@@ -22,12 +23,14 @@ WITH worker AS (
   -- Lines of tasks do not name their herder: a process with several is left out.
   SELECT process_id, instance FROM worker GROUP BY process_id, instance HAVING count(*) = 1
 ), busy AS (
-  SELECT kafka_cluster, group_id, process_id, process_instance AS instance, client, start_ms, stop_hi_ms AS stop_ms, stop_id
+  SELECT kafka_cluster, group_id, process_id, process_instance AS instance, client, start_ms, stop_hi_ms AS stop_ms, stop_id,
+    -- The line that says it is not the first after it gave the partition up.
+    coalesce(stop_lo_ms < stop_hi_ms AND stop_how IN ('revoked', 'lost', 'client_closed', 'not_listed'), false) AS is_late
   FROM partition_holding
   UNION ALL
   SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ms, h.start_lo_ms),
     coalesce(h.stop_asked_ms, h.work_stop_hi_ms, h.stop_hi_ms),
-    coalesce(h.stop_asked_id, h.stop_id)
+    coalesce(h.stop_asked_id, h.stop_id), false
   FROM task_holding h
   JOIN worker w ON w.process_id = h.process_id AND w.instance = h.process_instance AND w.group_id = h.group_id
   JOIN alone a ON a.process_id = w.process_id AND a.instance = w.instance
@@ -35,19 +38,20 @@ WITH worker AS (
 ), reached AS (
   SELECT *,
     -- What has no end is the last to end.
-    max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
-      client
+    max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, is_late, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id,
+      instance, client
       ORDER BY start_ms ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
-    max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
-      client) AS last,
+    max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, is_late, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id,
+      instance, client) AS last,
     row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ms DESC) AS from_end
   FROM busy
 ), gap AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, until.stop_id AS from_id, start_ms AS to_ms
+  SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, until.stop_id AS from_id, start_ms AS to_ms,
+    until.is_late
   FROM reached
   WHERE until.at_ms < start_ms
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, last.at_ms, last.stop_id, NULL
+  SELECT kafka_cluster, group_id, process_id, instance, client, last.at_ms, last.stop_id, NULL, last.is_late
   FROM reached
   WHERE from_end = 1 AND last.at_ms IS NOT NULL
 ), answer AS (
@@ -61,12 +65,20 @@ WITH worker AS (
   FROM gap g
   LEFT JOIN answer a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
 ), ended AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, from_ms, from_id, coalesce(least(to_ms, told_ms), to_ms, told_ms) AS to_ms
-    FROM answered
+  SELECT kafka_cluster, group_id, process_id, instance, client, from_ms, from_id, coalesce(least(to_ms, told_ms), to_ms, told_ms) AS to_ms,
+    is_late
+  FROM answered
+), round AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, round, coalesce(worker_assigned_ms, synced_ms, joined_ms) AS at_ms,
+    -- It gave up again before its next generation, or was told its assignment: the line that gave it something is missing.
+    NOT coalesce(is_worker, false) AND given_ms IS NULL AND (synced_id IS NOT NULL AND joined_id IS NOT NULL
+      OR coalesce(lead(taken_ms) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY round)
+        > coalesce(synced_ms, joined_ms), false)) AS is_torn
+  FROM join_round
 )
-SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, max(r.round) AS round
+SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, max(r.round) AS round,
+  NOT p.is_late AND NOT coalesce(bool_or(r.is_torn), false) AS is_sure
 FROM ended p
-LEFT JOIN join_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
-  AND r.instance = p.instance AND r.client = p.client
-  AND coalesce(r.worker_assigned_ms, r.synced_ms, r.joined_ms) BETWEEN p.from_ms AND p.to_ms
-GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms
+LEFT JOIN round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
+  AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
+GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, p.is_late

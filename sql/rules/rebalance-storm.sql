@@ -35,7 +35,9 @@ WITH round AS (
   FROM round_of_storm
   GROUP BY kafka_cluster, group_id, kind, chain, nth
 ), moved AS (
-  SELECT w.kafka_cluster, w.group_id, w.kind, w.chain, w.nth, max(g.paused_ms) AS paused_ms, sum(size(g.revoked)) AS revoked
+  SELECT w.kafka_cluster, w.group_id, w.kind, w.chain, w.nth,
+    CASE WHEN bool_and(coalesce(g.is_pause_known, true)) THEN max(g.paused_ms) END AS paused_ms,
+    sum(size(g.revoked)) AS revoked
   FROM round_of_storm w
   JOIN member_generation g ON g.kafka_cluster = w.kafka_cluster AND g.group_id = w.group_id
     AND g.incarnation = w.incarnation AND g.generation = w.generation
