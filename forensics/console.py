@@ -154,7 +154,7 @@ def _say_layouts(summary: Summary) -> None:
         alike.setdefault(" and ".join(name for name, _ in file.records.most_common()) or "no layout", []).append(path)
     for layouts, paths in list(alike.items())[:_SHOWN]:
         names = ", ".join(map(printable, paths[:_SHOWN])) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
-        say(f"read as {layouts}: {names}")
+        say(f"layout of {names}: {layouts}")
     strange = [(path, file.unfit, *file.first_unfit) for path, file in files.items() if file.first_unfit is not None]
     for path, unfit, line, text in strange[:_SHOWN]:
         fit = "fits" if unfit == 1 else "fit"
