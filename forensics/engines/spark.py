@@ -23,22 +23,17 @@ if TYPE_CHECKING:
 
 #: A folder of Parquet in a statement.
 _PATH = re.compile(r"parquet\.`((?:[^`]|``)+)`")
-#: Rows by the thousand need no compiled code, no second plan, no shuffle and no broadcast: a build takes less than half the time.
-SMALL = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.legacy.storeAnalyzedPlanForView": "true",
-}
-
-
-#: Rows by the million need no compiled code and no second plan either: all views of a million events on two cores took 234 s, and 440 s with both.
+#: Rows by the million need no compiled code and no second plan: all views of a million events on two cores took 234 s, and 440 s with both.
 UNCOMPILED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+#: Rows by the thousand need no shuffle and no broadcast either: a build takes less than half the time.
+SMALL = UNCOMPILED | {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.legacy.storeAnalyzedPlanForView": "true",
 }
 _COMPILED_FROM = 2_000_000
 
