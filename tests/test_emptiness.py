@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from forensics.case import emptiness, open_sql, view_files
+from forensics.case import emptiness, materialise, open_sql, view_files
 from forensics.case.emptiness import EMPTY, Known
+from forensics.case.ingestion import ingest
 
 KNOWN = {
     "event": emptiness.of_rows(pa.table({"event": ["joined", "synced", None], "ok": [True, True, None], "n": [0, 3, None], "text": ["a", "b", "c"]})),
@@ -278,3 +279,26 @@ def test_what_is_claimed_of_a_sample_is_true(sample: str, sample_case) -> None:
             claimed.append(name)
             assert not runs.sql(view.query).toArrow().num_rows, name
     assert len(claimed) >= 0.4 * len(empty)
+
+
+@pytest.mark.engine
+def test_views_without_rows_have_the_same_columns_whether_they_were_asked_for_or_known(any_engine, tmp_path) -> None:
+    """What a view has as columns is asked for once a process; a build that knows it has the rows of one that did not."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "app.log").write_text(
+        "[2026-11-20 10:00:00,000] INFO [Consumer clientId=c-1, groupId=orders] (Re-)joining group "
+        "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
+    )
+    tables = ingest([logs], tmp_path / "case").case.tables()
+    found = []
+    materialise._COLUMNS.clear()
+    for turn in ("asked for", "known"):
+        built = materialise.build(any_engine, tables, tmp_path / turn, small=True)
+        found.append({name: ds.dataset(path).to_table() for name, path in built.items()})
+    asked, known = found
+    assert asked.keys() == known.keys()
+    assert sum(not table.num_rows for table in known.values()) > 100
+    for name, table in known.items():
+        assert table.schema.equals(asked[name].schema), name
+        assert table.num_rows == asked[name].num_rows, name

@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -116,13 +117,19 @@ def of_query(sql: str, known: Mapping[str, Known], variables: Mapping[str, int |
         known: what is known of the relations that it reads, by name; the others may hold anything.
         variables: values of the session's variables, whose names no column has.
     """
+    query = _parsed(sql)
+    # Spark, which knows more of its SQL, says what is wrong with what is not understood here.
+    return Known() if query is None else _Reader(dict(known), variables or {}).relation(query)
+
+
+@lru_cache(maxsize=256)
+def _parsed(sql: str) -> exp.Expr | None:
     import sqlglot
 
     try:
-        query = sqlglot.parse_one(sql, read="spark")
-    except sqlglot.errors.SqlglotError:  # Spark, which knows more of its SQL, says what is wrong with it
-        return Known()
-    return _Reader(dict(known), variables or {}).relation(query)
+        return sqlglot.parse_one(sql, read="spark")
+    except sqlglot.errors.SqlglotError:
+        return None
 
 
 def _understood(part: exp.Expr) -> bool:

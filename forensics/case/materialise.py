@@ -84,7 +84,7 @@ class _Build:
         self._thresholds = knob_values(overrides)
         # What is known of the rows of each table, and of each view that has been built; nothing, where the engine plans as fast as this is found out.
         self._known: dict[str, Known] = {}
-        if engine.plans_slowly:
+        if engine.plans_slowly or small and _COLUMNS:
             self._known = {name: emptiness.of_rows(_looked_at(paths, whole=small)) for name, paths in tables.items()}
 
     def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
@@ -115,8 +115,7 @@ class _Build:
                 view = gather([self._views[rule] for rule in view.reads if not self._known[rule].empty] or [self._views[view.reads[0]]])
             expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else Known()
             if view.kept:
-                query = self._computed_first(view) if self._small and self._known and not expected.empty else view.query
-                found = self._keep(view, self._engine.query(query), empty=expected.empty)
+                found = self._keep(view, empty=expected.empty)
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
@@ -141,9 +140,15 @@ class _Build:
             self._known[part.name] = emptiness.of_rows(table)
         return query
 
-    def _keep(self, view: View, rows: DataFrame, *, empty: bool) -> Known:
+    def _keep(self, view: View, *, empty: bool) -> Known:
         """Keeps a view's rows, which are computed now, unless there can be none."""
         path = self._target / view.name
+        columns = _COLUMNS.get((self._engine.name, view.query)) if empty else None
+        if columns is not None:
+            self._engine.keep_table(view.name, columns[0].empty_table(), columns[1], path)
+            return Known(empty=True)
+        slow = self._small and self._engine.plans_slowly and not empty
+        rows = self._engine.query(self._computed_first(view) if slow else view.query)
         if not (self._small or empty or view.words):
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             if path.exists():
@@ -155,6 +160,7 @@ class _Build:
             # They are few, and most of them are the report's: they are worded in this process.
             table = with_words(view, table, self._target)
         self._engine.keep_table(view.name, table, schema, path)
+        _COLUMNS[self._engine.name, view.query] = table.schema, schema
         return emptiness.of_rows(table) if self._known else Known()
 
     def _rows(self, rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
@@ -163,6 +169,8 @@ class _Build:
 
 
 _AT_ONCE = 3
+#: By engine and query, the columns of what a view was in this process: where it can have no rows, nothing else is asked for.
+_COLUMNS: dict[tuple[str, str], tuple[pa.Schema, StructType]] = {}
 #: Columns by which views choose the rows of tables. Of a small case all columns are looked at.
 _CHOSEN_BY = ("event", "category")
 
