@@ -55,6 +55,11 @@ SELECT
     'b_start_lo_at_ms', longest.facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', longest.facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', longest.facts.b_stop_lo_at_ms,
+    'b_stop_hi_at_ms', longest.facts.b_stop_hi_at_ms,
+    'a_start_lo_at_ms', longest.facts.a_start_lo_at_ms,
+    'a_start_how', longest.facts.a_start_how,
+    'b_start_how', longest.facts.b_start_how,
+    'b_began_later', longest.facts.b_began_later,
     'a_removed_later', longest.facts.a_removed_later,
     'b_removed_later', longest.facts.b_removed_later,
     'evidence', longest.facts.evidence

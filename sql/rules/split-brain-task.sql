@@ -13,8 +13,9 @@ SELECT
   resource AS subject,
   unix_millis(from_lo) AS from_ms,
   unix_millis(to_hi) AS to_ms,
-  CASE coalesce(cause, 'undecided')
+  CASE coalesce(cause, verdict)
     WHEN 'undecided' THEN 'undecided'
+    WHEN 'proved' THEN 'cause_unknown'
     WHEN 'kept_running_through_lost_coordinator' THEN 'kept_running_through_lost_coordinator'
     WHEN 'woke_after_freeze' THEN 'woke_after_freeze'
     WHEN 'learnt_too_late' THEN 'learnt_too_late'
@@ -44,6 +45,11 @@ SELECT
     'b_start_lo_at_ms', facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', facts.b_stop_lo_at_ms,
+    'b_stop_hi_at_ms', facts.b_stop_hi_at_ms,
+    'a_start_lo_at_ms', facts.a_start_lo_at_ms,
+    'a_start_how', facts.a_start_how,
+    'b_start_how', facts.b_start_how,
+    'b_began_later', facts.b_began_later,
     'a_removed_later', facts.a_removed_later,
     'b_removed_later', facts.b_removed_later,
     'evidence', facts.evidence
