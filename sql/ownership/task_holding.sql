@@ -101,10 +101,10 @@ WITH identity AS (
   SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id,
     instance
 ), bounded AS (
-  -- A wide hole that no identity outlasts: what comes behind it may be of another thread.
+  -- Where the first wide hole may begin that no identity outlasts: what comes behind may be of another thread.
   SELECT m.*, h.holes, d.ids,
-    get(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()), i -> i.from_pos <= x.from_pos
-      AND i.to_pos >= x.to_pos)), 0).from_pos AS wide_pos
+    array_min(transform(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()),
+      i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), x -> x.from_pos)) AS wide_pos
   FROM counted m
   LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
   LEFT JOIN identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind
