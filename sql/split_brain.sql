@@ -159,7 +159,8 @@ WITH judged AS (
 ), suffered AS (
   -- What its process's incident is when the second began: a process that printed lines meanwhile was cut off, and not frozen.
   SELECT p.a_id, p.b_id, bool_or(t.cause = 'process_paused') AS is_paused, min(t.from_lo_ms) AS from_lo_ms,
-    bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= p.b_lo) AS is_cut_off
+    -- Of a start that is not in the log the moment counts at which the second surely was there.
+    bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= CASE WHEN p.b_start_how <> 'seen' THEN p.b_hi ELSE p.b_lo END) AS is_cut_off
   FROM placed p
   JOIN process_trouble t ON t.process_id = p.a_process AND t.from_lo_ms <= p.b_hi AND coalesce(t.to_hi_ms >= p.b_lo, true)
   WHERE p.verdict = 'proved' AND p.a_process <> p.b_process
