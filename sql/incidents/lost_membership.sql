@@ -31,7 +31,7 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   broker         COMMENT 'Coordinator''s process that removed it',
   kind           COMMENT 'How it was lost, in a closed vocabulary',
   answered_ms    COMMENT 'Its coordinator had answered it then, the last time before, by its own clock',
-  before_ms      COMMENT 'Last line of the process before the removal, or last request that it gave up late, by its own clock',
+  before_ms      COMMENT 'Last line of the process before the removal, by its own clock; if none, the last request that it gave up late',
   after_ms       COMMENT 'First line of the process after it, in the same life',
   noticed_ms     COMMENT 'First line of the client that tells of the loss, by its own clock; NULL: none',
   noticed_id     COMMENT 'Its event',
@@ -166,7 +166,7 @@ SELECT
     ELSE 'paused_or_cut_off'
   END AS kind,
   r.answered_ms AS answered_ms,
-  greatest(a.before_ms, d.sent_ms) AS before_ms,
+  coalesce(a.before_ms, d.sent_ms) AS before_ms,
   a.after_ms AS after_ms,
   r.noticed_ms AS noticed_ms,
   r.noticed.event_id AS noticed_id,
