@@ -7,13 +7,16 @@
 -- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that
 -- one had ended before the other began. undecided: the rest.
 -- An assignment proves nothing here: a span begins with a line of the task or consumer itself.
--- A is the ownership that began first, B the other; the words beside this file call them so too.
+-- A is the ownership that began first, B the other; the words beside this file call them so too. Where the start of one is not in its log,
+-- A is the one that is known to have been there first.
+-- Evidence that would decide is asked for where it can be: in a log that lacks lines, of what it lacks. Of bounds that are wide, those are
+-- named of which one alone would decide the pair; where none would, all.
 CREATE OR REPLACE TEMPORARY VIEW split_brain (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
   resource_kind  COMMENT 'task, connector or partition',
   resource       COMMENT 'What had two owners, or not',
-  process_a      COMMENT 'Process of the ownership that began first',
+  process_a      COMMENT 'Process of the ownership that began first, as far as known',
   process_b      COMMENT 'Process of the other',
   kind           COMMENT 'work: both were at it; thread: both threads were there; held: both held the assignment',
   from_lo        COMMENT 'The overlap began at the earliest then (reference clock of the island; where no clocks compare, the earlier start
@@ -67,7 +70,10 @@ WITH judged AS (
     j.*,
     a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
     a.generation AS a_generation, b.generation AS b_generation, b.member_id AS b_member_id,
-    a.stop_asked_ms AS a_stop_asked, a.is_overdue AS a_is_overdue,
+    a.stop_asked_ms AS a_stop_asked, a.is_overdue AS a_is_overdue, a.start_how AS a_start_how, b.start_how AS b_start_how,
+    a.is_stop_lost AS a_stop_lost, b.is_stop_lost AS b_stop_lost, a.start_witness AS a_start_witness, b.start_witness AS b_start_witness,
+    CASE WHEN a.start_how <> 'seen' THEN a.not_before_id END AS a_not_before_id,
+    CASE WHEN b.start_how <> 'seen' THEN b.not_before_id END AS b_not_before_id,
     a.start_hi_ms AS a_start_hi_ms, least(a.stop_lo_ms, ua.until_ms) AS a_stop_lo_ms, b.start_hi_ms AS b_start_hi_ms,
     least(b.stop_lo_ms, ub.until_ms) AS b_stop_lo_ms,
     ua.until_id AS a_until_id, ub.until_id AS b_until_id, ua.heard_witness AS a_heard, ub.heard_witness AS b_heard,
@@ -75,7 +81,7 @@ WITH judged AS (
     a.start_lo_ms AS a_start_lo_ms, b.start_lo_ms AS b_start_lo_ms, a.stop_hi_ms AS a_stop_hi_ms, b.stop_hi_ms AS b_stop_hi_ms,
     a.start_sign_id AS a_start_id, a.stop_id AS a_stop_id, a.last_sign_id AS a_last_id, a.stop_asked_id AS a_asked_id,
     b.start_id AS b_order_id, b.start_sign_id AS b_start_id, b.stop_id AS b_stop_id, b.last_sign_id AS b_last_id,
-    a.stop_how AS a_stop_how,
+    a.stop_how AS a_stop_how, b.stop_how AS b_stop_how,
     a.start_lo_ms - ca.hi_ms AS a_lo, a.start_hi_ms + ra.resolution_ms - ca.lo_ms AS a_hi, a.stop_lo_ms - ca.hi_ms AS a_end_lo,
     a.stop_hi_ms + ra.resolution_ms - ca.lo_ms AS a_end_hi, a.work_stop_hi_ms + ra.resolution_ms - ca.lo_ms AS a_work_hi,
     b.start_lo_ms - cb.hi_ms AS b_lo, b.start_hi_ms + rb.resolution_ms - cb.lo_ms AS b_hi, b.stop_lo_ms - cb.hi_ms AS b_end_lo,
@@ -101,6 +107,39 @@ WITH judged AS (
       - greatest(a_first_ms - a_off_lo, b_first_ms - b_off_lo)) END AS work_certain,
     CASE WHEN verdict = 'refuted' THEN 0L WHEN work_possible_ms IS NOT NULL THEN greatest(0, work_possible_ms) END AS work_possible
   FROM placed
+), bounded AS (
+  -- What must be passed for a proof, and for a refutation: the earliest end and the latest start, with each of the four bounds left out.
+  SELECT *,
+    coalesce(a_hi, open_ms) AS a_start_to, coalesce(b_hi, open_ms) AS b_start_to,
+    coalesce(a_lo, -open_ms) AS a_start_from, coalesce(b_lo, -open_ms) AS b_start_from,
+    coalesce(a_end_hi, open_ms) AS a_end_to, coalesce(b_end_hi, open_ms) AS b_end_to,
+    coalesce(a_stop_lo_ms - a_off_hi, -open_ms) AS a_end_from, coalesce(b_stop_lo_ms - b_off_hi, -open_ms) AS b_end_from
+  FROM (SELECT *, 9000000000000000 AS open_ms FROM measured)
+), deciding AS (
+  SELECT *,
+    a_end_to - a_end_from > clocks_close_ms AS a_end_is_wide, b_end_to - b_end_from > clocks_close_ms AS b_end_is_wide,
+    a_start_to - a_start_from > clocks_close_ms AS a_start_is_wide, b_start_to - b_start_from > clocks_close_ms AS b_start_is_wide,
+    least(a_end_to, b_end_from) > greatest(a_start_to, b_start_to) OR least(a_end_from, b_end_to) <= greatest(a_start_from, b_start_from)
+      AS a_end_decides,
+    least(a_end_from, b_end_to) > greatest(a_start_to, b_start_to) OR least(a_end_to, b_end_from) <= greatest(a_start_from, b_start_from)
+      AS b_end_decides,
+    least(a_end_from, b_end_from) > greatest(a_start_from, b_start_to) OR least(a_end_to, b_end_to) <= greatest(a_start_to, b_start_from)
+      AS a_start_decides,
+    least(a_end_from, b_end_from) > greatest(a_start_to, b_start_from) OR least(a_end_to, b_end_to) <= greatest(a_start_from, b_start_to)
+      AS b_start_decides
+  FROM bounded
+), asked AS (
+  SELECT *,
+    a_end_is_wide AND (a_end_decides OR NOT one_decides) AS asks_a_end, b_end_is_wide AND (b_end_decides OR NOT one_decides) AS asks_b_end,
+    a_start_is_wide AND (a_start_decides OR NOT one_decides) AS asks_a_start,
+    b_start_is_wide AND (b_start_decides OR NOT one_decides) AS asks_b_start
+  FROM (
+    SELECT *,
+      -- Clocks that cannot be compared leave every bound open.
+      lo_ms IS NOT NULL AND (a_end_is_wide AND a_end_decides OR b_end_is_wide AND b_end_decides OR a_start_is_wide AND a_start_decides
+        OR b_start_is_wide AND b_start_decides) AS one_decides
+    FROM deciding
+  )
 ), assignment AS (
   -- What a worker was given in a generation: since 2.3 all that it may run.
   SELECT process_id, group_id, generation, max_by(assigned, from_pos) AS assigned
@@ -120,7 +159,8 @@ WITH judged AS (
 ), suffered AS (
   -- What its process's incident is when the second began: a process that printed lines meanwhile was cut off, and not frozen.
   SELECT p.a_id, p.b_id, bool_or(t.cause = 'process_paused') AS is_paused, min(t.from_lo_ms) AS from_lo_ms,
-    bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= p.b_lo) AS is_cut_off
+    -- Of a start that is not in the log the moment counts at which the second surely was there.
+    bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= CASE WHEN p.b_start_how <> 'seen' THEN p.b_hi ELSE p.b_lo END) AS is_cut_off
   FROM placed p
   JOIN process_trouble t ON t.process_id = p.a_process AND t.from_lo_ms <= p.b_hi AND coalesce(t.to_hi_ms >= p.b_lo, true)
   WHERE p.verdict = 'proved' AND p.a_process <> p.b_process
@@ -128,14 +168,17 @@ WITH judged AS (
 ), trouble AS (
   -- What befell the first owner's membership, before and after the second began. A loss long before a freeze is another matter.
   SELECT p.a_id, p.b_id,
-    bool_or(c.event IN ('coordinator_lost', 'worker_revoking') AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms
+    bool_or(c.event IN ('coordinator_lost', 'worker_revoking')
+      -- Of a start that is not in the log its latest moment says nothing of what came before it.
+      AND c.at_ms + coalesce(p.lo_ms, 0) <= CASE WHEN p.b_start_how <> 'seen' THEN p.b_start_lo_ms ELSE p.b_start_hi_ms END
       AND NOT coalesce(s.is_paused AND c.at_ms - p.a_off_lo < s.from_lo_ms, false)) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
       AND c.at_ms + coalesce(p.hi_ms, 0) > p.b_start_hi_ms) AS lost_after,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
-    AND c.at_ms BETWEEN p.a_start_hi_ms AND p.a_stop_lo_ms + loss_noticed_ms
+    -- Who was there before its log begins was there in all of it.
+    AND c.at_ms BETWEEN CASE WHEN p.a_start_how = 'open' THEN 0 ELSE p.a_start_hi_ms END AND p.a_stop_lo_ms + loss_noticed_ms
   LEFT JOIN suffered s ON s.a_id = p.a_id AND s.b_id = p.b_id
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
@@ -169,39 +212,57 @@ WITH judged AS (
           CASE WHEN l.group_id IS NULL THEN 'coordinator_log' WHEN p.has_stepped THEN 'clock_set'
             WHEN NOT l.is_whole THEN 'coordinator_lines' END
       END,
-      CASE WHEN p.a_stop_hi_ms IS NULL AND p.a_stop_lo_ms IS NOT NULL THEN 'end_of_a' END,
-      CASE WHEN p.a_start_lo_ms IS NULL AND p.a_start_hi_ms IS NOT NULL THEN 'start_of_a' END,
-      CASE WHEN p.b_start_lo_ms IS NULL AND p.b_start_hi_ms IS NOT NULL THEN 'start_of_b' END,
-      CASE WHEN p.b_start_hi_ms IS NULL AND p.b_start_lo_ms IS NOT NULL THEN 'sign_of_b' END,
-      CASE WHEN p.b_stop_hi_ms IS NULL AND p.b_stop_lo_ms IS NOT NULL AND NOT coalesce(p.b_end_lo >= p.a_end_hi, false) THEN 'end_of_b' END,
+      CASE WHEN p.asks_a_end AND p.a_stop_hi_ms IS NULL AND p.a_stop_lo_ms IS NOT NULL AND NOT coalesce(p.a_stop_lost, false)
+        THEN 'end_of_a' END,
+      CASE WHEN p.asks_a_start AND p.a_start_lo_ms IS NULL AND p.a_start_hi_ms IS NOT NULL AND NOT p.a_start_how <=> 'lost'
+        THEN 'start_of_a' END,
+      CASE WHEN p.asks_b_start AND p.b_start_lo_ms IS NULL AND p.b_start_hi_ms IS NOT NULL AND NOT p.b_start_how <=> 'lost'
+        THEN 'start_of_b' END,
+      CASE WHEN p.asks_a_start AND coalesce(p.a_start_hi_ms, p.a_stop_lo_ms) IS NOT NULL AND p.a_start_how = 'lost'
+        THEN 'start_lines_of_a' END,
+      CASE WHEN p.asks_b_start AND coalesce(p.b_start_hi_ms, p.b_stop_lo_ms) IS NOT NULL AND p.b_start_how = 'lost'
+        THEN 'start_lines_of_b' END,
+      CASE WHEN p.b_start_hi_ms IS NULL AND p.b_start_lo_ms IS NOT NULL AND NOT p.b_start_how <=> 'lost' THEN 'sign_of_b' END,
+      CASE WHEN p.asks_b_end AND p.b_stop_hi_ms IS NULL AND p.b_stop_lo_ms IS NOT NULL AND NOT coalesce(p.b_stop_lost, false)
+        THEN 'end_of_b' END,
+      CASE WHEN p.asks_a_end AND p.a_stop_hi_ms IS NULL AND p.a_stop_lost THEN 'lines_after_a' END,
+      CASE WHEN p.asks_b_end AND p.b_stop_hi_ms IS NULL AND p.b_stop_lost THEN 'lines_after_b' END,
       CASE WHEN p.a_stop_how = 'process_restarted' AND p.a_process <> p.b_process
         AND p.a_stop_lo_ms IS NOT NULL AND p.a_stop_hi_ms IS NOT NULL THEN 'process_end_of_a' END,
-      CASE WHEN p.resource_kind <> 'partition' AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL)
-        THEN 'debug_level_of_a' END,
+      CASE WHEN p.resource_kind = 'task' AND p.asks_a_end AND NOT coalesce(p.a_stop_lost, false)
+        AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL) THEN 'debug_level_of_a' END,
       -- It ended somewhere between two lines that are far apart, though lines of it would have said when.
-      CASE WHEN p.a_stop_hi_ms - p.a_stop_lo_ms > clocks_close_ms AND p.a_stop_how <> 'process_restarted'
-        THEN 'lines_of_a' END,
+      CASE WHEN p.asks_a_end AND p.a_stop_hi_ms IS NOT NULL AND NOT p.a_stop_how <=> 'process_restarted' THEN 'lines_of_a' END,
+      CASE WHEN p.asks_b_end AND p.b_stop_hi_ms IS NOT NULL AND p.b_stop_lost AND NOT p.b_stop_how <=> 'process_restarted'
+        THEN 'lines_of_b' END,
       CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ms IS NOT NULL AND p.b_stop_hi_ms IS NOT NULL
         AND p.hi_ms - p.lo_ms <= clocks_close_ms AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
     ), e -> e IS NOT NULL) AS evidence,
     CASE WHEN p.first_id IS NOT NULL THEN p.handover
       ELSE array(p.a_start_id, p.a_sign_id, p.a_asked_id, coalesce(p.a_stop_id, p.a_last_id),
           p.b_order_id, p.b_start_id, p.b_sign_id, coalesce(p.b_stop_id, p.b_last_id),
-          CASE WHEN p.verdict = 'proved' THEN p.a_until_id END, CASE WHEN p.verdict = 'proved' THEN p.b_until_id END, t.event_id)
-        || CASE WHEN p.verdict = 'proved' THEN coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()) ELSE array() END
+          CASE WHEN p.verdict = 'proved' THEN p.a_until_id END, CASE WHEN p.verdict = 'proved' THEN p.b_until_id END, t.event_id,
+          CASE WHEN p.verdict = 'refuted' THEN p.a_not_before_id END, CASE WHEN p.verdict = 'refuted' THEN p.b_not_before_id END)
+        || CASE WHEN p.verdict = 'proved' THEN coalesce(p.a_heard, array()) || coalesce(p.b_heard, array())
+          || coalesce(p.a_start_witness, array()) || coalesce(p.b_start_witness, array()) ELSE array() END
         || coalesce(p.clock_witness, array())
     END AS lines,
     CASE WHEN p.first_id IS NOT NULL THEN transform(p.handover, (e, i) -> element_at(
         array('the first ends', 'its process asks to join', 'the other process is in the generation', 'the second begins'), i + 1))
-      ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN 'A starts' END, 'A at work', 'A told to stop',
-          CASE WHEN p.a_stop_id IS NOT NULL THEN 'A ends' ELSE 'last sign of A' END, 'B told to start', 'B starts', 'B at work',
+      ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN CASE WHEN p.a_start_how <> 'seen' THEN 'A already there' ELSE 'A starts' END END,
+          'A at work', 'A told to stop',
+          CASE WHEN p.a_stop_id IS NOT NULL THEN 'A ends' ELSE 'last sign of A' END, 'B told to start',
+          CASE WHEN p.b_start_how <> 'seen' THEN 'B already there' ELSE 'B starts' END, 'B at work',
           CASE WHEN p.b_stop_id IS NOT NULL THEN 'B ends' ELSE 'last sign of B' END,
-          'A still there', 'B still there', 'A in trouble with its group')
+          'A still there', 'B still there', 'A in trouble with its group', 'A not yet there', 'B not yet there')
         || CASE WHEN p.verdict = 'proved'
-          THEN transform(coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()), e -> 'heard by the coordinator') ELSE array() END
+          THEN transform(coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()), e -> 'heard by the coordinator')
+            || transform(coalesce(p.a_start_witness, array()), (e, i) -> CASE WHEN i = 0 THEN 'the same A' ELSE 'clock bound' END)
+            || transform(coalesce(p.b_start_witness, array()), (e, i) -> CASE WHEN i = 0 THEN 'the same B' ELSE 'clock bound' END)
+          ELSE array() END
         || transform(coalesce(p.clock_witness, array()), e -> 'clock bound')
     END AS line_roles
-  FROM measured p
+  FROM asked p
   LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
   LEFT JOIN suffered s ON s.a_id = p.a_id AND s.b_id = p.b_id
   LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
@@ -269,6 +330,8 @@ SELECT
     WHEN p.lost_before OR p.is_cut_off AND p.lost_after THEN 'kept_running_through_lost_coordinator'
     WHEN p.is_paused AND p.lost_after THEN 'woke_after_freeze'
     WHEN p.lost_after THEN 'learnt_too_late'
+    -- Whose start is not in its log may have been there first.
+    WHEN p.b_start_how <> 'seen' AND NOT coalesce(p.b_lo >= p.a_hi, false) THEN NULL
     ELSE 'not_fenced'
   END END AS cause,
   p.code AS code,
@@ -281,6 +344,10 @@ SELECT
     'b_start_hi_at_ms', p.b_start_hi_ms,
     'b_stop_lo_at_ms', p.b_stop_lo_ms,
     'b_stop_hi_at_ms', p.b_stop_hi_ms,
+    'a_start_how', p.a_start_how,
+    'b_start_how', p.b_start_how,
+    'b_began_later', coalesce(p.a_start_how = 'seen' AND p.b_start_how = 'seen'
+      OR p.lo_ms IS NOT NULL AND (p.b_start_how = 'seen' OR p.b_lo >= p.a_hi), false),
     'a_removed_later', p.a_heard IS NOT NULL,
     'b_removed_later', p.b_heard IS NOT NULL,
     'clock_lo_ms', p.lo_ms,

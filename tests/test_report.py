@@ -127,6 +127,21 @@ def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     assert "The log of w1 ends too soon to decide all pairs of owners." in flat(as_text(views=views))
 
 
+def test_a_log_that_lacks_lines_is_not_told_to_end_too_soon() -> None:
+    views = rows()
+    views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["lines_after_b", "start_lines_of_a"]})]
+    assert "the rest of" not in dict(brief_of(views))["Missing"]
+    assert "too soon" not in flat(as_text(views=views))
+
+
+@pytest.mark.parametrize(("began_later", "heads"), [(True, ["first", "second"]), (False, ["one", "other"])])
+def test_who_was_first_is_told_only_where_the_lines_tell(began_later: bool, heads: list[str]) -> None:
+    views = rows()
+    views["split_brain"] = [split("orders-2", facts={"b_began_later": began_later})]
+    table = next(b for b in content.compose(made(views)) if isinstance(b, Table) and b.columns[0].name == "task")
+    assert [c.name for c in table.columns[1:3]] == heads
+
+
 def test_what_members_alone_tell_of_a_rebalance_is_the_least_that_it_took() -> None:
     views = rows()
     assert "≥" not in as_text(views=views)
@@ -900,6 +915,11 @@ def test_a_proof_is_three_lines_in_order_of_time_with_their_roles() -> None:
     whole = Proofs(times, clocks, everything=True).blocks(OWNERS)
     assert [line.event_id for line in lines_of(whole)] == ["c0", "a0", "b0", "b1", "a1", "a2"]
     assert not whole[0].more
+
+
+def test_of_owners_who_were_there_before_the_line_that_shows_them_is_told() -> None:
+    lines = [sign("a0", "A already there", 10, "w2/connect.log"), sign("b0", "B already there", 21, "w1/connect.log"), *OWNERS[1:3], OWNERS[5]]
+    assert {w["event_id"] for w in telling(lines)} == {"a0", "b0", "a1"}
 
 
 def test_of_other_proofs_a_line_of_each_role_is_told() -> None:

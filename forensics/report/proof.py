@@ -18,7 +18,11 @@ _FOLDED = 3
 #: A line is told up to so many characters where only three are told; all of it stands in the proof as a whole.
 _LONGEST = 300
 #: Of two owners: the first was there, the second began, the first was there still.
-_OF_OWNERS = (("A starts",), ("B starts", "B told to start"), ("A at work", "A still there", "A ends", "A told to stop"))
+_OF_OWNERS = (
+    ("A starts", "A already there"),
+    ("B starts", "B already there", "B told to start"),
+    ("A at work", "A still there", "A ends", "A told to stop"),
+)
 #: A line's own clock is told too where it is so far from the reference.
 _FAR_MS = 1000
 

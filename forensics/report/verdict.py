@@ -259,8 +259,7 @@ def _incident(
     at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "both, if at all,"
     columns: tuple[Column, ...] = (
         Column(strongest["resource_kind"] if len({r["resource_kind"] for r in rows}) == 1 else "resource", fixed=True),
-        Column("first"),
-        Column("second"),
+        *(Column(name) for name in (("first", "second") if all(_is_ordered(r) for r in rows) else ("one", "other"))),
         Column(f"{how} began"),
         Column("ended"),
         *((Column("both there at least", right=True),) if at_work else ()),
@@ -300,6 +299,12 @@ def _incident(
         yield Para(strongest["missing"], label="What would decide")
     if proofs is not None:
         yield from proofs.blocks(strongest["witness"], findings.get(tuple(w["event_id"] for w in strongest["witness"]), ""))
+
+
+def _is_ordered(row: Row) -> bool:
+    """Whether the lines tell which of the two began first: not where the start of one is in no line, unless it surely was there before the other."""
+    facts = row.get("facts") or {}
+    return bool(facts.get("b_began_later", True))
 
 
 def _moment(clock: Clock, lo: datetime | None, hi: datetime | None) -> str:

@@ -1,8 +1,10 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it came back.
 -- Reads: member_removal, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
+-- Reads: event
 -- Grain: kafka_cluster, group_id, loss_id
 -- A live member of the classic protocol notices by itself that its session ran out, at the moment at which its coordinator does: one that
--- says so much later did not run in between. One that says so in time and cannot find its coordinator for long did run. What other members
+-- says so much later did not run in between. Nor did one of which several clients, each with a thread of its own, give up requests long
+-- after these had timed out. One that says so in time and cannot find its coordinator for long did run. What other members
 -- of the group suffer at the same moment is their coordinator's trouble. Kinds: coordinator (it was the coordinator's trouble), closed (its
 -- client had been closed), over (its process had ended), slow (heartbeats came, but it did not rejoin), silent (its log ends),
 -- unnoticed (its client says no word of it), paused, cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known),
@@ -29,7 +31,7 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   broker         COMMENT 'Coordinator''s process that removed it',
   kind           COMMENT 'How it was lost, in a closed vocabulary',
   answered_ms    COMMENT 'Its coordinator had answered it then, the last time before, by its own clock',
-  before_ms      COMMENT 'Last line of the process before the removal, by its own clock',
+  before_ms      COMMENT 'Last line of the process before the removal, by its own clock; if none, the last request that it gave up late',
   after_ms       COMMENT 'First line of the process after it, in the same life',
   noticed_ms     COMMENT 'First line of the client that tells of the loss, by its own clock; NULL: none',
   noticed_id     COMMENT 'Its event',
@@ -61,8 +63,8 @@ WITH every AS (
     l.is_joining, l.refused, l.back_ms, l.back_id
   FROM membership_end l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-  -- The coordinator's log would tell of a removal: who is refused without one had left.
-  LEFT ANTI JOIN broker_generation b ON b.group_id = l.group_id
+  -- The coordinator's log would tell of a removal: who is refused without one had left. Not one that begins with a later generation.
+  LEFT ANTI JOIN broker_generation b ON b.group_id = l.group_id AND coalesce(b.generation <= l.generation, true)
   WHERE l.removed_id IS NULL
 ), line AS (
   SELECT e.process_id, e.instance, e.at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id
@@ -89,6 +91,15 @@ WITH every AS (
   )
   WHERE loss_id IS NOT NULL
   GROUP BY loss_id
+), overdue AS (
+  -- Requests that several clients gave up when it noticed, late: it ran when the last of them was sent.
+  SELECT r.loss_id, max(unix_millis(e.ts) - e.duration_ms) AS sent_ms
+  FROM every r
+  JOIN event e ON e.process_id = r.process_id AND e.instance = r.instance AND e.event = 'request_cancelled'
+    AND e.duration_ms > e.timeout_ms + heartbeat_late_ms
+    AND abs(unix_millis(e.ts) - r.noticed.at_ms) <= loss_noticed_ms
+  GROUP BY r.loss_id
+  HAVING count(DISTINCT e.client_id) > 1
 ), outage AS (
   SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, reference_process_id
   FROM coordinator_outage
@@ -145,7 +156,9 @@ SELECT
     WHEN r.noticed_ms IS NULL THEN 'unnoticed'
     WHEN r.noticed_event = 'coordinator_lost' AND r.noticed_ms > r.own_hi_ms + heartbeat_late_ms
       -- While it waits for the answer to a request to join it sends no heartbeats and looks at no session.
-      AND a.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining THEN 'paused'
+      AND a.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining
+      -- A log that begins later may lack an earlier word.
+      AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) THEN 'paused'
     WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= r.own_hi_ms + heartbeat_late_ms
       AND coalesce(r.found_ms, p.last_ms) - r.noticed_ms > heartbeat_late_ms THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
@@ -153,7 +166,7 @@ SELECT
     ELSE 'paused_or_cut_off'
   END AS kind,
   r.answered_ms AS answered_ms,
-  a.before_ms AS before_ms,
+  coalesce(a.before_ms, d.sent_ms) AS before_ms,
   a.after_ms AS after_ms,
   r.noticed_ms AS noticed_ms,
   r.noticed.event_id AS noticed_id,
@@ -166,6 +179,7 @@ SELECT
   r.back_id AS back_id
 FROM placed r
 LEFT JOIN around a ON a.loss_id = r.loss_id
+LEFT JOIN overdue d ON d.loss_id = r.loss_id
 LEFT JOIN shared s ON s.loss_id = r.loss_id
 LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.instance
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance

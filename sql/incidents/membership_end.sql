@@ -10,6 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW membership_end (
   membership     COMMENT 'Its number in this life of the client; 0: before the first that its log tells',
   is_worker      COMMENT 'True for a Connect worker itself',
   member_id      COMMENT 'Member id; NULL: no line tells',
+  generation     COMMENT 'Last generation that its client says it was in; NULL: no line tells',
   removed_id     COMMENT 'Event of the removal; NULL: no coordinator''s log tells of one',
   removed_member COMMENT 'Member id that was removed',
   noticed        COMMENT 'Its client''s first word of it: at_ms (own clock), event, answered_ms (answered last before), ...',
@@ -29,6 +30,7 @@ AS
 WITH ended AS (
   SELECT seat, membership, max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id, max(process_id) AS process_id,
     max(instance) AS instance, max(client) AS client, max(is_worker) AS is_worker, max(member_id) AS member_id,
+    max(CASE WHEN kind IN ('in', 'refused') THEN generation END) AS generation,
     max(CASE WHEN kind = 'removed' THEN event_id END) AS removed_id, max(CASE WHEN kind = 'removed' THEN member_id END) AS removed_member,
     min(CASE WHEN kind = 'removed' THEN at_ms - session_ms - heartbeat_late_ms END) AS unheard_ms,
     min(CASE WHEN kind = 'refused' THEN at_ms END) AS refused_ms,
@@ -76,6 +78,18 @@ WITH ended AS (
   JOIN ended e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
   JOIN round r ON r.seat = s.seat AND r.at_ms <= s.noticed.at_ms
   GROUP BY s.seat, s.membership
+), unjoined AS (
+  -- A log that begins later has no line with which it joined: the refusal names the generation.
+  SELECT s.seat, s.membership, g.kafka_cluster, e.group_id, g.only_one AS incarnation, e.generation
+  FROM story s
+  JOIN ended e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL AND e.generation IS NOT NULL
+  JOIN (
+    SELECT kafka_cluster, group_id, min(incarnation) AS only_one
+    FROM round
+    GROUP BY kafka_cluster, group_id
+    HAVING count(DISTINCT incarnation) = 1
+  ) g ON g.group_id = e.group_id
+  LEFT ANTI JOIN alone a ON a.seat = s.seat AND a.membership = s.membership
 ), let_in AS (
   -- It asked again after that generation and was let in: the lines that tell into which one are missing.
   SELECT DISTINCT a.seat, a.membership
@@ -97,6 +111,15 @@ WITH ended AS (
   JOIN next_round n ON n.kafka_cluster = a.last.kafka_cluster AND n.group_id = a.last.group_id AND n.incarnation = a.last.incarnation
     AND n.generation = a.last.generation + 1 AND NOT array_contains(n.seats, a.seat)
   GROUP BY a.seat, a.membership
+  UNION ALL
+  SELECT u.seat, u.membership,
+    min(CASE WHEN n.reference_process_id = o.reference_process_id THEN n.joined_hi_ms + o.hi_ms END)
+  FROM unjoined u
+  JOIN ended e ON e.seat = u.seat AND e.membership = u.membership
+  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  JOIN next_round n ON n.kafka_cluster = u.kafka_cluster AND n.group_id = u.group_id AND n.incarnation = u.incarnation
+    AND n.generation > u.generation AND NOT array_contains(n.seats, u.seat)
+  GROUP BY u.seat, u.membership
 )
 SELECT
   e.kafka_cluster AS kafka_cluster,
@@ -107,6 +130,7 @@ SELECT
   e.membership AS membership,
   e.is_worker AS is_worker,
   e.member_id AS member_id,
+  e.generation AS generation,
   e.removed_id AS removed_id,
   e.removed_member AS removed_member,
   s.noticed AS noticed,

@@ -15,6 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW membership_mark (
   event_id      COMMENT 'Event',
   event         COMMENT 'Its name',
   member_id     COMMENT 'Member id; NULL: the line tells none',
+  generation    COMMENT 'Generation; NULL: the line tells none',
   kind          COMMENT 'in, asked (to join), lost (its coordinator), found (it), refused, or removed (by its coordinator''s log)',
   session_ms    COMMENT 'Session timeout of one that was removed; 0: not known, or not removed',
   membership    COMMENT 'Its number in the seat; 0: before the first',
@@ -24,7 +25,7 @@ COMMENT 'One row per sign in the life of a seat, with the membership that it fal
 AS
 WITH said AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event,
-    member_id,
+    member_id, generation,
     CASE
       WHEN event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned') THEN 'in'
       WHEN event = 'coordinator_lost' THEN 'lost'
@@ -40,13 +41,13 @@ WITH said AS (
 ), mark AS (
   SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance,
     client,
-    is_worker, at_ms, stream_pos, event_id, event, member_id, kind, 0L AS session_ms
+    is_worker, at_ms, stream_pos, event_id, event, member_id, generation, kind, 0L AS session_ms
   FROM said
   WHERE kind IS NOT NULL
   UNION ALL
   -- The coordinator's log may call the cluster by another name, or by none.
   SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client), NULL, group_id, process_id, instance, client,
-    false, own_lo_ms, -1L, removed_id, 'member_expired', member_id, 'removed', coalesce(session_ms, 0L)
+    false, own_lo_ms, -1L, removed_id, 'member_expired', member_id, NULL, 'removed', coalesce(session_ms, 0L)
   FROM member_removal
   WHERE process_id IS NOT NULL AND own_lo_ms IS NOT NULL
 )
@@ -63,6 +64,7 @@ SELECT
   event_id AS event_id,
   event AS event,
   member_id AS member_id,
+  generation AS generation,
   kind AS kind,
   session_ms AS session_ms,
   count_if(kind = 'in') OVER so_far AS membership,

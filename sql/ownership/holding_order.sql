@@ -2,6 +2,8 @@
 -- Reads: holding, ownership, clock_suspect, process_resolution, event_row
 -- Grain: ownership_id
 -- The order is that of the times on the reference clock. Of owners on clocks that nothing joins it means nothing: their generations tell.
+-- Of one whose start is not in its log, what is known is since when it was there at the latest: by its lines, or because it was there
+-- before its worker came to a generation that gave the same to another.
 CREATE OR REPLACE TEMPORARY VIEW holding_order (
   ownership_id    COMMENT 'Ownership',
   kafka_cluster   COMMENT 'Kafka cluster',
@@ -11,6 +13,8 @@ CREATE OR REPLACE TEMPORARY VIEW holding_order (
   process_id      COMMENT 'Process',
   reference_process_id COMMENT 'Process on whose clock the times are',
   nth             COMMENT 'Its place among the ownerships of the resource',
+  start_how       COMMENT 'seen: a line of its start is there; open: the log begins later; lost: the log lacks that line',
+  known_ms        COMMENT 'It began then, or, where its start is not seen, before that; NULL: no line with a time tells',
   start_lo_ms     COMMENT 'Not owned before (milliseconds since 1970); NULL: owned when the log began',
   stop_hi_ms      COMMENT 'Surely not owned from then on; NULL: nothing says so',
   fifth_start_ms  COMMENT 'The fifth one after it began then, at the earliest; NULL: there is none, or the log does not tell',
@@ -40,14 +44,24 @@ WITH placed AS (
     CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS owner,
     unix_millis(o.start_lo) AS start_lo_ms, unix_millis(coalesce(o.start_lo, o.start_hi)) AS begun_ms, unix_millis(o.stop_hi) AS stop_hi_ms,
     coalesce(o.start_lo, o.start_hi, o.stop_lo, o.stop_hi) IS NOT NULL AS has_time,
-    h.stop_how, l.start_pos, l.stop_pos, coalesce(l.is_stepped, false) AS is_stepped, h.generation
+    unix_millis(coalesce(o.start_hi, o.stop_lo)) AS there_ms, h.start_how, h.before_generation, h.stop_how, l.start_pos, l.stop_pos,
+    coalesce(l.is_stepped, false) AS is_stepped, h.generation
   FROM holding h
   JOIN ownership o ON o.ownership_id = h.ownership_id
   LEFT JOIN placed l ON l.ownership_id = h.ownership_id
   WHERE h.group_id IS NOT NULL
+), preceded AS (
+  -- A generation gives a task to one worker: who had it before generation N, had it before him to whom N - 1 gave it.
+  SELECT o.ownership_id, min(s.start_lo_ms) AS follower_ms
+  FROM owned o
+  JOIN owned s ON s.kafka_cluster = o.kafka_cluster AND s.group_id = o.group_id AND s.resource_kind = o.resource_kind
+    AND s.resource = o.resource AND s.process_id <> o.process_id AND s.reference_process_id = o.reference_process_id
+    AND s.generation >= o.before_generation - 1 AND s.start_how = 'seen'
+  WHERE o.start_how <> 'seen' AND o.before_generation IS NOT NULL
+  GROUP BY o.ownership_id
 )
 SELECT
-  ownership_id AS ownership_id,
+  o.ownership_id AS ownership_id,
   kafka_cluster AS kafka_cluster,
   group_id AS group_id,
   resource_kind AS resource_kind,
@@ -55,6 +69,8 @@ SELECT
   process_id AS process_id,
   reference_process_id AS reference_process_id,
   row_number() OVER in_time AS nth,
+  start_how AS start_how,
+  CASE WHEN start_how = 'seen' THEN begun_ms ELSE coalesce(least(there_ms, follower_ms - 1), begun_ms) END AS known_ms,
   start_lo_ms AS start_lo_ms,
   stop_hi_ms AS stop_hi_ms,
   lead(start_lo_ms, 5) OVER in_time AS fifth_start_ms,
@@ -65,9 +81,10 @@ SELECT
   is_stepped AS is_stepped,
   generation AS generation,
   lead(generation) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, process_id, owner
-    ORDER BY instance, ownership_id) AS next_generation,
+    ORDER BY instance, o.ownership_id) AS next_generation,
   min(reference_process_id) OVER of_resource <> max(reference_process_id) OVER of_resource AS is_on_several_clocks
-FROM owned
+FROM owned o
+LEFT JOIN preceded p ON p.ownership_id = o.ownership_id
 WINDOW
   of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),
-  in_time AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY begun_ms, ownership_id)
+  in_time AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY begun_ms, o.ownership_id)

@@ -5,6 +5,7 @@
 -- ahead of a's: the pair is compared under one and the same offset, so what two bounds have in common is not lost.
 -- Printed times of clocks that nothing joins do not tell which pairs matter. Generations do: each ownership is paired with the last one
 -- of every other process that was assigned no later.
+-- Of two of which one's start is not seen, that one is a which is known to have been there first.
 CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
   a_id       COMMENT 'Ownership that began first, as far as known',
   b_id       COMMENT 'The other',
@@ -41,17 +42,25 @@ WITH timed AS (
       AND u.a_nth = t.a_nth AND u.b_nth = t.b_nth
   UNION ALL
   SELECT *, false FROM unordered
-), pair AS (
+), paired AS (
   SELECT a.ownership_id AS a_id, b.ownership_id AS b_id, a.process_id AS a_process, b.process_id AS b_process, c.is_timed,
     a.process_id = b.process_id AS is_one_process, c.b_nth = c.a_nth + 1 AS is_next, a.stop_hi_ms, b.start_lo_ms,
     NOT a.has_time AND NOT b.has_time AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS is_untimed_turn,
     a.is_stepped OR b.is_stepped AS is_suspect, c.resource_kind = 'partition' AS is_partition,
-    coalesce(a.stop_pos <= b.start_pos OR b.stop_pos <= a.start_pos, false) AS is_one_by_one
+    coalesce(a.stop_pos <= b.start_pos OR b.stop_pos <= a.start_pos, false) AS is_one_by_one,
+    -- The start of one of them is not seen, and the other is known to have been there later.
+    c.is_timed AND a.process_id <> b.process_id AND (a.start_how <> 'seen' OR b.start_how <> 'seen')
+      AND coalesce(b.known_ms < a.known_ms, false) AS is_turned
   FROM chosen c
   JOIN holding_order a ON a.kafka_cluster = c.kafka_cluster AND a.group_id = c.group_id AND a.resource_kind = c.resource_kind
     AND a.resource = c.resource AND a.nth = c.a_nth
   JOIN holding_order b ON b.kafka_cluster = c.kafka_cluster AND b.group_id = c.group_id AND b.resource_kind = c.resource_kind
     AND b.resource = c.resource AND b.nth = c.b_nth
+), pair AS (
+  SELECT CASE WHEN is_turned THEN b_id ELSE a_id END AS a_id, CASE WHEN is_turned THEN a_id ELSE b_id END AS b_id,
+    CASE WHEN is_turned THEN b_process ELSE a_process END AS a_process, CASE WHEN is_turned THEN a_process ELSE b_process END AS b_process,
+    is_timed, is_one_process, is_next, stop_hi_ms, start_lo_ms, is_untimed_turn, is_suspect, is_partition, is_one_by_one
+  FROM paired
 )
 SELECT
   p.a_id, p.b_id,

@@ -24,6 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted,
     not_listed (a later list of all that it owns does not name it); NULL: nothing says so',
   stop_id       COMMENT 'Its event',
+  is_stop_lost  COMMENT 'True when the log lacks lines behind the last one at which it surely was held: its end is, or may be, among them',
   heard_ms      COMMENT 'Its coordinator surely heard it then, after its last line; NULL: no line says so',
   heard_id      COMMENT 'Line with which the coordinator removed it'
 )
@@ -181,6 +182,7 @@ SELECT
   coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
   CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ms IS NOT NULL THEN 'process_restarted' END AS stop_how,
   coalesce(end_line.event_id, next_start_id) AS stop_id,
+  is_torn OR asked_ms IS NOT NULL AS is_stop_lost,
   CASE WHEN is_heard THEN heard_ms END AS heard_ms,
   CASE WHEN is_heard THEN removed_id END AS heard_id
 FROM told

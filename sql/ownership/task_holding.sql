@@ -1,12 +1,13 @@
 -- One row per unbroken time in which one worker had one task (or connector), with the two spans of it, by the worker's own clock.
--- Reads: task_line, process_life, log_hole, member_heard, setting
+-- Reads: task_line, process_life, process_start, log_hole, member_heard, setting, lost_start
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
 -- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked to
 -- stop nor failed is there as long as its process prints: no task thread ends without a line. A worker that goes on within the time that it
 -- gives a task to stop has seen it end; one that goes on later may have given up on it, in a line that is not there. Behind a hole in the
 -- log nothing is sure, for the line may be in it, unless the same thread, or the same member id of its consumer, is seen behind it too. A
--- sink's thread that ends closes its consumer: while the coordinator hears that consumer, its thread is there.
+-- sink's thread that ends closes its consumer: while the coordinator hears that consumer, its thread is there. lost_start tells what bounds
+-- a start that is not in the log. A worker makes a connector again only when it has stopped it: a second one began after the first.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
   kafka_cluster  COMMENT 'Kafka cluster',
   group_id       COMMENT 'Group of the Connect worker',
@@ -19,6 +20,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   generation     COMMENT 'Generation that assigned it',
   start_lo_ms    COMMENT 'Not there before (milliseconds since 1970); NULL: it was there when the log began',
   start_hi_ms    COMMENT 'Surely there from then on',
+  start_how      COMMENT 'seen: its first line is one of its start; open: the log begins later; lost: the log lacks that line',
+  before_generation COMMENT 'open or lost: it was there before its worker was assigned that generation; NULL: not known',
   stop_asked_ms  COMMENT 'Asked to stop',
   first_sign_ms  COMMENT 'First sign of life',
   last_sign_ms   COMMENT 'Last sign of life',
@@ -29,8 +32,11 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   stop_hi_ms     COMMENT 'Thread surely gone from then on; NULL: nothing says so',
   phase_end      COMMENT 'running, stopping, closing, failed or gone: what it was doing when last heard of',
   stop_how       COMMENT 'Which line says that it ended',
+  is_stop_lost   COMMENT 'True when the log lacks lines behind the last one that surely is its own: its end is, or may be, among them',
   start_id       COMMENT 'Event of the start',
   start_sign_id  COMMENT 'Event that shows it there first',
+  start_witness  COMMENT 'What joins that event to it, where it does not tell by itself; NULL: it does',
+  not_before_id  COMMENT 'Event before which it was not there; NULL: it was there when the log began',
   stop_asked_id  COMMENT 'Event of the order to stop',
   last_sign_id   COMMENT 'Event of the last sign of life',
   stop_id        COMMENT 'Event that says that it ended',
@@ -95,10 +101,10 @@ WITH identity AS (
   SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id,
     instance
 ), bounded AS (
-  -- A wide hole that no identity outlasts: what comes behind it may be of another thread.
-  SELECT m.*, h.holes,
-    get(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()), i -> i.from_pos <= x.from_pos
-      AND i.to_pos >= x.to_pos)), 0).from_pos AS wide_pos
+  -- Where the first wide hole may begin that no identity outlasts: what comes behind may be of another thread.
+  SELECT m.*, h.holes, d.ids,
+    array_min(transform(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()),
+      i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), x -> x.from_pos)) AS wide_pos
   FROM counted m
   LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
   LEFT JOIN identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind
@@ -106,7 +112,9 @@ WITH identity AS (
 ), outlasted AS (
   SELECT *,
     -- A hole may begin before the first line that shows the thread; that line is sure all the same.
-    max(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') AND (wide_pos IS NULL OR stream_pos <= greatest(wide_pos, shown_pos))
+    -- So are those up to the last of an identity that it, or one before it, tells.
+    max(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') AND (wide_pos IS NULL OR stream_pos <= greatest(wide_pos, shown_pos)
+        OR exists(coalesce(ids, array()), i -> i.from_pos <= greatest(wide_pos, shown_pos) AND i.to_pos >= stream_pos))
         AND (failed_stop_pos IS NULL OR kind <> 'closing') THEN stream_pos END)
       OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS sure_pos
   FROM bounded
@@ -125,20 +133,23 @@ WITH identity AS (
     max_by(member_id, stream_pos) FILTER (WHERE kind IN ('order', 'start', 'sign')) AS member_id,
     min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation,
     min(stream_pos) AS from_pos,
+    max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind <> 'stopped') AS last_line,
     min_by(event, stream_pos) FILTER (WHERE kind = 'start') AS start_event,
     struct(min(at_ms) FILTER (WHERE kind = 'start') AS at_ms,
       min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
     -- While a thread that was given up on is there, only what a thread prints once, at its start, is surely the present one's.
-    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
+    -- That a connector was made says that it is there, also where that line stands for its start.
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE (kind IN ('sign', 'leaving', 'closing') OR event = 'connector_started')
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing'))) AS first_sign,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
       AND (failed_stop_pos IS NULL OR kind <> 'closing')) AS last_sign,
     -- Not while a thread that was given up on prints under the same name.
-    max(CASE WHEN (kind IN ('sign', 'leaving') OR kind = 'closing' AND failed_stop_pos IS NULL)
+    max(CASE WHEN (kind IN ('sign', 'leaving') OR event = 'connector_started' OR kind = 'closing' AND failed_stop_pos IS NULL)
       AND (hole_pos IS NULL OR stream_pos <= hole_pos)
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing')) THEN at_ms END) AS seen_ms,
     count_if(kind = 'sign') AS sign_count,
     max(hole_pos) AS hole_pos,
+    bool_or(exists(coalesce(holes, array()), x -> x.is_wide AND x.to_pos <= began_pos)) AS is_behind_hole,
     bool_and(holes IS NULL) AS is_whole,
     max(at_ms) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing') AND stream_pos <= hole_pos) AS before_hole_ms,
     min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
@@ -167,6 +178,7 @@ WITH identity AS (
   GROUP BY kafka_cluster, group_id, resource_kind, resource, process_id, instance, life
 ), followed AS (
   SELECT h.*, lead(start) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS next_start,
+    lag(last_line) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS life_before,
     CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled),
       0) END AS settled,
     CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos),
@@ -189,6 +201,11 @@ WITH identity AS (
 ), ended AS (
   SELECT
     f.*,
+    b.not_before_ms, b.not_before_id, get(s.start_lines, f.instance - 1).event_id AS process_start_id,
+    b.generation AS named_generation, b.before_generation, b.there_ms, b.there_id, b.there_witness,
+    CASE WHEN f.life > 0 AND NOT f.start_event <=> 'connector_started' THEN 'seen'
+      WHEN f.instance = 0 AND f.life = 0 AND NOT coalesce(b.is_skipped, false) AND NOT f.is_behind_hole THEN 'open'
+      ELSE 'lost' END AS start_how,
     p.first_ms AS process_first_ms,
     greatest(p.last_ms, d.heard_ms) AS process_last_ms,
     p.next_start_ms AS process_next_ms,
@@ -227,14 +244,19 @@ WITH identity AS (
   FROM ready f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
   LEFT JOIN heard d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource
     AND d.life = f.life
+  LEFT JOIN process_start s ON s.process_id = f.process_id AND f.instance > 0
+  LEFT JOIN lost_start b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind
+    AND b.resource = f.resource AND b.life = f.life
 )
 SELECT
-  kafka_cluster, group_id, resource_kind, resource, process_id, instance AS process_instance, life, member_id, generation,
-  CASE WHEN start_event = 'connector_started' THEN CASE WHEN instance > 0 THEN process_first_ms END WHEN life > 0 THEN start.at_ms
-    WHEN instance > 0 THEN process_first_ms END AS start_lo_ms,
-  CASE WHEN life = 0 THEN coalesce(first_sign.at_ms, CASE WHEN instance = 0 THEN stop.at_ms END) ELSE least(
+  kafka_cluster, group_id, resource_kind, resource, process_id, instance AS process_instance, life, member_id,
+  CASE WHEN start_how = 'seen' THEN generation ELSE named_generation END AS generation,
+  CASE WHEN start_how = 'seen' THEN start.at_ms
+    ELSE greatest(CASE WHEN instance > 0 THEN process_first_ms END, life_before.at_ms, not_before_ms) END AS start_lo_ms,
+  CASE WHEN life = 0 THEN least(coalesce(first_sign.at_ms, CASE WHEN instance = 0 THEN stop.at_ms END), there_ms) ELSE least(
     first_sign.at_ms, CASE WHEN failed.at_ms IS NULL OR failed.at_ms > work_started.at_ms THEN work_started.at_ms END, stop.at_ms,
     next_start.at_ms) END AS start_hi_ms,
+  start_how, before_generation,
   stop.at_ms AS stop_asked_ms, first_sign.at_ms AS first_sign_ms, last_sign.at_ms AS last_sign_ms, last_sign.at_ms AS work_stop_lo_ms,
   array_min(filter(array(failed.at_ms, leaving.at_ms, closing.at_ms, closed_before, end_line.at_ms),
     t -> t IS NOT NULL)) AS work_stop_hi_ms,
@@ -264,9 +286,17 @@ SELECT
     WHEN stop.event_id IS NOT NULL THEN 'stopping'
     ELSE 'running'
   END AS phase_end,
-  end_line.how AS stop_how, start.event_id AS start_id,
-  CASE WHEN first_sign.at_ms <= work_started.at_ms OR work_started.at_ms IS NULL THEN first_sign.event_id
+  end_line.how AS stop_how, hole_pos IS NOT NULL
+    -- A herder that ends in good order has stopped its tasks before.
+    OR end_line.how IS NULL AND failed_stop_pos IS NULL AND herder_stopped.event_id IS NOT NULL AS is_stop_lost,
+  start.event_id AS start_id,
+  CASE WHEN there_ms < first_sign.at_ms OR first_sign.at_ms IS NULL THEN coalesce(there_id, work_started.event_id)
+    WHEN first_sign.at_ms <= work_started.at_ms OR work_started.at_ms IS NULL THEN first_sign.event_id
     ELSE work_started.event_id END AS start_sign_id,
+  there_witness AS start_witness,
+  CASE WHEN start_how = 'seen' THEN start.event_id
+    WHEN life_before.at_ms >= not_before_ms OR not_before_ms IS NULL AND life_before.at_ms IS NOT NULL THEN life_before.event_id
+    ELSE coalesce(not_before_id, process_start_id) END AS not_before_id,
   stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id, sign_count,
   failed_stop_pos IS NOT NULL OR coalesce(last_sign.at_ms - stop.at_ms > graceful_ms, false) AS is_overdue
 FROM ended

@@ -25,7 +25,9 @@ WITH expired AS (
 ), told_unknown AS (
   SELECT h.*
   FROM client_event h
+  -- A coordinator's log that begins with a later generation tells nothing of it.
   LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
+    AND coalesce(g.generation <= h.generation, true)
   WHERE h.event = 'heartbeat_failed' AND h.member_id IS NOT NULL
     AND coalesce(h.error, h.cause, h.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
 ), unanswered AS (

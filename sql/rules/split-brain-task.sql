@@ -13,8 +13,9 @@ SELECT
   resource AS subject,
   unix_millis(from_lo) AS from_ms,
   unix_millis(to_hi) AS to_ms,
-  CASE coalesce(cause, 'undecided')
+  CASE coalesce(cause, verdict)
     WHEN 'undecided' THEN 'undecided'
+    WHEN 'proved' THEN 'cause_unknown'
     WHEN 'kept_running_through_lost_coordinator' THEN 'kept_running_through_lost_coordinator'
     WHEN 'woke_after_freeze' THEN 'woke_after_freeze'
     WHEN 'learnt_too_late' THEN 'learnt_too_late'
@@ -44,6 +45,12 @@ SELECT
     'b_start_lo_at_ms', facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', facts.b_stop_lo_at_ms,
+    -- Only where words tell them: of most pairs both starts and both ends are seen.
+    'b_stop_hi_at_ms', CASE WHEN array_contains(facts.evidence, 'lines_of_b') THEN facts.b_stop_hi_at_ms END,
+    'a_start_lo_at_ms', CASE WHEN facts.a_start_how <> 'seen' THEN facts.a_start_lo_at_ms END,
+    'a_start_how', nullif(facts.a_start_how, 'seen'),
+    'b_start_how', nullif(facts.b_start_how, 'seen'),
+    'b_began_later', CASE WHEN facts.a_start_how <> 'seen' OR facts.b_start_how <> 'seen' THEN facts.b_began_later END,
     'a_removed_later', facts.a_removed_later,
     'b_removed_later', facts.b_removed_later,
     'evidence', facts.evidence

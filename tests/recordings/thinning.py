@@ -93,6 +93,10 @@ WAYS: dict[str, Thinning] = {
 }
 
 
+#: Ways that one log of the recording suffers, by chance which; the others are whole.
+OF_ONE: dict[str, Thinning] = {"5s of one log": stretch(5), "15s of one log": stretch(15), "30s of one log": stretch(30)}
+
+
 @dataclass
 class Copy:
     """One copy of a recording: how it was thinned, and its rows, named as in the recording."""
@@ -112,8 +116,9 @@ def write_copies(logs: Path, root: Path, thinnings: Sequence[str], seed: int) ->
     copies = [Copy("c000"), *(Copy(f"c{n:03d}", how) for n, how in enumerate(thinnings, 1))]
     for copy in copies:
         rng = random.Random(f"{seed} {copy.name}")
+        hit = {rng.choice(sorted(texts))} if copy.how in OF_ONE else set(texts)
         for path, whole in texts.items():
-            text = WAYS[copy.how](whole, rng) if copy.how else whole
+            text = (WAYS | OF_ONE)[copy.how](whole, rng) if copy.how and path in hit else whole
             file = root / copy.name / "logs" / path.with_suffix(".log")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
@@ -188,6 +193,10 @@ def reversed_verdicts(whole: Copy, thinned: Copy) -> list[str]:
                 found.append(f"proved only without the lines: {row['kind']} of {what}, {row['certain_ms']} ms")
         elif any(other["verdict"] == "proved" and _alike(own, pair, _same_start) for other, pair in others):
             found.append(f"refuted, though proved with the lines: {what}")
+        elif all(other["verdict"] == "undecided" for other, pair in others if _alike(own, pair, _same_start)) and any(
+            _alike(own, pair, _same_start) for _, pair in others
+        ):
+            found.append(f"refuted only without the lines: {what}")
     return found
 
 
@@ -240,7 +249,7 @@ def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -
     Args:
         recording: the recording.
         root: a folder for the logs and the cases.
-        ways: names of `WAYS`.
+        ways: names of `WAYS`, or of `OF_ONE`.
         seed: of the random choices.
     """
     whole, *_ = copies = write_copies(recording.logs, root, ways, seed)
@@ -266,7 +275,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--copies", type=int, default=1, help="copies for each way")
-    parser.add_argument("--how", nargs="*", choices=sorted(WAYS), default=list(WAYS))
+    parser.add_argument("--how", nargs="*", choices=sorted(WAYS | OF_ONE), default=list(WAYS))
     parser.add_argument("--out", type=Path, required=True, help="folder for logs and cases")
     args = parser.parse_args()
     wrong = 0

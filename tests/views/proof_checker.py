@@ -28,7 +28,7 @@ JITTER_MS, DISORDER_MS = 10, 2_000
 #: As `heartbeat_late_ms`: a request is on its way, and a session that ran out is noticed, within this.
 LATE_MS = 2_000
 EVENT = ["event_id", "process_id", "stream_pos", "ts", "resolution_ms", "event", "generation", "group_id", "old_generation", "member_id"]
-SESSION = ["config", "session_timeout_ms"]
+SESSION = ["config", "session_timeout_ms", "duration_ms"]
 
 
 @dataclass
@@ -135,10 +135,29 @@ def _span(evidence: Evidence, cited: list[str], ownership: Row, process: str) ->
     """First and last moment at which cited lines of an owner show it there: not before it was, nor after it ended."""
     begun, ended = ownership["start_hi_ms"], ownership["stop_lo_ms"]
     inside = [x["ms"] for x in evidence.of(cited, process) if begun <= x["ms"] <= ended]
+    known = _known(evidence, cited, ownership, process)
+    if inside and known is not None and begun <= known:
+        inside.append(known)
     heard = _heard(evidence, cited, ownership, process)
     if inside and heard is not None and heard >= begun:
         inside.append(heard)
     return (min(inside), max(inside)) if inside else (FOREVER, -FOREVER)
+
+
+def _known(evidence: Evidence, cited: list[str], ownership: Row, process: str) -> int | None:
+    """By its own clock, since when an owner whose start is in no line was there at the latest; None: no cited line shows it there before its own do.
+
+    A request that its client cancels was sent so long before. A member id is made for one consumer: its coordinator's line with the id comes after the
+    consumer, which prints the same id later.
+    """
+    sign = evidence.lines.get(ownership.get("start_sign_id") or "")
+    if sign is None or sign["event_id"] not in cited or ownership.get("start_witness") is None:
+        return None
+    if sign["process_id"] == process:
+        return sign["ms"] - (sign["duration_ms"] or 0) if sign["event"] == "request_cancelled" else None
+    same = [x for x in evidence.of(cited, process) if x["event_id"] in ownership["start_witness"] and x["member_id"] == sign["member_id"]]
+    ahead = evidence.offsets(cited).get((sign["process_id"], process), FOREVER)
+    return sign["ms"] + sign["resolution_ms"] + ahead if same and sign["member_id"] and ahead < FOREVER else None
 
 
 def _heard(evidence: Evidence, cited: list[str], ownership: Row, process: str) -> int | None:
@@ -211,7 +230,7 @@ def refutation_fault(evidence: Evidence, cited: list[str], claim: Row) -> str | 
         )
     lo, hi = _between(evidence, cited, claim)
     for first, second, ahead in ((a, b, hi), (b, a, -lo)):
-        end, start = evidence.lines.get(first["stop_id"]), evidence.lines.get(second["start_id"])
+        end, start = evidence.lines.get(first["stop_id"]), evidence.lines.get(second["not_before_id"])
         if end and start and {end["event_id"], start["event_id"]} <= set(cited) and end["ms"] + end["resolution_ms"] <= start["ms"] - ahead:
             return None
         if end and start and end["process_id"] == start["process_id"] and end["stream_pos"] <= start["stream_pos"] and end["event_id"] in cited:
