@@ -28,6 +28,15 @@ WITH group_process AS (
     -- Where a clock was set back, the broker may have printed its last line long after the loss that seems to follow it.
     AND (a.is_steady AND a.how <> 'silent' OR a.from_hi_ms <= o.last_lost_lo_ms + broker_noticed_ms)
   GROUP BY o.outage_id
+), unplaced AS (
+  -- A broker that was away, then or at another time: a clock was set, and no line tells.
+  SELECT o.outage_id, min_by(struct(a.from_ms, a.to_ms, a.event_id), struct(a.from_ms, a.process_id, a.event_id)) AS broker
+  FROM group_outage o
+  JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
+    AND a.reference_process_id = o.reference_process_id
+  WHERE NOT a.is_steady AND a.how <> 'silent' AND a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
+    AND coalesce(a.to_hi_ms >= o.from_ms - broker_noticed_ms, true)
+  GROUP BY o.outage_id
 ), served AS (
   -- Its broker went on coordinating: the broker was there.
   SELECT o.outage_id, count(*) AS generations
@@ -74,6 +83,7 @@ WITH group_process AS (
 ), judged AS (
   SELECT o.*,
     coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
+    CASE WHEN a.broker IS NULL THEN v.broker END AS unplaced,
     coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup, n.authentication_id, n.failed_id,
     b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures,
     q.configured,
@@ -97,6 +107,7 @@ WITH group_process AS (
   FROM group_outage o
   LEFT JOIN untroubled u ON u.outage_id = o.outage_id
   LEFT JOIN absent a ON a.outage_id = o.outage_id
+  LEFT JOIN unplaced v ON v.outage_id = o.outage_id
   LEFT JOIN served s ON s.outage_id = o.outage_id
   LEFT JOIN network n ON n.outage_id = o.outage_id
   LEFT JOIN unwritten w ON w.outage_id = o.outage_id
@@ -157,6 +168,8 @@ SELECT
     'down_how', j.down.how,
     'down_at_ms', j.down.from_ms,
     'up_at_ms', j.down.to_ms,
+    'unplaced_from_ms', j.unplaced.from_ms,
+    'unplaced_to_ms', j.unplaced.to_ms,
     'offsets_partition', CAST(j.offsets_partition AS BIGINT),
     'brokers', CAST(j.brokers AS BIGINT),
     'configured_replicas', CAST(j.configured AS BIGINT),
@@ -180,6 +193,7 @@ SELECT
       named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
       named_struct('role', 'a connection fails', 'event_id', j.failed_id),
       named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
+      named_struct('role', 'the broker was away, at an unknown time', 'event_id', j.unplaced.event_id),
       named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))
   ) AS proof
 FROM judged j
@@ -209,6 +223,8 @@ SELECT
     'down_how', CAST(NULL AS STRING),
     'down_at_ms', CAST(NULL AS BIGINT),
     'up_at_ms', CAST(NULL AS BIGINT),
+    'unplaced_from_ms', CAST(NULL AS BIGINT),
+    'unplaced_to_ms', CAST(NULL AS BIGINT),
     'offsets_partition', CAST(NULL AS BIGINT),
     'brokers', CAST(NULL AS BIGINT),
     'configured_replicas', CAST(NULL AS BIGINT),
