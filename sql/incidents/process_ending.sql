@@ -5,8 +5,8 @@
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
 -- failed (it gave up while it started), died (its coordinator heard no more of it, or its controller of a broker), unknown. That a process
--- says nothing of its end may be for lines that are missing. Where the reference's own clock was set while it was away, its next life's times
--- are put on the clock as it was before.
+-- says nothing of its end may be for lines that are missing. Where the reference's own clock was set while it was away, the times of its
+-- next life are put on the clock as it was before.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Life that ended',
@@ -131,7 +131,7 @@ WITH life AS (
   LEFT JOIN told t ON t.process_id = l.process_id AND t.instance = l.instance
   WHERE l.next_ms IS NOT NULL
 ), set_meanwhile AS (
-  -- Its clock was set after a line of this life, or of one before, and before a line of the next, or of one after: perhaps while it was away.
+  -- Its clock was set after a line of this life, or of one before, and before a line of one after it: perhaps while it was away.
   SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
     CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
   FROM life l
