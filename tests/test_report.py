@@ -549,6 +549,16 @@ def test_members_without_a_log_stand_in_the_title() -> None:
     assert "The lines of 1 member are not here: what it owned is not known." in written
 
 
+def test_members_whose_loggers_were_off_stand_in_the_title() -> None:
+    views = rows() | {"split_brain": []}
+    views["coverage"].append(
+        {"process_id": "w1", "from_ts": None, "to_ts": None, "kind": "no_info", "code": "no_client_info", "note": "x", "facts": {"client_count": 3}}
+    )
+    written = flat(as_text(views=views))
+    assert "Split brain: NONE FOUND among the members whose logs are here (3 say nothing there of what they owned)" in written
+    assert "What 3 consumers owned is not known: their logs do not hold what they say at INFO." in written
+
+
 def test_what_had_two_threads_is_counted_by_its_kind() -> None:
     views = rows()
     split = views["split_brain"][0] | {"kind": "thread", "verdict": "proved"}
