@@ -35,8 +35,8 @@ DECLARE OR REPLACE VARIABLE outage_rejoined_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE outage_apart_ms BIGINT DEFAULT 30000;
 -- session.timeout.ms of a member that tells none, milliseconds: the default before Kafka 3.0, which later ones exceed.
 DECLARE OR REPLACE VARIABLE least_session_default_ms BIGINT DEFAULT 10000;
--- Members that lose a coordinator within this of each other are told together, milliseconds.
-DECLARE OR REPLACE VARIABLE episodes_together_ms BIGINT DEFAULT 30000;
+-- Members that lose a coordinator within this of each other, a heartbeat interval or so, are told together, milliseconds.
+DECLARE OR REPLACE VARIABLE episodes_together_ms BIGINT DEFAULT 5000;
 -- A delay of an assignment (scheduled.rebalance.max.delay.ms) up to this long before tasks are unassigned may be why, milliseconds.
 DECLARE OR REPLACE VARIABLE delay_before_ms BIGINT DEFAULT 60000;
 -- A leave within this of the warning that the poll timed out tells the same timeout, milliseconds.

@@ -1,9 +1,9 @@
 -- One row per consumer that a log shows, in a process whose log holds nothing of what Kafka's consumers say of their groups at INFO.
 -- Reads: event, process_life
 -- Grain: process_id, client
--- A sink task that starts has a consumer, named after it unless a setting says otherwise; one that is closed, or that warns, is named. Joins,
--- assignments and leaves are all said at INFO by org.apache.kafka.clients: where no consumer of the process says any, that logger was off or
--- at WARN, or the log is a part of one.
+-- A sink task that starts has a consumer, named after it unless a setting says otherwise; one that is closed, or that warns, is named.
+-- Joins, assignments and leaves are all said at INFO by org.apache.kafka.clients: where no consumer of the process says any, that logger
+-- was off or at WARN, or the log is a part of one.
 CREATE OR REPLACE TEMPORARY VIEW quiet_client (
   process_id COMMENT 'Process',
   client     COMMENT 'client.id of the consumer',

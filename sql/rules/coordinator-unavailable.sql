@@ -5,13 +5,23 @@
 WITH group_process AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
 ), untroubled AS (
-  -- Members of the group in other processes, whose logs go on through it.
+  -- Members of the group in other processes, whose logs go on through it, or that were given a generation in it.
   SELECT o.outage_id, count(DISTINCT j.process_id) AS processes
   FROM group_outage o
   JOIN group_process j ON j.kafka_cluster = o.kafka_cluster AND j.group_id = o.group_id AND NOT array_contains(o.who, j.process_id)
   JOIN process p ON p.process_id = j.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
-  WHERE unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
+  LEFT JOIN (
+    SELECT o.outage_id, r.process_id
+    FROM group_outage o
+    JOIN join_round r ON r.kafka_cluster = o.kafka_cluster AND r.group_id = o.group_id
+    JOIN clock_offset c ON c.process_id = r.process_id AND c.is_island_reference AND c.reference_process_id = o.reference_process_id
+    WHERE coalesce(r.synced_ms, r.joined_ms) - c.hi_ms > o.last_lost_ms
+      -- The end is known as badly as the loss.
+      AND coalesce(r.synced_ms, r.joined_ms) - c.lo_ms < o.to_ms - coalesce(o.first_lost_ms - o.from_ms, 0L)
+    GROUP BY o.outage_id, r.process_id
+  ) g ON g.outage_id = o.outage_id AND g.process_id = j.process_id
+  WHERE g.process_id IS NOT NULL OR unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
     AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
   GROUP BY o.outage_id
 ), absent AS (
