@@ -16,8 +16,8 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   duration_ms COMMENT 'From lost to found, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
-  scope       COMMENT 'member: nobody else lost it within episodes_together_ms; group: others of the group did; broker: other groups of that
-    broker too',
+  scope       COMMENT 'member: nobody else lost it within episodes_together_ms, or was without it meanwhile; group: others of the group;
+    broker: other groups of that broker too',
   witness     COMMENT 'Events that prove it'
 )
 COMMENT 'One row per time that a member lost its group''s coordinator.'
@@ -50,17 +50,21 @@ WITH line AS (
   LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock c ON c.process_id = e.process_id
   WHERE e.losses > 0
-), minute AS (
-  -- Losses that are so near each other stand in one stretch of time, or in the next.
-  SELECT *, lost_lo_ms DIV (episodes_together_ms + 1) AS stretch FROM placed
+), stretched AS (
+  -- Losses that are so near each other stand in one stretch of time, or in the next; so do those before another's coordinator was found.
+  SELECT *, explode(sequence(stretch, least(greatest(stretch, to_lo_ms DIV (episodes_together_ms + 1)),
+    stretch + outage_open_ms DIV (episodes_together_ms + 1)))) AS place
+  FROM (SELECT *, lost_lo_ms DIV (episodes_together_ms + 1) AS stretch,
+      coalesce(CASE WHEN NOT is_doubted THEN lost_lo_ms + found_ms - lost_ms END, lost_lo_ms) AS to_lo_ms
+    FROM placed)
 ), around AS (
   SELECT a.process_id, a.group_id, a.client, a.lost_ms,
     max(CASE WHEN b.group_id = a.group_id AND b.process_id <> a.process_id THEN 1 ELSE 0 END) AS others_of_group,
     max(CASE WHEN b.group_id <> a.group_id AND b.process_id <> a.process_id AND b.broker_id <=> a.broker_id THEN 1
       ELSE 0 END) AS other_groups
-  FROM (SELECT *, explode(array(stretch - 1, stretch, stretch + 1)) AS near FROM minute) a
-  JOIN minute b ON b.stretch = a.near AND b.kafka_cluster = a.kafka_cluster
-    AND abs(b.lost_lo_ms - a.lost_lo_ms) <= episodes_together_ms
+  FROM (SELECT *, explode(array(place - 1, place, place + 1)) AS near FROM stretched) a
+  JOIN stretched b ON b.place = a.near AND b.kafka_cluster = a.kafka_cluster
+    AND (abs(b.lost_lo_ms - a.lost_lo_ms) <= episodes_together_ms OR b.lost_lo_ms <= a.to_lo_ms AND a.lost_lo_ms <= b.to_lo_ms)
   GROUP BY a.process_id, a.group_id, a.client, a.lost_ms
 )
 SELECT

@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log, log_hole, event
--- Reads: common_clock, early_end, process_cluster
+-- Reads: common_clock, early_end, process_cluster, quiet_client
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -52,6 +52,11 @@ WITH placed AS (
   LEFT JOIN crowd w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   LEFT JOIN member n ON n.kafka_cluster = w.kafka_cluster AND n.group_id = w.group_id AND n.member_id <> m.member_id
     AND (n.process_id IS NOT NULL OR n.left_client IS NOT NULL) AND m.first_ts BETWEEN n.first_ts AND n.last_ts
+  -- The log of one that is a client of a process on that host is here, and does not hold what the client says.
+  LEFT ANTI JOIN (
+    SELECT q.client, h.client_host
+    FROM quiet_client q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
+  ) q ON q.client = m.client_id AND q.client_host = m.client_host
   WHERE m.process_id IS NULL AND m.left_client IS NULL
   GROUP BY m.kafka_cluster, m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts, w.log_count
   HAVING w.log_count IS NULL OR w.log_count > 0 AND count(n.member_id) >= w.log_count
@@ -144,6 +149,12 @@ WITH placed AS (
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log
   UNION ALL
+  SELECT c.process_id, timestamp_millis(min(c.from_ms)), timestamp_millis(max(c.to_ms)), 'no_info', 'no_client_info' AS code, count(*),
+    array_join(slice(array_sort(collect_list(c.client)), 1, 3), ', '), NULL
+  FROM quiet_client c
+  LEFT ANTI JOIN quiet_log q ON q.process_id = c.process_id
+  GROUP BY c.process_id
+  UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', 'copy' AS code, equal_lines, of_process,
     CAST(line_count AS STRING)
   FROM copied_log
@@ -164,6 +175,8 @@ SELECT
     'client', CASE WHEN code = 'several_members' THEN said END,
     'members', CASE WHEN code = 'several_members' THEN number END,
     'group_id', CASE WHEN kind IN ('missing_process', 'several_members') THEN name END,
+    'clients', CASE WHEN code = 'no_client_info' THEN name END,
+    'client_count', CASE WHEN code = 'no_client_info' THEN number END,
     'of_process', CASE WHEN code = 'copy' THEN name END,
     'equal_lines', CASE WHEN code = 'copy' THEN number END,
     'all_lines', CASE WHEN code = 'copy' THEN CAST(said AS BIGINT) END,

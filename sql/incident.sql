@@ -22,6 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   times             COMMENT 'How often the cause came back',
   resources_hit     COMMENT 'Tasks, connectors and partitions that had no owner, or two at work, because of it',
   longest_outage_ms COMMENT 'Longest time that one of them surely had no owner, milliseconds; NULL: none',
+  longest_outage_hi_ms COMMENT 'Longest time that one of them can have had no owner then, milliseconds; NULL: none, or nothing bounds it',
   double_work_ms    COMMENT 'Longest time that two surely worked on one of them, milliseconds; NULL: none',
   finding_ids       COMMENT 'Findings that it explains',
   headline          COMMENT 'One sentence',
@@ -48,7 +49,8 @@ WITH explained AS (
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
   GROUP BY c.incident_id
 ), hit AS (
-  SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms, max(double_work_ms) AS double_work_ms
+  SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms,
+    CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms, max(double_work_ms) AS double_work_ms
   FROM incident_resource
   GROUP BY incident_id
 ), known AS (
@@ -82,6 +84,7 @@ SELECT
   k.times AS times,
   coalesce(h.resources, CAST(array() AS ARRAY<STRING>)) AS resources_hit,
   h.unowned_ms AS longest_outage_ms,
+  h.unowned_hi_ms AS longest_outage_hi_ms,
   h.double_work_ms AS double_work_ms,
   k.finding_ids AS finding_ids,
   CAST(NULL AS STRING) AS headline,

@@ -35,8 +35,8 @@ DECLARE OR REPLACE VARIABLE outage_rejoined_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE outage_apart_ms BIGINT DEFAULT 30000;
 -- session.timeout.ms of a member that tells none, milliseconds: the default before Kafka 3.0, which later ones exceed.
 DECLARE OR REPLACE VARIABLE least_session_default_ms BIGINT DEFAULT 10000;
--- Members that lose a coordinator within this of each other are told together, milliseconds.
-DECLARE OR REPLACE VARIABLE episodes_together_ms BIGINT DEFAULT 30000;
+-- Members that lose a coordinator within this of each other, a heartbeat interval or so, are told together, milliseconds.
+DECLARE OR REPLACE VARIABLE episodes_together_ms BIGINT DEFAULT 5000;
 -- A delay of an assignment (scheduled.rebalance.max.delay.ms) up to this long before tasks are unassigned may be why, milliseconds.
 DECLARE OR REPLACE VARIABLE delay_before_ms BIGINT DEFAULT 60000;
 -- A leave within this of the warning that the poll timed out tells the same timeout, milliseconds.
@@ -65,6 +65,10 @@ DECLARE OR REPLACE VARIABLE clock_skew_ms BIGINT DEFAULT 1000;
 DECLARE OR REPLACE VARIABLE clock_skew_large_ms BIGINT DEFAULT 10000;
 -- A rebalance that stood still for longer than this for a member that did not come is worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
+-- A rebalance whose join phase took that long, for members that came in the end, is worth a finding, milliseconds.
+DECLARE OR REPLACE VARIABLE slow_rebalance_ms BIGINT DEFAULT 10000;
+-- One that took that long is a warning where all members stop work for it, milliseconds.
+DECLARE OR REPLACE VARIABLE slow_rebalance_long_ms BIGINT DEFAULT 30000;
 -- A task that was assigned and did not start within this is worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE not_started_ms BIGINT DEFAULT 30000;
 -- A worker that finds its configuration behind the group's this often, each time within storm_gap_ms, lags.

@@ -164,6 +164,16 @@ def test_a_worker_that_starts_again_with_its_clock_set_back_is_the_same_process(
     assert whys(ranges) == []
 
 
+def test_a_worker_whose_clock_was_set_back_behind_its_whole_log_is_the_same_process(tmp_path):
+    """Its group's generations go on; where they do not, it is the earlier part of the log."""
+    for n, begin in enumerate(("10:33:00", "05:33:00", "10:30:30")):
+        parts = lines("11:00:00", "11:30:00", url="http://w1:8083/"), lines(begin, f"{begin[:2]}:50:00", member="m2", url="http://w1:8083/", since=31)
+        rows, ranges = read(tmp_path / str(n), *parts)
+        assert owners(rows) == [LOG]
+        # Whole hours but for less than a minute are another zone.
+        assert whys(ranges) == (["time_zone"] if n == 2 else [])
+
+
 def test_logs_of_two_machines_by_turns_are_two_processes(tmp_path):
     parts = lines("11:00:00", "11:30:00"), lines("05:31:00", "06:00:00", member="m2"), lines("12:01:00", "12:20:00")
     rows, ranges = read(tmp_path, *parts)

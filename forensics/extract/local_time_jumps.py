@@ -146,6 +146,12 @@ def _is_in(column: pa.ChunkedArray, values: Iterable[str]) -> npt.NDArray[np.boo
     return found
 
 
+def _is_told(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """Which rows have a value."""
+    told: npt.NDArray[np.bool_] = pc.is_valid(column).to_numpy().astype(np.bool_)
+    return told
+
+
 class _Said:
     """What lines of a stream say of one thing, as numbers for its values: most say nothing, and long parts are asked for again and again."""
 
@@ -195,12 +201,12 @@ class _Stream:
 
     def __init__(self, name: str, files: Iterable[Path], zoned: bool) -> None:
         self._name, self._zoned = name, zoned
-        columns = ["event_id", "path", "stream_pos", "ts", "event", "category", "component", "generation", *_WHO]
+        columns = ["event_id", "path", "stream_pos", "ts", "event", "category", "component", "group_id", "generation", *_WHO]
         rows = _table(files, columns, pc.field("process_id") == name)
         rows = rows.filter(pc.is_valid(rows["ts"])).sort_by("stream_pos")
         self._pos: _Ints = rows["stream_pos"].to_numpy().astype(np.int64)
         self._ts: _Ints = rows["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
-        self._ids, self._paths, self._generation = (rows[c].combine_chunks() for c in ("event_id", "path", "generation"))
+        self._ids, self._paths, self._generation, self._groups = (rows[c].combine_chunks() for c in ("event_id", "path", "generation", "group_id"))
         #: A JVM's or a client's settings.
         self._settings = _is_in(rows["event"], {"config_dumped"})
         #: Only a process that starts prints these, and of these some are its own word for it.
@@ -209,6 +215,8 @@ class _Stream:
         self._broker_names = _is_in(rows["event"], {"broker_starting", "broker_started"})
         self._work = _is_in(rows["category"], _WORK)
         self._memberships = _is_in(rows["event"], {"joined", "synced"})
+        #: Lines that tell a group's generation.
+        self._rounds = (self._memberships | _is_in(rows["event"], {"group_stabilized"})) & _is_told(rows["generation"]) & _is_told(rows["group_id"])
         self._who = {c: _Said(rows[c]) for c in _WHO}
 
     def stretches(self) -> list[Stretch]:
@@ -307,8 +315,11 @@ class _Stream:
         # A clock that is set back goes over what it has shown already; files in the wrong order do not.
         is_before = bool(self._ts[i:end].max() <= self._ts[begin:i].min())
         if self._starts(i):
-            is_same = alike and self._named((begin, i), (i, end))
-            return "" if is_same and back < _LEAST and not is_before else _OTHER
+            if not (alike and self._named((begin, i), (i, end))):
+                return _OTHER
+            if self._continued((begin, i), (i, end)):
+                return "time_zone" if is_exact else ""
+            return "" if back < _LEAST and not is_before else _OTHER
         if alike is False or is_before and (self._undone((begin, i), (i, end)) or alike is None and not is_exact):
             return _OTHER
         if alike:
@@ -360,6 +371,16 @@ class _Stream:
                 # Brokers name each other; most lines are of their own.
                 return said.most(one) == said.most(other) if column == "broker_id" else not said.kinds(one).isdisjoint(said.kinds(other))
         return None
+
+    def _continued(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether each group that has generations in both parts has higher ones in the second: it is the later one."""
+        lowest, highest = ({}, {})  # type: dict[str, int], dict[str, int]
+        for part, found, take in ((one, highest, max), (other, lowest, min)):
+            for i in (part[0] + np.flatnonzero(self._rounds[part[0] : part[1]])).tolist():
+                group, generation = self._groups[i].as_py(), self._generation[i].as_py()
+                found[group] = take(found.get(group, generation), generation)
+        shared = highest.keys() & lowest.keys()
+        return bool(shared) and all(highest[g] < lowest[g] for g in shared)
 
     def _undone(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether a member that both parts name has lower generations in the second: it is the earlier one."""

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 MOST = 6
 _MOST_TOLD = 2
 _LONGEST = 200
+#: Times that differ by no more are told as one.
+_CLOSE_MS = 1000
+#: That members had nothing to work on for so long is worth a word by itself.
+_STOOD_MS = 10_000
 #: A full stop between sentences; not that of `e.g. ` or of a number.
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
@@ -175,7 +179,7 @@ def _hit(report: Report) -> str:
     # What had two threads counts as hit by that: how long it was without an owner, if at all, is not kept apart.
     twofold = {s["resource"] for s in report.split_brain if s["kind"] != "held" and s["verdict"] == "proved"}
     unowned = [r for r in resources if r not in twofold] or resources
-    parts = [f"{in_words(unowned, report.ownership)}: unowned for up to {span(idle)}"] * bool(idle and resources)
+    parts = [f"{in_words(unowned, report.ownership)}: {_unowned(report, idle, unowned)}"] * bool(idle and resources)
     if twice and parts and at_work == resources:
         parts = [f"{parts[0]}, {worked}"]
     elif twice and (both := at_work or resources):
@@ -183,7 +187,28 @@ def _hit(report: Report) -> str:
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
         of = sorted({s["resource"] for s in held})
         parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
+    parts += [stood] if (stood := _stood(report, idle, alone=not parts)) else []
     return f"{'; '.join(parts)}." if parts else ""
+
+
+def _unowned(report: Report, idle: float, unowned: Sequence[str]) -> str:
+    """How long the longest was without an owner: `up to` only where nobody can have been much longer without one."""
+    most = [i["longest_outage_hi_ms"] for i in report.incidents if i["longest_outage_ms"]]
+    highest = None if None in most else max(most, default=None)
+    if highest is not None and highest - idle <= max(_CLOSE_MS, idle / 20):
+        return f"unowned for up to {span(highest)}"
+    return f"unowned{_at_least(idle, unowned)}{f' (at most {span(highest)})' if highest is not None else ''}"
+
+
+def _stood(report: Report, idle: float, *, alone: bool) -> str:
+    """Members that had nothing to work on for longer than anything was surely without an owner: others may have had it, or nobody tells."""
+    longest: dict[str, float] = {}
+    for group in report.groups:
+        for share in group["member_generations"]:
+            longest[group["group_id"]] = max(longest.get(group["group_id"], 0), share["paused_ms"] or 0)
+    least = _STOOD_MS if alone else idle + _CLOSE_MS
+    groups = sorted(g for g, ms in longest.items() if ms > least)
+    return f"members of {and_more(groups, 3)}: nothing to work on for up to {span(max(longest[g] for g in groups))}" if groups else ""
 
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:

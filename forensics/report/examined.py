@@ -26,7 +26,7 @@ _WHY = {
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
     "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file of its own.",
-    "no_info": "The logs name tasks or workers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
+    "no_info": "The logs name tasks, workers or consumers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
     "one_log": "Only {only} is here of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
     "group": "No line tells who owned what in {groups}.",
@@ -47,7 +47,8 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
 
     Returns:
         `examined`, false too where all that is known of a group's members comes from one of them, and no coordinator says that there were no others;
-        `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `ownerships`
+        `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `members_unheard`
+        (their log is here and does not hold what they say at INFO), `ownerships`
         (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
         `elsewhere`: pairs of owners that the reader did not ask for, by verdict.
     """
@@ -74,6 +75,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         "groups": len({o.get("group_id") for o in owned}),
         "owners": len(owners),
         "members_without_log": sum(_is_member(c) for c in coverage),
+        "members_unheard": sum(c["facts"]["client_count"] for c in coverage if c.get("code") == "no_client_info"),
         "ownerships": len(rows["ownership"]),
         "files": len(files),
         "records": sum(f["records"] or 0 for f in files),
@@ -197,6 +199,9 @@ def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
         return text
     if missing := facts["members_without_log"]:
         text += f" The lines of {count(missing, 'member')} are not here: what {'it' if missing == 1 else 'they'} owned is not known."
+    if unheard := facts["members_unheard"]:
+        whose, they = ("its log does", "it says") if unheard == 1 else ("their logs do", "they say")
+        text += f" What {count(unheard, 'consumer')} owned is not known: {whose} not hold what {they} at INFO."
     if others := facts["groups_not_examined"]:
         text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {and_more(others, 6)}."
     return text

@@ -337,7 +337,9 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     longest = sorted((total.keys() | unknown.keys()), key=lambda who: (-sum(total[who]), who))[:20]
     rows = tuple((who, f"{len(total[who]) + unknown[who]:,}", told(who, sum(total[who])), told(who, max(total[who], default=0))) for who in longest)
     if rows:
-        yield Para("How long members did not work because of rebalances:", tone="dim")
+        yield Para(
+            "How long members had nothing to work on because of rebalances (what they gave up may have had another owner meanwhile):", tone="dim"
+        )
         columns = (
             Column("member"),
             Column("rebalances", right=True),

@@ -204,6 +204,7 @@ def _seen_by(incident: Row, owned: list[Row], splits: list[Row], findings: list[
         "double_work_ms": max(double, default=None),
         # The longest of all groups; whose it was is not kept.
         "longest_outage_ms": None,
+        "longest_outage_hi_ms": None,
     }
 
 

@@ -52,12 +52,12 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         proofs: tells each proof, and what to do; None where the findings beside it do.
     """
     by_verdict = {v: [s for s in report.split_brain if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
-    unseen = report.examined["members_without_log"]
+    unseen = _without(report.examined["members_without_log"], report.examined["members_unheard"])
     # Pairs inside one log, which its own order refutes, are no look at the others.
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         if report.examined["why"] != "one_log":
             return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
-        others = f" ({_without(unseen)})" if unseen else ""
+        others = f" ({unseen})" if unseen else ""
         return f"Split brain: NOT EXAMINED, for the log of only one member is here{others}", "warn", not_examined(report, clock)
     title, tone = _title(by_verdict, unseen, _elsewhere(report))
     blocks: list[Block] = []
@@ -103,7 +103,7 @@ def _elsewhere(report: Report) -> str:
     return f" in {joined(asked)} that {'was' if asked == ['the time'] else 'were'} asked for; outside {'it' if len(asked) == 1 else 'them'}, {joined(told)}"
 
 
-def _title(by_verdict: dict[str, list[Row]], unseen: int, elsewhere: str) -> tuple[str, Tone]:
+def _title(by_verdict: dict[str, list[Row]], unseen: str, elsewhere: str) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
@@ -127,7 +127,7 @@ def _title(by_verdict: dict[str, list[Row]], unseen: int, elsewhere: str) -> tup
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
     if unseen:
-        return f"Split brain: NONE FOUND among the members whose logs are here ({_without(unseen)}){elsewhere}", "warn"
+        return f"Split brain: NONE FOUND among the members whose logs are here ({unseen}){elsewhere}", "warn"
     return f"Split brain: NONE FOUND{elsewhere}", "warn" if elsewhere else "good"
 
 
@@ -135,8 +135,11 @@ def _one(row: Row) -> tuple[str, str]:
     return row["group_id"], row["resource"]
 
 
-def _without(members: int) -> str:
-    return f"{members:,} more {'has' if members == 1 else 'have'} none"
+def _without(members: int, unheard: int) -> str:
+    """Members that nothing is known of: without a log, or with one that does not hold what they say at INFO; empty when there are none."""
+    none = [f"{members:,} more {'has' if members == 1 else 'have'} none"] * bool(members)
+    silent = [f"{unheard:,} {'says' if unheard == 1 else 'say'} nothing there of what {'it' if unheard == 1 else 'they'} owned"] * bool(unheard)
+    return "; ".join(none + silent)
 
 
 def _resources(rows: list[Row]) -> str:

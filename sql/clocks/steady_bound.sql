@@ -1,5 +1,5 @@
 -- One row per pair of processes with direct evidence: how far the second clock can be ahead of the first all through both logs.
--- Reads: clock_bound, clock_suspect, clock_setback, clock_edge, event_row
+-- Reads: clock_bound, clock_suspect, clock_step, clock_edge, event_row
 -- Grain: from_process_id, to_process_id
 -- A clock that stepped is bounded anew on each side of the step. A pair whose lines all stand on one side has not seen the step and says
 -- nothing of the other side: then nothing bounds it. For clocks that did not step this is `clock_bound`.
@@ -11,19 +11,7 @@ CREATE OR REPLACE TEMPORARY VIEW steady_bound (
 )
 COMMENT 'One row per pair of processes with direct evidence: how far the second clock can be ahead all through both logs.'
 AS
-WITH contradiction AS (
-  -- The lines that no steady clock satisfies: the clock stepped between the first and the last of them in its own log.
-  SELECT s.process_id, a.to_process_id AS partner, explode(concat(a.least_witness, b.least_witness)) AS event_id
-  FROM clock_suspect s
-  JOIN clock_bound a ON a.from_process_id = s.process_id AND a.impossible
-  JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
-), step AS (
-  SELECT c.process_id, concat('partner ', c.partner) AS step, min(e.stream_pos) AS before_pos, max(e.stream_pos) AS after_pos
-  FROM contradiction c JOIN event_row e ON e.event_id = c.event_id AND e.process_id = c.process_id
-  GROUP BY c.process_id, c.partner
-  UNION ALL
-  SELECT process_id, concat('set back ', stream_pos), stream_pos - 1, stream_pos FROM clock_setback
-), edge AS (
+WITH edge AS (
   SELECT DISTINCT e.from_process_id, e.to_process_id, e.hi_ms, s.process_id,
     CASE WHEN e.from_process_id = s.process_id THEN e.from_event_id ELSE e.to_event_id END AS event_id
   FROM clock_edge e JOIN clock_suspect s ON s.process_id = e.from_process_id OR s.process_id = e.to_process_id
@@ -33,7 +21,7 @@ WITH contradiction AS (
     min(CASE WHEN e.stream_pos >= p.after_pos THEN g.hi_ms END) AS after_hi
   FROM edge g
   JOIN event_row e ON e.event_id = g.event_id
-  JOIN step p ON p.process_id = g.process_id
+  JOIN clock_step p ON p.process_id = g.process_id
   GROUP BY g.from_process_id, g.to_process_id, g.process_id, p.step
 ), narrowed AS (
   SELECT from_process_id, to_process_id, bool_or(before_hi IS NULL OR after_hi IS NULL) AS is_open,

@@ -1,5 +1,5 @@
 -- One row per stretch of time in which a broker was surely or perhaps not there, as its own log tells.
--- Reads: process_life, cluster_broker, fact_line, process, clock_offset
+-- Reads: process_life, cluster_broker, fact_line, process, clock_offset, process_ending
 -- Grain: process_id, from_ms
 -- A log that just ends proves no death (`silent`); one that goes on with a new start, or that says it stops, does.
 CREATE OR REPLACE TEMPORARY VIEW broker_absence (
@@ -22,7 +22,7 @@ WITH stop AS (
   SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id FROM fact_line
     WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), life AS (
-  SELECT l.process_id, p.kafka_cluster, n.broker_id,
+  SELECT l.process_id, l.instance, p.kafka_cluster, n.broker_id,
     CASE WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
     coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms,
     coalesce(s.event_id, l.next_start_id) AS event_id
@@ -32,8 +32,9 @@ WITH stop AS (
   LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
 )
 SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ms, l.to_ms,
-  l.from_ms - o.hi_ms AS from_lo_ms, l.from_ms - o.lo_ms AS from_hi_ms, l.to_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, l.event_id,
+  l.from_ms - o.hi_ms AS from_lo_ms, l.from_ms - o.lo_ms AS from_hi_ms, e.to_hi_ms AS to_hi_ms, o.reference_process_id, l.event_id,
   NOT coalesce(o.stepped OR r.stepped, false) AS is_steady
 FROM life l
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+LEFT JOIN process_ending e ON e.process_id = l.process_id AND e.instance = l.instance
 LEFT JOIN clock_offset r ON r.process_id = o.reference_process_id AND r.is_island_reference

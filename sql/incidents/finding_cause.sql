@@ -23,7 +23,7 @@ WITH placed AS (
       WHEN o.rule = 'coordinator-unavailable' THEN 1
       WHEN o.rule IN ('session-timeout', 'poll-timeout', 'config-lag', 'sink-group-shared') THEN 2
       WHEN o.rule = 'rebalance-storm' THEN 3
-      WHEN o.rule IN ('rebalance-waits-for-ghost', 'heartbeat-rebalancing') THEN 4
+      WHEN o.rule IN ('rebalance-waits-for-ghost', 'slow-rebalance', 'heartbeat-rebalancing') THEN 4
       WHEN o.rule IN ('unassigned-tasks', 'zombie-task', 'assigned-not-working') THEN 5
       WHEN o.rule IN ('split-brain-task', 'split-brain-partition') THEN 6
       WHEN o.rule IN ('stale-commit', 'offset-reset') THEN 7
@@ -53,7 +53,7 @@ WITH placed AS (
     -- One member that loses its coordinator and its membership has lost both by one cause.
     AND (p.rule <> 'coordinator-unavailable' OR p.cause NOT IN ('process_paused', 'member_cut_off', 'process_killed'))
     -- That a rebalance stood still delays what it gives away.
-    AND (p.rule <> 'rebalance-waits-for-ghost' OR c.rule = 'unassigned-tasks')
+    AND (p.rule NOT IN ('rebalance-waits-for-ghost', 'slow-rebalance') OR c.rule = 'unassigned-tasks')
     AND p.rule <> 'heartbeat-rebalancing'
 )
 SELECT

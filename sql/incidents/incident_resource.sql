@@ -8,6 +8,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident_resource (
   resource_kind  COMMENT 'task, connector or partition',
   resource       COMMENT 'Task, connector or partition',
   unowned_ms     COMMENT 'Longest time that it surely had no owner, milliseconds; NULL: it had one, as far as the lines tell',
+  unowned_hi_ms  COMMENT 'Longest time that it can have had no owner in these, milliseconds; NULL: as unowned_ms, or nothing bounds it',
   double_work_ms COMMENT 'Longest time that two surely worked on it, milliseconds; NULL: nothing shows two at work'
 )
 COMMENT 'One row per incident and resource that was without an owner, or worked on twice, because of it.'
@@ -23,12 +24,13 @@ WITH part AS (
 ), gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, previous_ownership_id AS id, previous_member_id AS member_id,
     previous_process_id AS process_id,
-    generation, unix_millis(from_lo) AS from_ms, certain_ms AS unowned_ms, CAST(NULL AS BIGINT) AS double_work_ms
+    generation, unix_millis(from_lo) AS from_ms, certain_ms AS unowned_ms, possible_ms AS unowned_hi_ms,
+    CAST(NULL AS BIGINT) AS double_work_ms
   FROM unowned
   WHERE certain_ms >= resource_hit_ms
   UNION ALL
   SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, s.ownership_b), a.member_id, s.process_a,
-    b.generation, unix_millis(s.from_lo), CAST(NULL AS BIGINT), s.work_certain_ms
+    b.generation, unix_millis(s.from_lo), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), s.work_certain_ms
   FROM split_brain s
   JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
@@ -53,7 +55,7 @@ WITH part AS (
   SELECT g.*, p.incident_id, 3, p.from_lo_ms
   FROM gap g
   JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
-    AND n.join_ms >= resource_hit_ms
+    AND coalesce(n.join_ms, n.duration_ms) >= resource_hit_ms
   JOIN member m ON m.kafka_cluster = n.kafka_cluster AND m.group_id = n.group_id AND m.member_id = n.waited_for_member_id
   JOIN part p ON p.process_id = m.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
     AND (p.to_hi_ms IS NULL OR g.from_ms <= p.to_hi_ms)
@@ -74,6 +76,7 @@ SELECT
   resource_kind AS resource_kind,
   resource AS resource,
   max(unowned_ms) AS unowned_ms,
+  CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms,
   max(double_work_ms) AS double_work_ms
 FROM ranked
 WHERE nth = 1

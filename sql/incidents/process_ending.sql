@@ -1,10 +1,12 @@
 -- One row per life of a process that another follows in its log, and how it ended.
 -- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset, cluster_broker, shared_log
+-- Reads: process_start, clock_step
 -- Grain: process_id, instance
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
 -- failed (it gave up while it started), died (its coordinator heard no more of it, or its controller of a broker), unknown. That a process
--- says nothing of its end may be for lines that are missing.
+-- says nothing of its end may be for lines that are missing. Where the reference's own clock was set while it was away, the times of its
+-- next life are put on the clock as it was before.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Life that ended',
@@ -128,6 +130,22 @@ WITH life AS (
   LEFT JOIN removed r ON r.process_id = l.process_id AND r.instance = l.instance
   LEFT JOIN told t ON t.process_id = l.process_id AND t.instance = l.instance
   WHERE l.next_ms IS NOT NULL
+), set_meanwhile AS (
+  -- Its clock was set after a line of this life, or of one before, and before a line of one after it: perhaps while it was away.
+  SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
+    CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
+  FROM life l
+  JOIN process_start s ON s.process_id = l.process_id
+  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < get(s.starts, l.instance) AND c.after_pos >= get(s.starts, l.instance)
+  GROUP BY l.process_id, l.instance
+), set_right AS (
+  -- Between its own lines and another's clock the bounds of the offset allow for a clock that was set.
+  SELECT j.*,
+    CASE WHEN m.process_id IS NULL THEN j.next_ms ELSE greatest(j.next_ms - m.hi_ms, j.there_ms) END AS next_lo_ms,
+    CASE WHEN m.process_id IS NULL THEN j.next_ms WHEN m.lo_ms IS NOT NULL THEN greatest(j.next_ms - m.lo_ms, j.there_ms) END AS next_hi_ms
+  FROM judged j
+  LEFT JOIN clock_offset o ON o.process_id = j.process_id AND o.reference_process_id = j.process_id AND o.is_island_reference
+  LEFT JOIN set_meanwhile m ON m.process_id = o.process_id AND m.instance = j.instance
 )
 SELECT
   j.process_id AS process_id,
@@ -138,10 +156,11 @@ SELECT
   j.last_ms AS last_ms,
   j.next_ms AS next_ms,
   j.there_ms - o.hi_ms AS from_lo_ms,
-  CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.gone_ms END - o.lo_ms AS from_hi_ms,
-  j.next_ms - o.hi_ms AS to_lo_ms,
-  j.next_ms - o.lo_ms AS to_hi_ms,
+  CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms WHEN j.gone_ms < j.next_ms THEN j.gone_ms ELSE j.next_hi_ms END - o.lo_ms
+    AS from_hi_ms,
+  j.next_lo_ms - o.hi_ms AS to_lo_ms,
+  j.next_hi_ms - o.lo_ms AS to_hi_ms,
   o.reference_process_id AS reference_process_id,
   filter(j.witness, w -> w IS NOT NULL) AS witness
-FROM judged j
+FROM set_right j
 JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference

@@ -29,6 +29,7 @@ WITH alive AS (
     r.from_ms, r.to_ms, r.proof
   FROM rule_generation_reset r
   LEFT JOIN alive a ON a.kafka_cluster = r.kafka_cluster AND a.group_id = r.group_id AND a.incarnation = r.facts.incarnation - 1
+  WHERE r.code = 'metadata_lost'
   UNION ALL
   SELECT 'connector_churn', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof
   FROM rule_rebalance_storm

@@ -2,7 +2,8 @@
 -- Reads: event, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Positions order one broker's lines; when the coordinator moves, brokers are ordered by their own clocks, which a broker's operators
--- keep together. The incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats
+-- keep together, unless the generations tell that they did not: the one after another's last is later, whatever the clocks say. The
+-- incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats
 -- (ghost).
 CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   kafka_cluster    COMMENT 'Kafka cluster',
@@ -95,15 +96,37 @@ WITH line AS (
     max(resolution_ms) AS resolution_ms
   FROM aligned
   GROUP BY kafka_cluster, process_id, group_id, phase
+), told AS (
+  -- A clock that was set back does not put a broker's lines in another order.
+  SELECT *, max(stabilized_ms) OVER lines AS told_ms,
+    lag(generation) OVER its AS its_last, lead(generation) OVER its AS its_next
+  FROM phase
+  WHERE generation IS NOT NULL
+  WINDOW its AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stabilized_pos),
+    lines AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stabilized_pos ROWS UNBOUNDED PRECEDING)
+), follower AS (
+  -- What follows another broker's last generation: how much too early its own clock puts it, if at all.
+  SELECT b.kafka_cluster, b.group_id, b.process_id, b.stabilized_pos,
+    CASE WHEN min(a.told_ms) > b.told_ms THEN min(a.told_ms) - b.told_ms + 1 END AS behind_ms
+  FROM told b
+  JOIN told a ON a.kafka_cluster = b.kafka_cluster AND a.group_id = b.group_id AND a.process_id <> b.process_id
+    AND a.generation = b.generation - 1 AND coalesce(a.its_next <> b.generation, true)
+  WHERE coalesce(b.its_last <> b.generation - 1, true) AND coalesce(b.old_generation, b.generation - 1) = b.generation - 1
+  GROUP BY b.kafka_cluster, b.group_id, b.process_id, b.stabilized_pos, b.told_ms
+), late AS (
+  SELECT kafka_cluster, group_id, process_id, max(behind_ms) AS behind_ms FROM follower GROUP BY kafka_cluster, group_id, process_id
+), timed AS (
+  SELECT t.*, t.told_ms + coalesce(l.behind_ms, 0L) AS order_ms
+  FROM told t
+  LEFT JOIN late l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.process_id = t.process_id
 ), ordered AS (
   SELECT
     *,
     lag(generation) OVER time AS last_generation,
     lag(emptied_after) OVER time AS emptied_before,
     lag(died_after) OVER time AS died_before
-  FROM phase
-  WHERE generation IS NOT NULL
-  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ms, process_id, stabilized_pos)
+  FROM timed
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos)
 ), begun AS (
   SELECT *, last_generation IS NULL OR generation <= last_generation AS begins
   FROM ordered
@@ -119,7 +142,7 @@ WITH line AS (
       ELSE 'metadata_lost'
     END END, true) OVER time AS incarnation_why
   FROM begun
-  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY stabilized_ms, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
 )
 SELECT
   kafka_cluster, group_id, incarnation, incarnation_why, generation, process_id, offsets_partition,

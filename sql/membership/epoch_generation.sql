@@ -51,10 +51,14 @@ WITH line AS (
     max_by(member_id, stream_pos) FILTER (WHERE event LIKE 'member\\_%') AS cause_member
   FROM phased
   GROUP BY kafka_cluster, process_id, group_id, phase
+), told AS (
+  -- A clock that was set back does not put a broker's lines in another order.
+  SELECT *, max(bumped_ms) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY pos ROWS UNBOUNDED PRECEDING) AS told_ms
+  FROM phase WHERE generation IS NOT NULL
 ), ordered AS (
   SELECT *, coalesce(generation <= lag(generation) OVER w, true) AS begins, lag(generation) OVER w IS NULL AS is_first
-  FROM phase WHERE generation IS NOT NULL
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ms, process_id, pos)
+  FROM told
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY told_ms, process_id, pos)
 )
 SELECT
   kafka_cluster, group_id, count_if(begins) OVER w AS incarnation,
@@ -63,4 +67,4 @@ SELECT
   generation, process_id, bumped_ms, bumped_id, computed_ms, computed_id, assignor, CASE WHEN members > 0 THEN members END AS member_count,
     cause, cause_member
 FROM ordered
-WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY bumped_ms, process_id, pos ROWS UNBOUNDED PRECEDING)
+WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY told_ms, process_id, pos ROWS UNBOUNDED PRECEDING)

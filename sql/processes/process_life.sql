@@ -1,5 +1,5 @@
 -- One row per life of a process: from its first to its last line in the log, and what ended it.
--- Reads: event, process_line, range_row, process_start
+-- Reads: event, process_line, range_row, process_start, clock_setback
 -- Grain: process_id, instance
 -- A log that just ends proves no death; a start further down in the same stream does.
 CREATE OR REPLACE TEMPORARY VIEW process_life (
@@ -50,7 +50,10 @@ WITH span AS (
     f.is_broker, f.is_worker
   FROM span s LEFT JOIN fact f ON f.process_id = s.process_id AND f.instance = s.instance
 ), ranges AS (
-  SELECT process_id, unix_millis(max(last_ts)) AS last_ms, unix_millis(min(first_ts)) AS first_ms FROM range_row GROUP BY process_id
+  -- The earliest and the latest time are not the first and the last of a clock that was set back.
+  SELECT r.process_id, unix_millis(max(r.last_ts)) AS last_ms, unix_millis(min(r.first_ts)) AS first_ms
+  FROM range_row r LEFT ANTI JOIN clock_setback s ON s.process_id = r.process_id
+  GROUP BY r.process_id
 ), ordered AS (
   SELECT l.*, get(s.start_lines, l.instance).at_ms AS next_start_ms, get(s.start_lines, l.instance).event_id AS next_start_id,
     row_number() OVER w AS nth

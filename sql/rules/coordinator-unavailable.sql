@@ -5,13 +5,23 @@
 WITH group_process AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
 ), untroubled AS (
-  -- Members of the group in other processes, whose logs go on through it.
+  -- Members of the group in other processes, whose logs go on through it, or that were given a generation in it.
   SELECT o.outage_id, count(DISTINCT j.process_id) AS processes
   FROM group_outage o
   JOIN group_process j ON j.kafka_cluster = o.kafka_cluster AND j.group_id = o.group_id AND NOT array_contains(o.who, j.process_id)
   JOIN process p ON p.process_id = j.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
-  WHERE unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
+  LEFT JOIN (
+    SELECT o.outage_id, r.process_id
+    FROM group_outage o
+    JOIN join_round r ON r.kafka_cluster = o.kafka_cluster AND r.group_id = o.group_id
+    JOIN clock_offset c ON c.process_id = r.process_id AND c.is_island_reference AND c.reference_process_id = o.reference_process_id
+    WHERE coalesce(r.synced_ms, r.joined_ms) - c.hi_ms > o.last_lost_ms
+      -- The end is known as badly as the loss.
+      AND coalesce(r.synced_ms, r.joined_ms) - c.lo_ms < o.to_ms - coalesce(o.first_lost_ms - o.from_ms, 0L)
+    GROUP BY o.outage_id, r.process_id
+  ) g ON g.outage_id = o.outage_id AND g.process_id = j.process_id
+  WHERE g.process_id IS NOT NULL OR unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
     AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
   GROUP BY o.outage_id
 ), absent AS (
@@ -27,6 +37,15 @@ WITH group_process AS (
       ELSE a.to_hi_ms IS NULL OR a.to_hi_ms >= o.from_ms - broker_noticed_ms END
     -- Where a clock was set back, the broker may have printed its last line long after the loss that seems to follow it.
     AND (a.is_steady AND a.how <> 'silent' OR a.from_hi_ms <= o.last_lost_lo_ms + broker_noticed_ms)
+  GROUP BY o.outage_id
+), unplaced AS (
+  -- A broker that was away, then or at another time: a clock was set, and no line tells.
+  SELECT o.outage_id, min_by(struct(a.from_ms, a.to_ms, a.event_id), struct(a.from_ms, a.process_id, a.event_id)) AS broker
+  FROM group_outage o
+  JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
+    AND a.reference_process_id = o.reference_process_id
+  WHERE NOT a.is_steady AND a.how <> 'silent' AND a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
+    AND coalesce(a.to_hi_ms >= o.from_ms - broker_noticed_ms, true)
   GROUP BY o.outage_id
 ), served AS (
   -- Its broker went on coordinating: the broker was there.
@@ -74,6 +93,7 @@ WITH group_process AS (
 ), judged AS (
   SELECT o.*,
     coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
+    CASE WHEN a.broker IS NULL THEN v.broker END AS unplaced,
     coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup, n.authentication_id, n.failed_id,
     b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures,
     q.configured,
@@ -97,6 +117,7 @@ WITH group_process AS (
   FROM group_outage o
   LEFT JOIN untroubled u ON u.outage_id = o.outage_id
   LEFT JOIN absent a ON a.outage_id = o.outage_id
+  LEFT JOIN unplaced v ON v.outage_id = o.outage_id
   LEFT JOIN served s ON s.outage_id = o.outage_id
   LEFT JOIN network n ON n.outage_id = o.outage_id
   LEFT JOIN unwritten w ON w.outage_id = o.outage_id
@@ -157,6 +178,8 @@ SELECT
     'down_how', j.down.how,
     'down_at_ms', j.down.from_ms,
     'up_at_ms', j.down.to_ms,
+    'unplaced_from_ms', j.unplaced.from_ms,
+    'unplaced_to_ms', j.unplaced.to_ms,
     'offsets_partition', CAST(j.offsets_partition AS BIGINT),
     'brokers', CAST(j.brokers AS BIGINT),
     'configured_replicas', CAST(j.configured AS BIGINT),
@@ -180,6 +203,7 @@ SELECT
       named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
       named_struct('role', 'a connection fails', 'event_id', j.failed_id),
       named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
+      named_struct('role', 'the broker was away, at an unknown time', 'event_id', j.unplaced.event_id),
       named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))
   ) AS proof
 FROM judged j
@@ -209,6 +233,8 @@ SELECT
     'down_how', CAST(NULL AS STRING),
     'down_at_ms', CAST(NULL AS BIGINT),
     'up_at_ms', CAST(NULL AS BIGINT),
+    'unplaced_from_ms', CAST(NULL AS BIGINT),
+    'unplaced_to_ms', CAST(NULL AS BIGINT),
     'offsets_partition', CAST(NULL AS BIGINT),
     'brokers', CAST(NULL AS BIGINT),
     'configured_replicas', CAST(NULL AS BIGINT),

@@ -1,7 +1,10 @@
 -- One row per time that a group's metadata was lost and its generations began again.
--- Reads: generation, offsets_topic
+-- Reads: generation, offsets_topic, clock_offset, life_count
+-- Two brokers' logs tell which life came first only by their clocks. A member that was in both knows it.
 WITH life_end AS (
-  SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids
+  SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids,
+    max_by(coordinator, generation) AS coordinator,
+    max_by(unix_millis(coalesce(assigned_ts, stabilized_ts)), generation) AS to_ms
   FROM generation
   GROUP BY kafka_cluster, group_id, incarnation
 ), life_start AS (
@@ -14,23 +17,34 @@ WITH life_end AS (
   GROUP BY kafka_cluster, group_id, incarnation
 ), new_life AS (
   SELECT s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.coordinator, s.protocol_type, s.from_ms,
-    e.last_generation, array_distinct(slice(e.event_ids, -2, 2)) AS before_ids, array_distinct(slice(s.event_ids, 1, 6)) AS after_ids
+    e.last_generation, e.coordinator AS last_coordinator, e.to_ms AS last_ms,
+    array_distinct(slice(e.event_ids, -2, 2)) AS before_ids, array_distinct(slice(s.event_ids, 1, 6)) AS after_ids
   FROM life_start s
   LEFT JOIN life_end e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id AND e.incarnation = s.incarnation - 1
+), ordered AS (
+  SELECT n.*,
+    coalesce(n.last_coordinator = n.coordinator OR size(l.falls) > 0 OR n.last_ms - a.lo_ms < n.from_ms - b.hi_ms,
+      n.last_coordinator IS NULL OR n.coordinator IS NULL) AS is_ordered
+  FROM new_life n
+  LEFT JOIN (SELECT kafka_cluster, group_id, max(falls) AS falls FROM life_count GROUP BY kafka_cluster, group_id) l
+    ON l.kafka_cluster = n.kafka_cluster AND l.group_id = n.group_id
+  LEFT JOIN clock_offset a ON a.process_id = n.last_coordinator AND a.is_island_reference
+  LEFT JOIN clock_offset b ON b.process_id = n.coordinator AND b.is_island_reference AND b.reference_process_id = a.reference_process_id
 )
 SELECT
-  'critical' AS severity,
-  'proved' AS verdict,
+  CASE WHEN r.is_ordered THEN 'critical' ELSE 'warning' END AS severity,
+  CASE WHEN r.is_ordered THEN 'proved' ELSE 'undecided' END AS verdict,
   r.kafka_cluster AS kafka_cluster,
   r.group_id AS group_id,
   concat('generation ', r.generation) AS subject,
   r.from_ms AS from_ms,
   r.from_ms AS to_ms,
-  'metadata_lost' AS code,
+  CASE WHEN r.is_ordered THEN 'metadata_lost' ELSE 'order_unknown' END AS code,
   named_struct(
     'generation', r.generation,
     'incarnation', r.incarnation,
     'broker_process_id', r.coordinator,
+    'last_process_id', r.last_coordinator,
     'last_generation', r.last_generation,
     'is_connect', coalesce(r.protocol_type = 'connect', false),
     'is_single_replica', coalesce(o.replication_factor = 1 OR o.replication_factor IS NULL AND o.configured = 1, false),
@@ -40,5 +54,5 @@ SELECT
     transform(r.before_ids, x -> named_struct('role', 'last generation before the loss', 'event_id', x)),
     transform(array_except(r.after_ids, r.before_ids), x -> named_struct('role', 'first generation after the loss', 'event_id', x))
   ) AS proof
-FROM new_life r
+FROM ordered r
 LEFT JOIN offsets_topic o ON o.kafka_cluster = r.kafka_cluster

@@ -178,6 +178,7 @@ def incident(cause: str, findings: Sequence[str], severity: str = "warning", **m
         "times": 1,
         "resources_hit": [],
         "longest_outage_ms": None,
+        "longest_outage_hi_ms": None,
         "double_work_ms": None,
         "finding_ids": list(findings),
         "headline": f"w2/connect.log: {cause}",
@@ -333,6 +334,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
                 "critical",
                 resources_hit=["orders-2"],
                 longest_outage_ms=2000,
+                longest_outage_hi_ms=2050,
                 double_work_ms=990,
                 advice="Find out what stopped it.",
             )

@@ -1,0 +1,161 @@
+-- One row per group whose last rebalance had not ended when the logs end.
+-- Reads: event, process_cluster, process_life, client_event, fact_line, task_life, member_round, member_generation, member, generation
+-- Reads: clock_offset
+-- Grain: kafka_cluster, group_id
+-- Its coordinator prepares it, or members ask to join, and neither the end of its join phase nor an answer is printed by the end of their
+-- logs. One that ended by any line of the group is none. Members that are closed, and processes that stop, wait for nothing.
+CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
+  kafka_cluster   COMMENT 'Kafka cluster id',
+  group_id        COMMENT 'Group',
+  incarnation     COMMENT 'Which life of the group''s metadata; NULL: no generation of it is here',
+  last_generation COMMENT 'Last generation that any line tells; NULL: none',
+  protocol_type   COMMENT 'consumer or connect',
+  rebalance_mode  COMMENT 'eager or cooperative, of the last generation',
+  coordinator     COMMENT 'Broker that prepares it (its process); NULL: its log does not tell',
+  began_ms        COMMENT 'The coordinator prepares it, or the first member asks, by that process''s clock (milliseconds since 1970)',
+  from_ms         COMMENT 'The same (reference clock)',
+  to_ms           COMMENT 'It had not ended then (reference clock)',
+  lasted_ms       COMMENT 'At least so long, milliseconds; NULL: a clock stepped',
+  reason          COMMENT 'Reason as the broker printed it',
+  member_id       COMMENT 'Member that the reason names',
+  asked           COMMENT 'Members that had asked to join: process and task or client',
+  awaited         COMMENT 'Members of the last generation that had not asked: process and task or client, or member id',
+  awaited_processes COMMENT 'Their processes, where their logs are here',
+  has_member_logs COMMENT 'True when the log of a member of the group is here',
+  witness         COMMENT 'Events that prove it'
+)
+COMMENT 'One row per group whose last rebalance had not ended when the logs end.'
+AS
+WITH newest AS (
+  SELECT kafka_cluster, group_id, max(struct(incarnation, generation)) AS last,
+    max_by(protocol_type, struct(incarnation, generation)) AS protocol_type,
+    max_by(rebalance_mode, struct(incarnation, generation)) AS rebalance_mode,
+    max_by(struct(coordinator, unix_millis(coalesce(assigned_ts, stabilized_ts)) AS at_ms), struct(incarnation, generation)) AS settled
+  FROM generation
+  WHERE group_protocol = 'classic'
+  GROUP BY kafka_cluster, group_id
+), living AS (
+  -- The last life of each log, unless it says that it ends.
+  SELECT l.process_id, l.instance, l.last_ms, o.lo_ms, o.hi_ms, o.stepped, o.reference_process_id
+  FROM process_life l
+  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL
+), word AS (
+  SELECT c.kafka_cluster, e.group_id, e.process_id,
+    max_by(struct(e.event, e.instance, unix_millis(e.ts) AS at_ms, e.event_id, e.old_generation, e.reason, e.client_reason, e.member_id),
+      e.stream_pos) AS last
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.group_id IS NOT NULL AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied',
+    'group_died', 'group_unloaded')
+  GROUP BY c.kafka_cluster, e.group_id, e.process_id
+), prepared AS (
+  SELECT w.kafka_cluster, w.group_id, w.process_id, w.last.at_ms AS at_ms, w.last.event_id AS event_id, w.last.member_id AS member_id,
+    nullif(concat_ws('; client reason: ', w.last.reason, nullif(w.last.client_reason, '')), '') AS reason,
+    l.last_ms, l.lo_ms, l.hi_ms, l.stepped, l.reference_process_id
+  FROM word w
+  JOIN living l ON l.process_id = w.process_id AND l.instance = w.last.instance
+  LEFT JOIN newest n ON n.kafka_cluster = w.kafka_cluster AND n.group_id = w.group_id
+  -- A generation that follows it is told by somebody else.
+  WHERE w.last.event = 'rebalance_preparing' AND coalesce(n.last.generation <= w.last.old_generation, true)
+), spoken AS (
+  SELECT kafka_cluster, group_id, process_id, client, max(task) AS task, max(client_id) AS client_id,
+    max_by(struct(event, instance, stream_pos, at_ms, event_id), stream_pos) AS last
+  FROM client_event
+  WHERE event IN ('joining', 'joined', 'join_answered', 'synced', 'worker_assigned', 'partitions_assigned', 'assignment_received',
+    'assignment_computed', 'leaving', 'poll_timeout', 'member_fenced', 'coordinator_lost', 'generation_reset', 'join_failed')
+  GROUP BY kafka_cluster, group_id, process_id, client
+), closed AS (
+  SELECT process_id, client_id AS client, max(stream_pos) AS pos FROM fact_line WHERE event IN ('client_closed', 'subscribed')
+    AND client_id IS NOT NULL GROUP BY process_id, client_id
+), had AS (
+  -- The generation that each client had last.
+  SELECT kafka_cluster, group_id, process_id, client, max_by(struct(incarnation, generation), round) AS last
+  FROM member_round
+  GROUP BY kafka_cluster, group_id, process_id, client
+), settled AS (
+  SELECT n.kafka_cluster, n.group_id, n.settled.at_ms - o.lo_ms AS hi_ms, o.reference_process_id
+  FROM newest n
+  JOIN clock_offset o ON o.process_id = n.settled.coordinator AND o.is_island_reference
+), asking AS (
+  SELECT s.kafka_cluster, s.group_id, s.process_id, s.client, s.client_id, s.task, s.last.at_ms AS at_ms, s.last.event_id AS event_id,
+    l.last_ms, l.lo_ms, l.hi_ms, l.stepped, l.reference_process_id
+  FROM spoken s
+  JOIN living l ON l.process_id = s.process_id AND l.instance = s.last.instance
+  LEFT JOIN closed c ON c.process_id = s.process_id AND c.client = s.client AND c.pos > s.last.stream_pos
+  LEFT JOIN task_life t ON t.process_id = s.process_id AND t.instance = s.last.instance AND t.task = s.task
+    AND t.ended.pos > s.last.stream_pos
+  LEFT JOIN newest n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id
+  LEFT JOIN had h ON h.kafka_cluster = s.kafka_cluster AND h.group_id = s.group_id AND h.process_id = s.process_id AND h.client = s.client
+  LEFT JOIN settled e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id
+    AND e.reference_process_id = l.reference_process_id
+  WHERE s.last.event = 'joining' AND c.process_id IS NULL AND t.process_id IS NULL
+    -- It had the last generation, or asked when that was there: what it asks for comes after it.
+    AND (n.last IS NULL OR h.last = n.last OR coalesce(s.last.at_ms - l.hi_ms > e.hi_ms, false))
+), sign AS (
+  SELECT kafka_cluster, group_id, true AS is_broker, process_id, CAST(NULL AS STRING) AS name, at_ms, event_id, member_id, reason, last_ms,
+    lo_ms, hi_ms, stepped, reference_process_id
+  FROM prepared
+  UNION ALL
+  SELECT kafka_cluster, group_id, false, process_id, concat_ws(' ', process_id, coalesce(task, client_id)), at_ms, event_id, NULL, NULL,
+    last_ms, lo_ms, hi_ms, stepped, reference_process_id
+  FROM asking
+), first_sign AS (
+  -- The coordinator's, or else the earliest of a member: it tells when the rebalance began, and the clock.
+  SELECT kafka_cluster, group_id,
+    min(struct(NOT is_broker AS is_member, at_ms - hi_ms AS from_lo_ms, process_id, at_ms, lo_ms, hi_ms, reference_process_id)) AS began
+  FROM sign
+  GROUP BY kafka_cluster, group_id
+), told AS (
+  SELECT s.kafka_cluster, s.group_id, max(f.began) AS began,
+    max(CASE WHEN s.reference_process_id = f.began.reference_process_id THEN s.last_ms - s.hi_ms END) AS to_ms,
+    max(CASE
+      WHEN s.process_id = f.began.process_id THEN s.last_ms - f.began.at_ms
+      WHEN s.reference_process_id = f.began.reference_process_id THEN s.last_ms - s.hi_ms - (f.began.at_ms - f.began.lo_ms)
+    END) AS lasted_ms,
+    bool_or(s.stepped) AS is_stepped,
+    max(CASE WHEN s.is_broker THEN s.process_id END) AS coordinator, max(s.reason) AS reason, max(s.member_id) AS member_id,
+    array_sort(collect_set(s.name)) AS asked,
+    array_sort(collect_list(struct(NOT s.is_broker AS is_member, s.at_ms, s.event_id))) AS lines
+  FROM sign s
+  JOIN first_sign f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id
+  GROUP BY s.kafka_cluster, s.group_id
+), absent AS (
+  SELECT g.kafka_cluster, g.group_id,
+    array_sort(collect_set(CASE WHEN g.process_id IS NULL THEN g.member_id ELSE concat_ws(' ', g.process_id, coalesce(g.task, g.client_id))
+      END)) AS awaited,
+    array_sort(collect_set(g.process_id)) AS awaited_processes
+  FROM member_generation g
+  JOIN newest n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.last.incarnation = g.incarnation
+    AND n.last.generation = g.generation
+  LEFT JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id
+  LEFT ANTI JOIN asking a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id AND a.process_id = g.process_id
+    AND a.client_id <=> g.client_id
+  WHERE coalesce(m.left_client, 'unknown') = 'unknown' AND coalesce(m.left_broker, 'unknown') = 'unknown'
+    AND (g.process_id IS NULL OR g.process_id IN (SELECT process_id FROM living))
+  GROUP BY g.kafka_cluster, g.group_id
+)
+SELECT
+  t.kafka_cluster AS kafka_cluster,
+  t.group_id AS group_id,
+  n.last.incarnation AS incarnation,
+  n.last.generation AS last_generation,
+  n.protocol_type AS protocol_type,
+  n.rebalance_mode AS rebalance_mode,
+  t.coordinator AS coordinator,
+  t.began.at_ms AS began_ms,
+  t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2 AS from_ms,
+  greatest(t.to_ms, t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2) AS to_ms,
+  CASE WHEN NOT t.is_stepped THEN greatest(t.lasted_ms, 0L) END AS lasted_ms,
+  t.reason AS reason,
+  t.member_id AS member_id,
+  t.asked AS asked,
+  coalesce(a.awaited, CAST(array() AS ARRAY<STRING>)) AS awaited,
+  coalesce(a.awaited_processes, CAST(array() AS ARRAY<STRING>)) AS awaited_processes,
+  c.group_id IS NOT NULL AS has_member_logs,
+  transform(slice(t.lines, 1, 16), l -> l.event_id) AS witness
+FROM told t
+LEFT JOIN newest n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id
+LEFT JOIN absent a ON a.kafka_cluster = t.kafka_cluster AND a.group_id = t.group_id
+LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id FROM client_event) c ON c.kafka_cluster = t.kafka_cluster AND c.group_id = t.group_id

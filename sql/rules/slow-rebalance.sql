@@ -1,0 +1,101 @@
+-- One row per rebalance that took long for members that came in the end, or that had not ended when the logs end.
+-- Reads: generation, rebalance_blame, member, member_generation, group_outage, common_clock, open_rebalance
+-- What waits for a member that does not come is rebalance-waits-for-ghost's; a group that gathers its first members waits on purpose; and
+-- where no coordinator answers, coordinator-unavailable tells why.
+WITH stood AS (
+  SELECT kafka_cluster, group_id, incarnation, generation, max(paused_ms) AS stood_ms,
+    count(DISTINCT CASE WHEN paused_ms > 0 THEN member_id END) AS stood_count
+  FROM member_generation
+  -- Who came from an earlier generation tells that the group was not empty before.
+  WHERE paused_ms IS NOT NULL OR NOT is_pause_known
+  GROUP BY kafka_cluster, group_id, incarnation, generation
+), long AS (
+  SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.rebalance_mode, g.trigger, g.coordinator,
+    unix_millis(b.from_ts) AS from_ms, unix_millis(b.to_ts) AS to_ms, b.ms, b.member_id, b.process_id, b.setting, b.value_ms, b.witness,
+    m.task, s.stood_ms, s.stood_count
+  FROM generation g
+  JOIN rebalance_blame b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id AND b.incarnation = g.incarnation
+    AND b.generation = g.generation AND b.part = 'waiting' AND b.ms >= slow_rebalance_ms
+  LEFT JOIN member m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
+  LEFT JOIN stood s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id AND s.incarnation = g.incarnation
+    AND s.generation = g.generation
+  LEFT JOIN common_clock k ON k.process_id = g.coordinator
+  LEFT ANTI JOIN group_outage o ON g.coordinator IS NULL AND o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
+    AND o.from_ms <= unix_millis(b.to_ts) AND coalesce(o.to_ms >= unix_millis(b.from_ts), true)
+  WHERE g.group_protocol = 'classic' AND coalesce(g.waited_why, '') NOT IN ('expired', 'pending_expired')
+    AND coalesce(b.setting, '') <> 'group.initial.rebalance.delay.ms'
+    AND (g.coordinator IS NOT NULL OR s.generation IS NOT NULL)
+    -- The coordinator's clock stepped, perhaps meanwhile.
+    AND coalesce(b.ms < k.step_ms, true)
+)
+SELECT
+  CASE WHEN l.ms >= slow_rebalance_long_ms AND NOT coalesce(l.rebalance_mode = 'cooperative', false) THEN 'warning' ELSE 'note' END
+    AS severity,
+  'proved' AS verdict,
+  l.kafka_cluster AS kafka_cluster,
+  l.group_id AS group_id,
+  concat('generation ', l.generation) AS subject,
+  l.from_ms AS from_ms,
+  l.to_ms AS to_ms,
+  CASE WHEN l.rebalance_mode = 'cooperative' THEN 'cooperative' ELSE 'eager' END AS code,
+  named_struct(
+    'incarnation', l.incarnation,
+    'generation', l.generation,
+    'last_generation', CAST(NULL AS BIGINT),
+    'is_connect', coalesce(l.protocol_type = 'connect', false),
+    'is_eager', coalesce(l.rebalance_mode = 'eager', false),
+    'process_id', l.process_id,
+    'member_id', l.member_id,
+    'task', l.task,
+    'trigger', l.trigger,
+    'reason', CAST(NULL AS STRING),
+    'began_at_ms', l.from_ms,
+    'ended_at_ms', l.to_ms,
+    'waited_ms', l.ms,
+    'is_busy', coalesce(l.setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms'), false),
+    'setting', l.setting,
+    'value_ms', l.value_ms,
+    'stood_ms', CASE WHEN l.stood_ms > 0 THEN l.stood_ms END,
+    'stood_count', CASE WHEN l.stood_ms > 0 THEN CAST(l.stood_count AS BIGINT) END,
+    'asked', CAST(NULL AS ARRAY<STRING>),
+    'awaited', CAST(NULL AS ARRAY<STRING>)
+  ) AS facts,
+  transform(l.witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
+FROM long l
+UNION ALL
+SELECT
+  CASE WHEN r.lasted_ms >= slow_rebalance_long_ms AND NOT coalesce(r.rebalance_mode = 'cooperative', false) THEN 'warning' ELSE 'note' END
+    AS severity,
+  'proved' AS verdict,
+  r.kafka_cluster AS kafka_cluster,
+  r.group_id AS group_id,
+  'the last rebalance' AS subject,
+  r.from_ms AS from_ms,
+  r.to_ms AS to_ms,
+  'unfinished' AS code,
+  named_struct(
+    'incarnation', r.incarnation,
+    'generation', CAST(NULL AS BIGINT),
+    'last_generation', r.last_generation,
+    'is_connect', coalesce(r.protocol_type = 'connect', false),
+    'is_eager', coalesce(r.rebalance_mode = 'eager', false),
+    'process_id', CASE WHEN size(r.awaited) = 1 AND size(r.awaited_processes) = 1 THEN r.awaited_processes[0] END,
+    'member_id', r.member_id,
+    'task', CAST(NULL AS STRING),
+    'trigger', CAST(NULL AS STRING),
+    'reason', r.reason,
+    'began_at_ms', r.began_ms,
+    'ended_at_ms', r.to_ms,
+    'waited_ms', r.lasted_ms,
+    'is_busy', CAST(NULL AS BOOLEAN),
+    'setting', CAST(NULL AS STRING),
+    'value_ms', CAST(NULL AS BIGINT),
+    'stood_ms', CAST(NULL AS BIGINT),
+    'stood_count', CAST(NULL AS BIGINT),
+    'asked', r.asked,
+    'awaited', r.awaited
+  ) AS facts,
+  transform(r.witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
+FROM open_rebalance r
+-- A group whose members all stop rebalances until the last of them is gone.
+WHERE size(r.asked) + size(r.awaited) > 0 OR NOT r.has_member_logs OR r.lasted_ms >= slow_rebalance_ms
