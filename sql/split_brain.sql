@@ -108,24 +108,25 @@ WITH judged AS (
     CASE WHEN verdict = 'refuted' THEN 0L WHEN work_possible_ms IS NOT NULL THEN greatest(0, work_possible_ms) END AS work_possible
   FROM placed
 ), bounded AS (
-  -- What must be passed for a proof, and for a refutation: the earliest end and the latest start, with each of the four bounds left out.
+  -- Each start and each end from the earliest to the latest moment that it can have been.
   SELECT *,
-    coalesce(a_hi, open_ms) AS a_start_to, coalesce(b_hi, open_ms) AS b_start_to,
+    coalesce(a_hi, a_stop_lo_ms - a_off_lo, open_ms) AS a_start_to, coalesce(b_hi, b_stop_lo_ms - b_off_lo, open_ms) AS b_start_to,
     coalesce(a_lo, -open_ms) AS a_start_from, coalesce(b_lo, -open_ms) AS b_start_from,
     coalesce(a_end_hi, open_ms) AS a_end_to, coalesce(b_end_hi, open_ms) AS b_end_to,
     coalesce(a_stop_lo_ms - a_off_hi, -open_ms) AS a_end_from, coalesce(b_stop_lo_ms - b_off_hi, -open_ms) AS b_end_from
   FROM (SELECT *, 9000000000000000 AS open_ms FROM measured)
 ), deciding AS (
+  -- One of the four decides when it is known: it can be where both were surely there, or where they surely were not.
   SELECT *,
     a_end_to - a_end_from > clocks_close_ms AS a_end_is_wide, b_end_to - b_end_from > clocks_close_ms AS b_end_is_wide,
     a_start_to - a_start_from > clocks_close_ms AS a_start_is_wide, b_start_to - b_start_from > clocks_close_ms AS b_start_is_wide,
-    least(a_end_to, b_end_from) > greatest(a_start_to, b_start_to) OR least(a_end_from, b_end_to) <= greatest(a_start_from, b_start_from)
+    least(a_end_to, b_end_from) > greatest(a_start_to, b_start_to) OR least(a_end_from, b_end_to) < greatest(a_start_from, b_start_from)
       AS a_end_decides,
-    least(a_end_from, b_end_to) > greatest(a_start_to, b_start_to) OR least(a_end_to, b_end_from) <= greatest(a_start_from, b_start_from)
+    least(a_end_from, b_end_to) > greatest(a_start_to, b_start_to) OR least(a_end_to, b_end_from) < greatest(a_start_from, b_start_from)
       AS b_end_decides,
-    least(a_end_from, b_end_from) > greatest(a_start_from, b_start_to) OR least(a_end_to, b_end_to) <= greatest(a_start_to, b_start_from)
+    least(a_end_from, b_end_from) > greatest(a_start_from, b_start_to) OR least(a_end_to, b_end_to) < greatest(a_start_to, b_start_from)
       AS a_start_decides,
-    least(a_end_from, b_end_from) > greatest(a_start_to, b_start_from) OR least(a_end_to, b_end_to) <= greatest(a_start_from, b_start_to)
+    least(a_end_from, b_end_from) > greatest(a_start_to, b_start_from) OR least(a_end_to, b_end_to) < greatest(a_start_from, b_start_to)
       AS b_start_decides
   FROM bounded
 ), asked AS (

@@ -13,7 +13,7 @@ from histories import parse, random_history
 from judging import judge
 from oracle import Truth, contradictions
 from simulator import simulate
-from thinning import WAYS, read_copies, reversed_verdicts, truth_says, uncertain, write_copies
+from thinning import OF_ONE, WAYS, late_starts, read_copies, reversed_verdicts, truth_says, uncertain, write_copies
 from truth import recordings
 
 ROOT = os.environ.get("FORENSICS_RECORDINGS")
@@ -34,6 +34,17 @@ def test_a_stretch_has_its_length():
     assert len(WAYS["5s"](TEXT, random.Random(1)).splitlines()) in range(55, 60)
 
 
+@pytest.mark.parametrize("how", sorted(OF_ONE))
+def test_one_log_suffers_and_the_others_are_whole(how, tmp_path):
+    for name in ("w1", "w2", "w3"):
+        (tmp_path / "logs" / name).mkdir(parents=True)
+        (tmp_path / "logs" / name / "connect.log").write_text(TEXT, encoding="utf-8")
+    write_copies(tmp_path / "logs", tmp_path, [how], SEED)
+    texts = [path.read_text(encoding="utf-8") for path in sorted((tmp_path / "c001").rglob("*.log"))]
+    assert len(texts) == 3
+    assert sum(text != TEXT for text in texts) == 1
+
+
 def thinned(logs, root, ways, seed):
     copies = write_copies(logs, root, ways, seed)
     read_copies(copies, root)
@@ -43,10 +54,13 @@ def thinned(logs, root, ways, seed):
 @pytest.mark.engine
 @pytest.mark.slow
 def test_a_thinned_sample_says_no_false_word(tmp_path):
-    whole, *others = thinned(SAMPLES / "split-brain-frozen-worker-3.9.1", tmp_path, ["5%", "5%", "20%", "20%", "20s", "clients"], SEED)
+    whole, *others = thinned(
+        SAMPLES / "split-brain-frozen-worker-3.9.1", tmp_path, ["5%", "5%", "20%", "20%", "20s", "15s of one log", "clients"], SEED
+    )
     assert {row["verdict"] for row in whole.rows["split_brain"]} >= {"proved", "refuted"}
     assert all(copy.rows["holding"] and copy.rows["split_brain"] for copy in others if copy.how in ("5%", "20s"))
-    assert [(c.name, c.how, fault) for c in others for fault in uncertain(whole, c) + reversed_verdicts(whole, c)] == []
+    faults = [(c.name, c.how, fault) for c in others for fault in uncertain(whole, c) + late_starts(whole, c) + reversed_verdicts(whole, c)]
+    assert faults == []
 
 
 @pytest.mark.slow
@@ -54,12 +68,17 @@ def test_a_thinned_sample_says_no_false_word(tmp_path):
 @pytest.mark.skipif(not FOUND, reason="FORENSICS_RECORDINGS names no directory of recordings")
 @pytest.mark.parametrize("recording", FOUND, ids=lambda r: r.name)
 def test_a_thinned_recording_says_no_false_word(recording, tmp_path):
-    whole, *others = thinned(recording.logs, tmp_path, list(WAYS), SEED)
+    whole, *others = thinned(recording.logs, tmp_path, list(WAYS | OF_ONE), SEED)
     known = truth_says(recording, whole)[0]
     found = [
         (c.name, c.how, fault)
         for c in others
-        for fault in [f for f in truth_says(recording, c)[0] if f not in known] + uncertain(whole, c) + reversed_verdicts(whole, c)
+        for fault in [
+            *(f for f in truth_says(recording, c)[0] if f not in known),
+            *uncertain(whole, c),
+            *late_starts(whole, c),
+            *reversed_verdicts(whole, c),
+        ]
     ]
     assert found == []
     # What is told for certain hardly shrinks with one line in twenty.

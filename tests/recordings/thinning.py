@@ -93,8 +93,26 @@ WAYS: dict[str, Thinning] = {
 }
 
 
+def begin(text: str, rng: random.Random) -> str:
+    """Loses all lines before a place by chance."""
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[rng.randrange(1, len(lines)) :]) if len(lines) > 1 else text
+
+
+def end(text: str, rng: random.Random) -> str:
+    """Loses all lines behind a place by chance."""
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[: rng.randrange(1, len(lines))]) if len(lines) > 1 else text
+
+
 #: Ways that one log of the recording suffers, by chance which; the others are whole.
-OF_ONE: dict[str, Thinning] = {"5s of one log": stretch(5), "15s of one log": stretch(15), "30s of one log": stretch(30)}
+OF_ONE: dict[str, Thinning] = {
+    "5s of one log": stretch(5),
+    "15s of one log": stretch(15),
+    "30s of one log": stretch(30),
+    "begin of one log": begin,
+    "end of one log": end,
+}
 
 
 @dataclass
@@ -174,6 +192,21 @@ def uncertain(whole: Copy, thinned: Copy) -> list[str]:
     return found
 
 
+def late_starts(whole: Copy, thinned: Copy) -> list[str]:
+    """Ownerships that the thinned logs say did not begin before a time at which the whole logs show them."""
+    found = []
+    for row in thinned.rows["holding"]:
+        low, at, _, _ = _spans(row)
+        if low is None or at is None or row["start_how"] == "seen":
+            continue
+        for other in whole.rows["holding"]:
+            _, start, _, high = _spans(other)
+            same = _key(other) == _key(row) and start is not None and start <= at + SLACK and (high is None or high >= at)
+            if same and start is not None and start + SLACK < low:
+                found.append(f"{' '.join(_key(row))} not owned before {low:%H:%M:%S.%f}, though it was from {start:%H:%M:%S.%f} on")
+    return found
+
+
 def reversed_verdicts(whole: Copy, thinned: Copy) -> list[str]:
     """Verdicts of the thinned logs that the whole logs do not bear out: a proof that they do not give, or the contrary of theirs."""
     mine, theirs = thinned.holdings(), whole.holdings()
@@ -236,7 +269,7 @@ def judge(recording: Recording, copies: Sequence[Copy]) -> dict[str, list[str]]:
         faults, score = truth_says(recording, copy)
         faults = [fault for fault in faults if fault not in known or copy is whole]
         if copy is not whole:
-            faults += uncertain(whole, copy) + reversed_verdicts(whole, copy)
+            faults += uncertain(whole, copy) + late_starts(whole, copy) + reversed_verdicts(whole, copy)
         said = Counter(str(row["verdict"]) for row in copy.rows["split_brain"])
         share = f"{score.percent:.1f} %" if score.percent is not None else "-"
         found[f"{copy.name} {copy.how or 'whole':8s} ownership {share:8s} {dict(sorted(said.items()))}"] = faults
@@ -261,7 +294,7 @@ def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -
         # What the whole logs say wrongly stands in the table of whole logs.
         faults = [fault for fault in faults if fault not in known]
         if copy is not whole:
-            faults += uncertain(whole, copy) + reversed_verdicts(whole, copy)
+            faults += uncertain(whole, copy) + late_starts(whole, copy) + reversed_verdicts(whole, copy)
         result.shares[copy.how] = score.percent
         result.proved[copy.how] = sum(row["verdict"] == "proved" for row in copy.rows["split_brain"])
         result.faults += [f"{copy.how or 'whole'}: {fault}" for fault in faults]
