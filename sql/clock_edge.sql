@@ -23,7 +23,7 @@ WITH membership_line AS (
     e.event IN ('leaving', 'member_left', 'member_expired')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
   )
-), edge AS (
+), coordinated AS (
   -- Between a member and its coordinator, in one generation.
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM member_round m LATERAL VIEW inline(array(
@@ -56,6 +56,19 @@ WITH membership_line AS (
       named_struct('rule', 'the broker made an id, then the member asked with it', 'f', made.process_id,
         'first', struct(made.at_ms AS at_ms, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
   )) e AS rule, f, first, t, later
+), limits AS (
+  SELECT f, t, min(later.at_ms - first.at_ms) AS hi_ms
+  FROM coordinated
+  WHERE later.at_ms IS NOT NULL AND first.at_ms IS NOT NULL
+  GROUP BY f, t
+), troubled AS (
+  -- A process whose clock no steady offset joins to most of those that it exchanges messages with: it stepped.
+  SELECT a.f AS process_id
+  FROM limits a JOIN limits b ON b.f = a.t AND b.t = a.f
+  GROUP BY a.f
+  HAVING 2 * count_if(a.hi_ms + b.hi_ms < -clock_jitter_ms) > count(*)
+), edge AS (
+  SELECT rule, f, first, t, later FROM coordinated
   UNION ALL
   SELECT 'the member left, then the broker said so', l.process_id, struct(l.at_ms, l.event_id), b.process_id, struct(b.at_ms, b.event_id)
   FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id
@@ -68,8 +81,8 @@ WITH membership_line AS (
   UNION ALL
   SELECT rule, f, first, t, later FROM epoch_edge
   UNION ALL
-  -- Without a coordinator's log: nobody joins a generation before everybody asked. Through the leader, so that the edges of a
-  -- generation grow with its members and not with their square.
+  -- Without a coordinator's log, or with one whose clock cannot be believed: nobody joins a generation before everybody asked. Through the
+  -- leader, so that the edges of a generation grow with its members and not with their square.
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (
     SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
@@ -77,7 +90,8 @@ WITH membership_line AS (
       l.is_fresh AS leader_fresh, o.is_fresh
     FROM member_round l JOIN member_round o
       ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
-    WHERE l.is_leader AND l.broker IS NULL AND l.process_id <> o.process_id
+    LEFT JOIN troubled d ON d.process_id = l.broker
+    WHERE l.is_leader AND (l.broker IS NULL OR d.process_id IS NOT NULL) AND l.process_id <> o.process_id
   ) LATERAL VIEW inline(array(
     CASE WHEN leader_fresh THEN
       named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later',

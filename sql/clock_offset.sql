@@ -1,7 +1,7 @@
 -- One row per process and the reference of its island, and per pair of processes with direct evidence: how far apart their clocks are.
 -- Reads: clock_closure, clock_bound, steady_bound, clock_suspect, process_life
 -- Grain: process_id, reference_process_id
--- The reference is a broker where the island has one. Nothing is compared across islands.
+-- The reference is a process whose clock did not step, a broker where the island has such a one. Nothing is compared across islands.
 CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   process_id           COMMENT 'Process',
   reference_process_id COMMENT 'Process that it is compared with',
@@ -20,8 +20,10 @@ WITH broker AS (
   SELECT a.from_process_id AS p, a.to_process_id AS q
   FROM clock_closure a JOIN clock_closure b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
 ), island AS (
-  SELECT p, min(struct(NOT coalesce(k.is_broker, false) AS not_broker, q)).q AS reference
-  FROM linked LEFT JOIN broker k ON k.process_id = q
+  SELECT p, min(struct(d.process_id IS NOT NULL AS is_doubted, NOT coalesce(k.is_broker, false) AS not_broker, q)).q AS reference
+  FROM linked
+  LEFT JOIN broker k ON k.process_id = q
+  LEFT JOIN clock_suspect d ON d.process_id = q
   GROUP BY p
 ), pair AS (
   SELECT p AS process_id, reference AS reference_process_id, true AS is_island_reference FROM island

@@ -664,6 +664,15 @@ def test_the_loggers_to_turn_on_are_those_of_the_catalogue() -> None:
 # --- time windows and filters
 
 
+def test_what_reaches_beyond_the_window_is_said_to_be_told_whole() -> None:
+    written = flat(as_text(since="10:00:55", until="10:01:00"))
+    assert "What began before that time or ended after it is told whole, its length too: " in written
+    # Of the pairs that are not refuted.
+    assert "2 findings, 2 pairs of owners and 1 root cause." in written
+    assert "told whole" not in flat(as_text())
+    assert "told whole" not in flat(as_text(groups=["connect-cluster"]))
+
+
 @pytest.mark.parametrize(
     ("since", "until", "generations"),
     [

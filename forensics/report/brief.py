@@ -26,7 +26,7 @@ _MOST_TOLD = 2
 _LONGEST = 200
 #: Times that differ by no more are told as one.
 _CLOSE_MS = 1000
-#: That members had nothing to work on for so long is worth a word by itself.
+#: That members had nothing to work on for so long is worth a word where nothing was surely unowned.
 _STOOD_MS = 10_000
 #: A full stop between sentences; not that of `e.g. ` or of a number.
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
@@ -187,7 +187,7 @@ def _hit(report: Report) -> str:
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
         of = sorted({s["resource"] for s in held})
         parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
-    parts += [stood] if (stood := _stood(report, idle, alone=not parts)) else []
+    parts += [stood] if (stood := _stood(report, idle)) else []
     return f"{'; '.join(parts)}." if parts else ""
 
 
@@ -200,13 +200,13 @@ def _unowned(report: Report, idle: float, unowned: Sequence[str]) -> str:
     return f"unowned{_at_least(idle, unowned)}{f' (at most {span(highest)})' if highest is not None else ''}"
 
 
-def _stood(report: Report, idle: float, *, alone: bool) -> str:
+def _stood(report: Report, idle: float) -> str:
     """Members that had nothing to work on for longer than anything was surely without an owner: others may have had it, or nobody tells."""
     longest: dict[str, float] = {}
     for group in report.groups:
         for share in group["member_generations"]:
             longest[group["group_id"]] = max(longest.get(group["group_id"], 0), share["paused_ms"] or 0)
-    least = _STOOD_MS if alone else idle + _CLOSE_MS
+    least = idle + _CLOSE_MS if idle else _STOOD_MS
     groups = sorted(g for g, ms in longest.items() if ms > least)
     return f"members of {and_more(groups, 3)}: nothing to work on for up to {span(max(longest[g] for g in groups))}" if groups else ""
 

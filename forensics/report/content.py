@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, findings, groups, unseen, verdict
 from forensics.report.document import Document, Heading, Para
+from forensics.report.model import VIEWS
 from forensics.report.names import Names
 from forensics.report.proof import Proofs
 from forensics.report.reference import Reference
-from forensics.wording.formats import Clock, count, zone_name
+from forensics.report.window import Window
+from forensics.wording.formats import Clock, count, joined, zone_name
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
@@ -85,10 +87,23 @@ def zones(report: Report) -> str:
 
 
 def window_line(report: Report) -> str:
-    """What the reader asked for; empty when that is everything."""
+    """What the reader asked for, and that what reaches beyond it is told whole; empty when that is everything."""
     since, until = report.filters.get("since"), report.filters.get("until")
     parts = [f"group {', '.join(report.filters['groups'])}"] if report.filters.get("groups") else []
     parts += [f"rule {', '.join(report.filters['rules'])}"] if report.filters.get("rules") else []
     parts += [f"since {since.astimezone(report.zone):%Y-%m-%d %H:%M:%S}"] if since else []
     parts += [f"until {until.astimezone(report.zone):%Y-%m-%d %H:%M:%S}"] if until else []
-    return f"Only: {'; '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    window = Window(since, until)
+    beyond = [
+        count(number, what, several)
+        for rows, (starts, ends), what, several in (
+            (report.findings, VIEWS["finding"], "finding", ""),
+            ([s for s in report.split_brain if s["verdict"] != "refuted"], VIEWS["split_brain"], "pair of owners", "pairs of owners"),
+            (report.incidents, VIEWS["incident"], "root cause", ""),
+        )
+        if (number := sum(not window.holds(row, starts, ends) for row in rows))
+    ]
+    whole = " What began before that time or ended after it is told whole, its length too: "
+    return f"Only: {'; '.join(parts)}.{whole * bool(beyond)}{joined(beyond)}{'.' * bool(beyond)}"

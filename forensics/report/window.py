@@ -57,6 +57,20 @@ class Window:
         end = next((row[c] for c in ends if row.get(c)), None)
         return not (self.since and end and end < self.since) and not (self.until and start and start > self.until)
 
+    def holds(self, row: Mapping[str, Any], starts: Sequence[str], ends: Sequence[str]) -> bool:
+        """Whether all of a row's time lies in the window, as far as it is told; what has no time of its own does not reach beyond one.
+
+        Args:
+            row: a view's row.
+            starts: columns that may tell its begin, the best first.
+            ends: columns that may tell its end. A row with a begin and no end still lasts.
+        """
+        start = next((row[c] for c in starts if row.get(c)), None)
+        end = next((row[c] for c in ends if row.get(c)), None)
+        if not start and not end:
+            return True
+        return not (self.since and start and start < self.since) and not (self.until and (not end or end > self.until))
+
 
 def parse(since: str, until: str, case: CaseTime | None, zone: tzinfo = UTC) -> Window:
     """The window that a reader asked for.

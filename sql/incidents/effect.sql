@@ -86,7 +86,9 @@ WITH teller AS (
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank, c.since_ms DESC, c.incident_id) AS nth
   FROM candidate c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
-  WHERE c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= o.from_ms + heartbeat_late_ms
+  LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM occurrence_key GROUP BY occurrence_id) b
+    ON b.occurrence_id = c.occurrence_id
+  WHERE c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= coalesce(b.begun_ms, o.from_ms) + heartbeat_late_ms
 )
 SELECT
   occurrence_id AS occurrence_id,

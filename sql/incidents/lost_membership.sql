@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it came back.
 -- Reads: member_removal, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
--- Reads: event
+-- Reads: event, client_event, common_clock
 -- Grain: kafka_cluster, group_id, loss_id
 -- A live member of the classic protocol notices by itself that its session ran out, at the moment at which its coordinator does: one that
 -- says so much later did not run in between. Nor did one of which several clients, each with a thread of its own, give up requests long
@@ -45,27 +45,41 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
 )
 COMMENT 'One row per membership that a client lost against its will.'
 AS
-WITH every AS (
+WITH told AS (
+  SELECT DISTINCT group_id, incarnation, generation,
+    generation < max(generation) OVER (PARTITION BY group_id, incarnation, process_id) AS is_followed
+  FROM broker_generation
+), every AS (
   SELECT r.kafka_cluster, r.group_id, concat(r.removed_id, '/', r.member_id) AS loss_id, r.member_id, r.process_id, r.instance, r.client,
     l.is_worker, r.how, true AS is_replaced, r.protocol, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.heard_ms,
       r.reference_process_id, r.session_ms,
-    r.own_lo_ms, r.own_hi_ms, r.was_closed, r.broker, l.noticed, l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms,
+    r.own_lo_ms, least(r.own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END) AS own_hi_ms,
+    CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END AS replaced_ms, r.was_closed, r.broker, l.noticed, l.last_lost_ms,
+      l.found_ms, l.first_found_ms, l.answered_ms,
       l.is_joining,
     l.refused, l.back_ms, l.back_id
   FROM member_removal r
-  LEFT JOIN membership_end l ON l.group_id = r.group_id AND l.removed_id = r.removed_id AND l.removed_member = r.member_id
+  LEFT JOIN membership_end l ON l.group_id = r.group_id AND (l.removed_id = r.removed_id AND l.removed_member = r.member_id
+    -- Where the clocks leave open when it was, the id alone joins the two.
+    OR coalesce(r.own_hi_ms - r.own_lo_ms > coordinator_together_ms, true) AND l.removed_id IS NULL AND l.process_id = r.process_id
+      AND l.member_id = r.member_id)
   UNION ALL
   SELECT l.kafka_cluster, l.group_id, l.refused.event_id, l.member_id, l.process_id, l.instance, l.client,
     l.is_worker, 'refused', l.is_replaced, CASE WHEN l.noticed.event = 'member_fenced' THEN 'consumer' ELSE 'classic' END, NULL, NULL,
       NULL, NULL,
-    o.reference_process_id, NULL, NULL, l.replaced_ms, false, NULL, l.noticed, l.last_lost_ms, l.found_ms, l.first_found_ms,
+    o.reference_process_id, NULL, NULL, l.replaced_ms, NULL, false, NULL, l.noticed, l.last_lost_ms, l.found_ms, l.first_found_ms,
       l.answered_ms,
     l.is_joining, l.refused, l.back_ms, l.back_id
   FROM membership_end l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-  -- The coordinator's log would tell of a removal: who is refused without one had left. Not one that begins with a later generation.
-  LEFT ANTI JOIN broker_generation b ON b.group_id = l.group_id AND coalesce(b.generation <= l.generation, true)
-  WHERE l.removed_id IS NULL
+  -- The coordinator's log would tell of a removal: who is refused without one had left. One that begins later, or ends before, does not:
+  -- it has to have the last generation of the membership and what followed.
+  LEFT JOIN told b ON b.group_id = l.group_id AND (coalesce(l.last_generation, l.generation) IS NULL
+    OR b.generation = coalesce(l.last_generation, l.generation) AND b.is_followed
+      AND coalesce(b.incarnation = l.last_incarnation, true))
+  LEFT ANTI JOIN member_removal m ON m.process_id = l.process_id AND m.group_id = l.group_id AND m.member_id = l.member_id
+    AND coalesce(m.own_hi_ms - m.own_lo_ms > coordinator_together_ms, true)
+  WHERE l.removed_id IS NULL AND b.group_id IS NULL
 ), line AS (
   SELECT e.process_id, e.instance, e.at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id
   FROM process_line e LEFT SEMI JOIN every r ON r.process_id = e.process_id AND r.instance = e.instance
@@ -101,7 +115,7 @@ WITH every AS (
   GROUP BY r.loss_id
   HAVING count(DISTINCT e.client_id) > 1
 ), outage AS (
-  SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, reference_process_id
+  SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, lost_hi_ms - lost_lo_ms <= coordinator_together_ms AS is_close, reference_process_id
   FROM coordinator_outage
   WHERE was_member
 ), placed AS (
@@ -109,14 +123,32 @@ WITH every AS (
     r.noticed.at_ms - o.lo_ms AS noticed_hi_ms,
     r.noticed.event AS noticed_event
   FROM every r
-  LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
+  LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND o.reference_process_id = r.reference_process_id
+), member_log AS (
+  SELECT DISTINCT c.group_id, c.process_id, l.first_ms - o.lo_ms AS first_hi_ms, l.last_ms - o.hi_ms AS last_lo_ms, o.reference_process_id
+  FROM (SELECT DISTINCT group_id, process_id, instance FROM client_event) c
+  JOIN process_life l ON l.process_id = c.process_id AND l.instance = c.instance
+  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.hi_ms - o.lo_ms <= coordinator_together_ms
+), untroubled AS (
+  -- Somebody else of the group, whose clock is known and whose log goes on, lost no coordinator at the moment of the removal.
+  SELECT DISTINCT p.loss_id
+  FROM placed p
+  JOIN member_log m ON m.group_id = p.group_id AND m.process_id <> p.process_id AND m.reference_process_id = p.reference_process_id
+    AND m.first_hi_ms <= p.removed_lo_ms - coordinator_together_ms AND m.last_lo_ms >= p.removed_hi_ms
+  LEFT JOIN outage o ON o.group_id = m.group_id AND o.process_id = m.process_id AND o.reference_process_id = m.reference_process_id
+    AND o.lost_lo_ms <= greatest(p.removed_hi_ms, p.noticed_hi_ms) + coordinator_together_ms
+    AND o.lost_hi_ms >= least(p.removed_lo_ms, p.noticed_lo_ms) - coordinator_together_ms
+  WHERE o.process_id IS NULL
 ), shared AS (
-  -- Others of the group lost the same coordinator at the same moment, or it had only just come back.
+  -- Others of the group lost the same coordinator at the same moment, or it had only just come back. Where a clock leaves that open, and
+  -- somebody else had no trouble, they did not.
   SELECT p.loss_id
   FROM placed p
+  LEFT JOIN untroubled u ON u.loss_id = p.loss_id
   JOIN outage o ON o.group_id = p.group_id AND o.process_id <> p.process_id
     AND o.reference_process_id = p.reference_process_id
     AND o.lost_lo_ms <= p.noticed_hi_ms + coordinator_together_ms AND o.lost_hi_ms >= p.noticed_lo_ms - coordinator_together_ms
+    AND (u.loss_id IS NULL OR o.is_close AND p.noticed_hi_ms - p.noticed_lo_ms <= coordinator_together_ms)
   UNION
   SELECT p.loss_id
   FROM placed p
@@ -159,8 +191,10 @@ SELECT
       AND a.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining
       -- A log that begins later may lack an earlier word.
       AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) THEN 'paused'
-    WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= r.own_hi_ms + heartbeat_late_ms
-      AND coalesce(r.found_ms, p.last_ms) - r.noticed_ms > heartbeat_late_ms THEN 'cut_off'
+    WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= coalesce(greatest(r.own_lo_ms, r.replaced_ms),
+        r.own_hi_ms) + heartbeat_late_ms
+      -- A clock that was set meanwhile makes a time longer than it was.
+      AND coalesce(r.found_ms, p.last_ms) - r.noticed_ms > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'
@@ -183,3 +217,4 @@ LEFT JOIN overdue d ON d.loss_id = r.loss_id
 LEFT JOIN shared s ON s.loss_id = r.loss_id
 LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.instance
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance
+LEFT JOIN common_clock k ON k.process_id = r.process_id

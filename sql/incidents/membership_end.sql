@@ -23,7 +23,9 @@ CREATE OR REPLACE TEMPORARY VIEW membership_end (
   back_ms        COMMENT 'It was let in again then, by its own clock; NULL: it was not',
   back_id        COMMENT 'Event of that',
   replaced_ms    COMMENT 'Others were in the next generation without it by then, by its own clock; NULL: not known, or another clock',
-  is_replaced    COMMENT 'Whether others were in the next generation without it'
+  is_replaced    COMMENT 'Whether others were in the next generation without it',
+  last_incarnation COMMENT 'Which life of the group''s metadata the last generation that it was in is of; NULL: its removal is told',
+  last_generation  COMMENT 'Last generation that it was in; NULL: its removal is told, or no line tells'
 )
 COMMENT 'One row per membership that its client was refused or was removed from, and what the client says of it.'
 AS
@@ -66,7 +68,9 @@ WITH ended AS (
   SELECT concat_ws('|', r.group_id, r.process_id, CAST(j.instance AS STRING), r.client) AS seat, r.kafka_cluster, r.group_id,
     r.incarnation,
     r.generation, coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) AS at_ms,
-    coalesce(j.joined_ms, j.synced_ms, j.worker_assigned_ms) - o.lo_ms AS joined_hi_ms, o.reference_process_id
+    -- A clock that is known badly tells nothing of when.
+    CASE WHEN o.hi_ms - o.lo_ms <= coordinator_together_ms
+      THEN coalesce(j.joined_ms, j.synced_ms, j.worker_assigned_ms) - o.lo_ms END AS joined_hi_ms, o.reference_process_id
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
   JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
@@ -103,7 +107,8 @@ WITH ended AS (
   GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
 ), replaced AS (
   SELECT a.seat, a.membership,
-    min(CASE WHEN n.reference_process_id = o.reference_process_id THEN n.joined_hi_ms + o.hi_ms END) AS own_hi_ms
+    min(CASE WHEN n.reference_process_id = o.reference_process_id AND o.hi_ms - o.lo_ms <= coordinator_together_ms
+      THEN n.joined_hi_ms + o.hi_ms END) AS own_hi_ms
   FROM alone a
   LEFT ANTI JOIN let_in i ON i.seat = a.seat AND i.membership = a.membership
   JOIN ended e ON e.seat = a.seat AND e.membership = a.membership
@@ -143,9 +148,12 @@ SELECT
   b.in_ms AS back_ms,
   b.in_id AS back_id,
   p.own_hi_ms AS replaced_ms,
-  p.seat IS NOT NULL AS is_replaced
+  p.seat IS NOT NULL AS is_replaced,
+  a.last.incarnation AS last_incarnation,
+  a.last.generation AS last_generation
 FROM story s
 JOIN ended e ON e.seat = s.seat AND e.membership = s.membership
 LEFT JOIN ended b ON b.seat = s.seat AND b.membership = s.membership + 1
 LEFT JOIN found f ON f.seat = s.seat AND f.membership = s.membership
 LEFT JOIN replaced p ON p.seat = s.seat AND p.membership = s.membership
+LEFT JOIN alone a ON a.seat = s.seat AND a.membership = s.membership

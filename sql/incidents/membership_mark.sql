@@ -46,10 +46,13 @@ WITH said AS (
   WHERE kind IS NOT NULL
   UNION ALL
   -- The coordinator's log may call the cluster by another name, or by none.
-  SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client), NULL, group_id, process_id, instance, client,
-    false, own_lo_ms, -1L, removed_id, 'member_expired', member_id, NULL, 'removed', coalesce(session_ms, 0L)
-  FROM member_removal
-  WHERE process_id IS NOT NULL AND own_lo_ms IS NOT NULL
+  SELECT concat_ws('|', r.group_id, r.process_id, CAST(r.instance AS STRING), r.client), NULL, r.group_id, r.process_id, r.instance,
+    r.client, false, r.own_lo_ms, -1L, r.removed_id, 'member_expired', r.member_id, NULL, 'removed', coalesce(r.session_ms, 0L)
+  FROM member_removal r
+  -- Where the clocks leave open when it was, it stands nowhere: its own lines with that id tell of the membership.
+  LEFT ANTI JOIN said s ON r.own_hi_ms - r.own_lo_ms > coordinator_together_ms AND s.process_id = r.process_id
+    AND s.group_id = r.group_id AND s.member_id = r.member_id
+  WHERE r.process_id IS NOT NULL AND r.own_lo_ms IS NOT NULL
 )
 SELECT
   seat AS seat,

@@ -1,5 +1,5 @@
 -- One row per occurrence of a finding and fact that can join it to its cause: a member, process, generation, resource, broker, group.
--- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round
+-- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round, clock_offset
 -- Grain: occurrence_id, kind, kafka_cluster, group_id, name, number
 CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   occurrence_id COMMENT 'Occurrence',
@@ -10,7 +10,8 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   number        COMMENT 'Life of the process, or generation; NULL: any, or none',
   incarnation   COMMENT 'Which life of the group''s metadata, of a generation; NULL: not known',
   from_ms       COMMENT 'What is joined by this key began then (reference clock); NULL: at no moment',
-  to_ms         COMMENT 'And ended then'
+  to_ms         COMMENT 'And ended then',
+  begun_ms      COMMENT 'It had begun by then, where a clock that is known badly leaves that open; else as from_ms'
 )
 COMMENT 'One row per occurrence of a finding and fact by which it can be joined to its cause.'
 AS
@@ -37,12 +38,16 @@ WITH told AS (
 ), pair AS (
   SELECT t.occurrence_id, s.kafka_cluster, s.group_id, s.resource, a.member_id AS a_member, s.process_a, s.process_b,
     b.generation AS b_generation,
-    unix_millis(s.from_lo) AS from_ms, coalesce(unix_millis(s.to_hi), t.to_ms) AS to_ms
+    unix_millis(s.from_lo) AS from_ms, coalesce(unix_millis(s.to_hi), t.to_ms) AS to_ms,
+    unix_millis(s.from_lo) + CASE WHEN greatest(c.hi_ms - c.lo_ms, d.hi_ms - d.lo_ms) > coordinator_together_ms
+      THEN greatest(c.hi_ms - c.lo_ms, d.hi_ms - d.lo_ms) ELSE 0L END AS begun_ms
   FROM told t
   JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = t.verdict
     AND array_contains(split(t.subject, ', '), s.resource) AND unix_millis(s.from_lo) BETWEEN t.from_ms AND t.to_ms
   JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
+  LEFT JOIN clock_offset c ON c.process_id = s.process_a AND c.is_island_reference
+  LEFT JOIN clock_offset d ON d.process_id = s.process_b AND d.is_island_reference
   WHERE t.rule IN ('split-brain-task', 'split-brain-partition')
 ), revoked AS (
   -- A task that its worker was told to stop: the generation that took it away.
@@ -106,14 +111,16 @@ WITH told AS (
   SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms FROM revoked
 )
 SELECT
-  occurrence_id AS occurrence_id,
-  kind AS kind,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  name AS name,
-  number AS number,
-  incarnation AS incarnation,
-  min(from_ms) AS from_ms,
-  max(to_ms) AS to_ms
-FROM keyed
-GROUP BY occurrence_id, kind, kafka_cluster, group_id, name, number, incarnation
+  k.occurrence_id AS occurrence_id,
+  k.kind AS kind,
+  k.kafka_cluster AS kafka_cluster,
+  k.group_id AS group_id,
+  k.name AS name,
+  k.number AS number,
+  k.incarnation AS incarnation,
+  min(k.from_ms) AS from_ms,
+  max(k.to_ms) AS to_ms,
+  coalesce(max(p.begun_ms), min(k.from_ms)) AS begun_ms
+FROM keyed k
+LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM pair GROUP BY occurrence_id) p ON p.occurrence_id = k.occurrence_id
+GROUP BY k.occurrence_id, k.kind, k.kafka_cluster, k.group_id, k.name, k.number, k.incarnation
