@@ -65,6 +65,8 @@ WITH judged AS (
   SELECT *, max(own_to_ms) OVER (PARTITION BY process_id, instance ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '')
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ms
   FROM sign
+  -- Where no line bounds its beginning, as in a log that begins later, there is only the refusal.
+  WHERE from_lo_ms IS NOT NULL
 ), numbered AS (
   SELECT *, count_if(reached_ms IS NULL OR own_from_ms >= reached_ms) OVER (PARTITION BY process_id, instance
     ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '') ROWS UNBOUNDED PRECEDING) AS episode
