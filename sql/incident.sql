@@ -56,14 +56,16 @@ WITH explained AS (
 ), known AS (
   SELECT r.incident_id, r.kafka_cluster,
     array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
-    r.cause, r.alternatives, nullif(r.subject, '') AS subject, r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
+    r.group_ids AS of_group_ids, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
+    r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
     coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) AS rank, r.times,
     CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
     coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids, r.witness
   FROM root_cause r
   LEFT JOIN explained e ON e.incident_id = r.incident_id
   UNION ALL
-  SELECT e.incident_id, e.kafka_cluster, e.group_ids, 'unknown', CAST(array() AS ARRAY<STRING>), e.subject, e.from_ms, e.from_ms,
+  SELECT e.incident_id, e.kafka_cluster, e.group_ids, e.group_ids, 'unknown', CAST(array() AS ARRAY<STRING>), e.subject,
+    e.from_ms, e.from_ms,
     e.to_ms, e.to_ms,
     e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), e.witness
   FROM explained e
@@ -115,7 +117,9 @@ SELECT
     'lasted_hi_ms', k.to_hi_ms - k.from_lo_ms,
     'member_count', k.members,
     'process_count', CAST(size(k.process_ids) AS BIGINT),
-    'rule', k.rule
+    'rule', k.rule,
+    -- What followed may lie in other groups: of those nobody was removed for that.
+    'of_group_ids', k.of_group_ids
   ) AS facts,
   k.witness AS witness
 FROM known k
