@@ -64,7 +64,7 @@ WITH explained AS (
   FROM root_cause r
   LEFT JOIN explained e ON e.incident_id = r.incident_id
   UNION ALL
-  SELECT e.incident_id, e.kafka_cluster, e.group_ids, e.group_ids, 'unknown', CAST(array() AS ARRAY<STRING>), e.subject,
+  SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), 'unknown', CAST(array() AS ARRAY<STRING>), e.subject,
     e.from_ms, e.from_ms,
     e.to_ms, e.to_ms,
     e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), e.witness
@@ -119,7 +119,7 @@ SELECT
     'process_count', CAST(size(k.process_ids) AS BIGINT),
     'rule', k.rule,
     -- What followed may lie in other groups: of those nobody was removed for that.
-    'of_group_ids', k.of_group_ids
+    'of_group_ids', coalesce(k.of_group_ids, k.group_ids)
   ) AS facts,
   k.witness AS witness
 FROM known k
