@@ -22,6 +22,11 @@ WITH expired AS (
 ), worker_session AS (
   SELECT process_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' AND component = 'DistributedConfig'
   GROUP BY process_id
+), assigned_by_broker AS (
+  -- Groups of the consumer protocol (KIP-848): the broker's own setting counts, and not the member's.
+  SELECT kafka_cluster, group_id FROM generation GROUP BY kafka_cluster, group_id HAVING bool_and(group_protocol <=> 'consumer')
+), broker_session AS (
+  SELECT process_id, max(value) AS session_ms FROM config_value WHERE key = 'group.consumer.session.timeout.ms' GROUP BY process_id
 ), told_unknown AS (
   SELECT h.*
   FROM client_event h
@@ -56,7 +61,8 @@ SELECT
     'task', m.task,
     'broker', x.broker,
     'removed_at_ms', x.at_ms,
-    'session_ms', try_cast(coalesce(s.session_ms, w.session_ms) AS BIGINT),
+    'session_ms', try_cast(CASE WHEN a.group_id IS NULL THEN coalesce(s.session_ms, w.session_ms) ELSE b.session_ms END AS BIGINT),
+    'is_consumer_protocol', a.group_id IS NOT NULL,
     'last_event', own.last_event,
     'last_at_ms', own.last_ms
   ) AS facts,
@@ -69,6 +75,8 @@ LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group
 LEFT JOIN own ON own.event_id = x.event_id
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
+LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
+LEFT JOIN broker_session b ON b.process_id = x.broker
 WHERE NOT coalesce(m.left_client IN ('left', 'poll_timeout'), false)
 UNION ALL
 SELECT
@@ -88,6 +96,7 @@ SELECT
     'broker', CAST(NULL AS STRING),
     'removed_at_ms', h.at_ms,
     'session_ms', try_cast(coalesce(s.session_ms, w.session_ms) AS BIGINT),
+    'is_consumer_protocol', false,
     'last_event', 'coordinator_lost',
     'last_at_ms', u.lost.at_ms
   ) AS facts,

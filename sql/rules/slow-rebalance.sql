@@ -4,7 +4,7 @@
 -- where no coordinator answers, coordinator-unavailable tells why.
 WITH stood AS (
   SELECT kafka_cluster, group_id, incarnation, generation, max(paused_ms) AS stood_ms,
-    count(DISTINCT CASE WHEN paused_ms > 0 THEN member_id END) AS stood_count
+    count(DISTINCT CASE WHEN paused_ms >= slow_rebalance_ms THEN member_id END) AS stood_count
   FROM member_generation
   -- Who came from an earlier generation tells that the group was not empty before.
   WHERE paused_ms IS NOT NULL OR NOT is_pause_known
@@ -55,8 +55,8 @@ SELECT
     'is_busy', coalesce(l.setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms'), false),
     'setting', l.setting,
     'value_ms', l.value_ms,
-    'stood_ms', CASE WHEN l.stood_ms > 0 THEN l.stood_ms END,
-    'stood_count', CASE WHEN l.stood_ms > 0 THEN CAST(l.stood_count AS BIGINT) END,
+    'stood_ms', CASE WHEN l.stood_count > 0 THEN l.stood_ms END,
+    'stood_count', CASE WHEN l.stood_count > 0 THEN CAST(l.stood_count AS BIGINT) END,
     'asked', CAST(NULL AS ARRAY<STRING>),
     'awaited', CAST(NULL AS ARRAY<STRING>)
   ) AS facts,

@@ -1,13 +1,14 @@
 -- One row per member that tried to commit offsets after it had lost its membership.
 -- Reads: fact_line, clock_offset, process_life
--- A commit that failed for the network alone, or that was retried inside the group, is none.
+-- A commit that failed for the network alone, or that was retried inside the group, is none; nor is one that a member puts
+-- off while its group rebalances (ConsumerCoordinator.sendOffsetCommitRequest says the same where it was lost: its other lines tell that).
 WITH failed AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
     f.event_id,
     coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
-  WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL
+  WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%'
     AND concat(coalesce(f.said, ''), ' ',
       f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown_member|',
       'illegal.generation|generation id is not|stale member epoch|already rebalanced|specified group generation|fenced')

@@ -1,5 +1,5 @@
 -- One row per stretch of time in which tasks that had run had no owner.
--- Reads: ownership, clock_offset, join_round, generation
+-- Reads: ownership, unowned, clock_offset, join_round
 WITH owned AS (
   SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, witness, generation, ownership_id,
     unix_millis(start_lo) AS start_lo_ms, unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms,
@@ -13,19 +13,14 @@ WITH owned AS (
   WINDOW w AS (
     PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY begun_lo_ms, ownership_id
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), hidden AS (
-  -- A member whose log is not here may have had them.
-  SELECT DISTINCT r.ownership_id
-  FROM run r
-  JOIN generation n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.member_count > n.seen_by_members
-    AND n.generation > r.before.generation AND n.generation < r.generation
 ), gap AS (
   SELECT kafka_cluster, group_id, resource, before.stop_hi_ms AS from_ms, start_lo_ms AS to_ms,
     start_lo_ms - before.stop_hi_ms AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
     array(named_struct('role', 'ended', 'event_id', element_at(before.witness, -1)),
       named_struct('role', 'started again', 'event_id', witness[0])) AS proof
   FROM run r
-  LEFT ANTI JOIN hidden h ON h.ownership_id = r.ownership_id
+  -- Not what a member whose log is not here may have had.
+  LEFT SEMI JOIN unowned u ON u.next_ownership_id = r.ownership_id AND u.certain_ms > 0
   WHERE before.stop_hi_ms < start_lo_ms AND start_lo_ms - before.stop_hi_ms >= unassigned_ms
 ), together AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
