@@ -60,9 +60,9 @@ def test_a_clock_is_said_to_be_apart_only_as_far_as_the_lines_go():
     assert clock_fault(told_of, cited[:2], claim(4_997, 5_004), False) is not None
 
 
-def held(process, start, stop, **more):
+def held(process, start, stop, start_id=None, **more):
     begin, end = (round(T0.timestamp() * 1000) + ms for ms in (start, stop))
-    return {"process_id": process, "start_hi_ms": begin, "stop_lo_ms": end, "stop_id": None, "start_id": None} | more
+    return {"process_id": process, "start_hi_ms": begin, "stop_lo_ms": end, "stop_id": None, "start_id": start_id, "not_before_id": start_id} | more
 
 
 def test_an_overlap_needs_lines_of_both_at_both_ends():
