@@ -534,6 +534,5 @@ def test_no_name_is_left_in_other_layouts(name: str, tmp_path: Path) -> None:
     (logs / "some.log").write_bytes(family.render(RECORDS))
     redact(logs, tmp_path / "out")
     before, after = read([logs]).events, read([tmp_path / "out"]).events
-    # A block of settings is withheld as a whole where a name that was drawn happens to stand in it: two processes print one here.
-    assert len(before) - len(after) <= 2
+    assert len(before) - len(after) <= 1
     assert not re.search(r"10\.77\.|lab-input|connect-cluster|orders-app|LRz28|connector-consumer-b-", whole(tmp_path / "out"))
