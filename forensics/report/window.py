@@ -53,8 +53,7 @@ class Window:
             starts: columns that may tell its begin, the best first. A row without any began nobody knows when, and is kept.
             ends: columns that may tell its end. A row without any still lasts.
         """
-        start = next((row[c] for c in starts if row.get(c)), None)
-        end = next((row[c] for c in ends if row.get(c)), None)
+        start, end = _first(row, starts), _first(row, ends)
         return not (self.since and end and end < self.since) and not (self.until and start and start > self.until)
 
     def holds(self, row: Mapping[str, Any], starts: Sequence[str], ends: Sequence[str]) -> bool:
@@ -65,11 +64,15 @@ class Window:
             starts: columns that may tell its begin, the best first.
             ends: columns that may tell its end. A row with a begin and no end still lasts.
         """
-        start = next((row[c] for c in starts if row.get(c)), None)
-        end = next((row[c] for c in ends if row.get(c)), None)
+        start, end = _first(row, starts), _first(row, ends)
         if not start and not end:
             return True
         return not (self.since and start and start < self.since) and not (self.until and (not end or end > self.until))
+
+
+def _first(row: Mapping[str, Any], columns: Sequence[str]) -> datetime | None:
+    """The first of some columns that tells a time."""
+    return next((row[c] for c in columns if row.get(c)), None)
 
 
 def parse(since: str, until: str, case: CaseTime | None, zone: tzinfo = UTC) -> Window:
