@@ -150,7 +150,7 @@ def hide(key: str, value: str) -> str:
     """
     if value.lower() in _EMPTY or _SAID.fullmatch(value):
         return value
-    if key == "key" or _is_secret(key):
+    if key == "key" or is_secret_key(key):
         return REDACTED
     return scrub(value)
 
@@ -261,7 +261,7 @@ def _without_values(text: str) -> Iterator[str]:
         key, begin = found["key"], found.end()
         yield text[done:begin]
         done = begin
-        if not _is_secret(key) or (value := _value(text, found)) is None:
+        if not is_secret_key(key) or (value := _value(text, found)) is None:
             continue
         first, last = value
         yield text[done:first] + REDACTED
@@ -296,6 +296,7 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=4096)
-def _is_secret(key: str) -> bool:
+def is_secret_key(key: str) -> bool:
+    """Whether a key names a secret, so that its value is kept out."""
     plain = _HUMP.sub(".", key).lower()
     return _NO_KEY.match(key) is None and _SECRET_KEY.search(plain) is not None and (_ABOUT.search(plain) is None or "webhook" in plain)

@@ -25,6 +25,9 @@ from forensics.catalogue.patterns import load
 from forensics.errors import EvidenceError, UsageError
 from forensics.offsets_topic.replica_placement import group_partition
 from forensics.redact.copying import redact
+from forensics.redact.pseudonyms import Pseudonyms
+from forensics.redact.vocabulary import Vocabulary
+from forensics.redaction import scrub
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
 RECORDINGS = os.environ.get("FORENSICS_RECORDINGS")
@@ -534,5 +537,13 @@ def test_no_name_is_left_in_other_layouts(name: str, tmp_path: Path) -> None:
     (logs / "some.log").write_bytes(family.render(RECORDS))
     redact(logs, tmp_path / "out")
     before, after = read([logs]).events, read([tmp_path / "out"]).events
-    assert len(before) - len(after) <= 1
+    lost = 1 if name == "Spring Boot in colours" else 0  # a start whose logger is shortened is withheld there
+    assert len(before) - len(after) <= lost
     assert not re.search(r"10\.77\.|lab-input|connect-cluster|orders-app|LRz28|connector-consumer-b-", whole(tmp_path / "out"))
+
+
+def test_what_follows_a_pseudonym_is_not_taken_for_a_secret() -> None:
+    """`tokenelifi-2.5.0.jar:/srv/libs` would lose all that stands behind it, and with it an event."""
+    pseudonyms = Pseudonyms(Vocabulary(*[frozenset[str]()] * 6), key=bytes(32))
+    lost = [text for n in range(60_000) if (text := f"{pseudonyms.passing(f'word{n}')}:/srv/libs/") != scrub(text)]
+    assert not lost

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forensics.redact.vocabulary import Vocabulary
+from forensics.redaction import is_secret_key
 
 _CONSONANTS, _VOWELS = "bdfgjklmnprtvz", "aeiou"
 _SYLLABLES = 5
@@ -116,6 +117,10 @@ class Pseudonyms:
             made += _CONSONANTS[consonant] + _VOWELS[vowel]
         return made
 
+    def _may_be_given(self, made: str) -> bool:
+        """Whether a word may stand for another: nothing has it, and no reader takes what follows it for a secret, as it would behind `tokenelifi`."""
+        return made not in self._taken and made not in self.vocabulary.running and not is_secret_key(made)
+
     def word(self, word: str) -> str:
         """The pseudonym of a word; a short number at its end stays."""
         numbered = _NUMBERED.fullmatch(word)
@@ -143,7 +148,7 @@ class Pseudonyms:
         attempt = 0
         while known is None:
             made = self._candidate(word, attempt)
-            known = None if made in self._taken or made in self.vocabulary.running else made
+            known = made if self._may_be_given(made) else None
             attempt += 1
         return known
 
@@ -267,7 +272,7 @@ class Pseudonyms:
         best, best_count = None, -1
         for attempt in range(_MOST_TRIES if len(wanted) * len(counts) <= _OFTEN else 1):
             made = self._candidate(word, attempt)
-            if made in self._taken or made in self.vocabulary.running:
+            if not self._may_be_given(made):
                 continue
             self.words[word] = made
             kept = sum([partition_of(name_of(group), n) for n in counts] == those for group, those in wanted.items())
