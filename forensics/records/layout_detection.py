@@ -24,6 +24,9 @@ _COMMON = 0.05
 _DEPTH = 3
 _MOSTLY = 0.6
 _FEW = 0.1
+#: Of many lines, so many stretches of so many are looked at first; where hardly one is left unsaid there, the rest is not looked at.
+_STRETCHES, _STRETCH = 8, 50
+_HARDLY = 0.02
 _LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
 #: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
 _KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
@@ -71,8 +74,10 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
 
 def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
     """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
+    if len(lines) > 2 * _STRETCHES * _STRETCH and _LayoutScore.of(_stretches(lines), layouts, profile).share <= _HARDLY:
+        return profile
     described = _LayoutScore.of(lines, layouts, profile)
-    if not described.unsaid:
+    if described.share <= _FEW:
         return profile
     best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()
@@ -89,6 +94,12 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
             if score > best[1]:
                 best = found, score
     return best[0] if best[0].learned else _messages_only(best[0], lines)
+
+
+def _stretches(lines: Sequence[str]) -> list[str]:
+    """Some of many lines: stretches at equal distances, for records have several lines."""
+    step = len(lines) // _STRETCHES
+    return [text for begin in range(0, step * _STRETCHES, step) for text in lines[begin : begin + _STRETCH]]
 
 
 def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
@@ -113,11 +124,13 @@ class _LayoutScore:
 
     Attributes:
         points: one for each time, date and level, two for each logger of a record, less one for each line that belongs to none.
-        unsaid: lines that begin a record without a logger, or belong to no record; empty when they are few.
+        unsaid: lines that begin a record without a logger, or belong to no record.
+        share: of these among records and lines of none.
     """
 
     points: int
     unsaid: list[str]
+    share: float
 
     @classmethod
     def of(cls, lines: Sequence[str], layouts: Layouts, profile: Profile) -> _LayoutScore:
@@ -142,7 +155,7 @@ class _LayoutScore:
             score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
             if r.logger is None and (r.layout not in layouts.nameless or _KEY_OF_CLASS.match(r.message)):
                 unsaid.append(reader.unwrap(lines[placed.line]).text)
-        return cls(score, unsaid if len(unsaid) > _FEW * (len(records) + len(unsaid)) else [])
+        return cls(score, unsaid, len(unsaid) / max(1, len(records) + len(unsaid)))
 
 
 def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[Moment | None, Moment | None]:

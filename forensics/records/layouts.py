@@ -27,6 +27,8 @@ _MOST_FIRST = 256
 _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 #: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
+#: What stays of a colour that has lost its escape character; begins with one certain sign, so that a line is searched quickly.
+_COLOUR = re.compile(r"\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
 #: A key and its value in an object whose quotation marks are not escaped.
 _BROKEN_PAIR = re.compile(
     r"""\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}
@@ -260,7 +262,7 @@ def _alternation(heads: tuple[str, ...]) -> re.Pattern[str]:
 
 def has_colours(lines: Sequence[str]) -> bool:
     """Whether lines have ANSI sequences; without their escape characters only if many have."""
-    return any("\x1b[" in t for t in lines) or sum(bool(_ANSI.search(t)) for t in lines) > sum(t[:1] not in " \t" for t in lines) // 4
+    return any("\x1b[" in t for t in lines) or sum(bool(_COLOUR.search(t)) for t in lines) > sum(t[:1] not in " \t" for t in lines) // 4
 
 
 def strip_colours(line: str) -> str:
