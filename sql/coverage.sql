@@ -45,21 +45,45 @@ WITH placed AS (
   FROM generation
   GROUP BY kafka_cluster, group_id
   HAVING max(member_count - seen_by_members) <= 0
+), asking AS (
+  -- A coordinator that starts a rebalance for what a member asks has that member then.
+  SELECT group_id, member_id, max(ts) AS last_ts
+  FROM event
+  WHERE event = 'rebalance_preparing' AND broker_id IS NOT NULL AND NOT lower(coalesce(reason, '')) RLIKE 'remov|expir|leav'
+  GROUP BY group_id, member_id
+), attended AS (
+  -- How many of those whose logs are here were members with it, at once: when it came, or when one of them did while it surely was there.
+  SELECT kafka_cluster, group_id, member_id, max(known_count) AS known_count
+  FROM (
+    SELECT t.kafka_cluster, t.group_id, t.member_id, t.at_ts, count(DISTINCT n.member_id) AS known_count
+    FROM (
+      SELECT kafka_cluster, group_id, member_id, first_ts AS at_ts FROM member WHERE process_id IS NULL
+      UNION ALL
+      SELECT m.kafka_cluster, m.group_id, m.member_id, o.first_ts
+      FROM member m
+      JOIN asking a ON a.group_id = m.group_id AND a.member_id = m.member_id
+      JOIN member o ON o.kafka_cluster = m.kafka_cluster AND o.group_id = m.group_id AND o.process_id IS NOT NULL
+        AND o.first_ts > m.first_ts AND o.first_ts <= a.last_ts
+      WHERE m.process_id IS NULL
+    ) t
+    JOIN member n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id AND n.member_id <> t.member_id
+      AND (n.process_id IS NOT NULL OR n.left_client IS NOT NULL) AND t.at_ts BETWEEN n.first_ts AND n.last_ts
+    GROUP BY t.kafka_cluster, t.group_id, t.member_id, t.at_ts
+  )
+  GROUP BY kafka_cluster, group_id, member_id
 ), unseen_member AS (
-  -- Nobody's, unless others that the logs tell of, as many as there are logs, were members when it came.
+  -- Nobody's, unless others that the logs tell of, as many as there are logs, were members with it.
   SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
   FROM member m
   LEFT JOIN crowd w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
-  LEFT JOIN member n ON n.kafka_cluster = w.kafka_cluster AND n.group_id = w.group_id AND n.member_id <> m.member_id
-    AND (n.process_id IS NOT NULL OR n.left_client IS NOT NULL) AND m.first_ts BETWEEN n.first_ts AND n.last_ts
+  LEFT JOIN attended n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.member_id = m.member_id
   -- The log of one that is a client of a process on that host is here, and does not hold what the client says.
   LEFT ANTI JOIN (
     SELECT q.client, h.client_host
     FROM quiet_client q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
   ) q ON q.client = m.client_id AND q.client_host = m.client_host
   WHERE m.process_id IS NULL AND m.left_client IS NULL
-  GROUP BY m.kafka_cluster, m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts, w.log_count
-  HAVING w.log_count IS NULL OR w.log_count > 0 AND count(n.member_id) >= w.log_count
+    AND (w.log_count IS NULL OR w.log_count > 0 AND coalesce(n.known_count, 0) >= w.log_count)
 ), named AS (
   -- Only coordinators print these. Where a line of a generation is lost, another may still name it.
   SELECT DISTINCT c.kafka_cluster, e.group_id, explode(array(e.generation, e.old_generation)) AS generation
@@ -67,6 +91,20 @@ WITH placed AS (
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
+), counted AS (
+  SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
+  UNION ALL
+  -- A coordinator prints a line of each generation, of an empty one too: those between two of its own were as well.
+  SELECT kafka_cluster, group_id, explode(sequence(last_generation + 1, generation - 1)), false, last_ts, began_ts
+  FROM (
+    SELECT kafka_cluster, group_id, generation, seen_by_broker, coalesce(prepared_ts, first_joined_ts, stabilized_ts) AS began_ts,
+      lag(generation) OVER in_life AS last_generation, lag(seen_by_broker) OVER in_life AS last_seen,
+      lag(coalesce(assigned_ts, last_synced_ts, stabilized_ts)) OVER in_life AS last_ts
+    FROM generation
+    WHERE NOT group_protocol <=> 'consumer'
+    WINDOW in_life AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
+  )
+  WHERE seen_by_broker AND last_seen AND generation - last_generation > 1
 ), stretch AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
@@ -89,8 +127,10 @@ WITH placed AS (
   WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
   GROUP BY h.process_id, b.ts, a.ts
   UNION ALL
-  SELECT process_id, timestamp_millis(last_ms), timestamp_millis(left_ms), 'missing_lines', 'missing_lines' AS code, NULL, 'ends_early',
-    NULL
+  -- Of one that starts anew in the same log, lines are missing up to there.
+  SELECT process_id, timestamp_millis(last_ms), timestamp_millis(coalesce(next_start_ms, left_ms)), 'missing_lines',
+    'missing_lines' AS code, NULL,
+    CASE WHEN next_start_ms IS NULL THEN 'ends_early' ELSE 'left_unsaid' END, NULL
   FROM early_end
   UNION ALL
   SELECT process_id, timestamp_millis(first_ms), timestamp_millis(first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
@@ -137,7 +177,7 @@ WITH placed AS (
   SELECT
     concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
     'missing_process', 'missing_coordinator' AS code, count(*), g.group_id, CAST(max(whole) AS STRING)
-  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM generation) g
+  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM counted) g
   LEFT ANTI JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
   WHERE NOT g.seen_by_broker
   GROUP BY g.group_id

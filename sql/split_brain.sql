@@ -1,6 +1,6 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
 -- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
--- Reads: client_event, clock_offset, join_round, generation
+-- Reads: client_event, clock_offset, join_round, generation, early_end
 -- Reads: duplicate_ledger, process_trouble
 -- Grain: ownership_a, ownership_b
 -- Words: by view
@@ -229,12 +229,13 @@ WITH judged AS (
       CASE WHEN p.asks_a_end AND p.a_stop_hi_ms IS NULL AND p.a_stop_lost THEN 'lines_after_a' END,
       CASE WHEN p.asks_b_end AND p.b_stop_hi_ms IS NULL AND p.b_stop_lost THEN 'lines_after_b' END,
       CASE WHEN p.a_stop_how = 'process_restarted' AND p.a_process <> p.b_process
-        AND p.a_stop_lo_ms IS NOT NULL AND p.a_stop_hi_ms IS NOT NULL THEN 'process_end_of_a' END,
+        AND p.a_stop_lo_ms IS NOT NULL AND p.a_stop_hi_ms IS NOT NULL AND u.process_id IS NULL THEN 'process_end_of_a' END,
       CASE WHEN p.resource_kind = 'task' AND p.asks_a_end AND NOT coalesce(p.a_stop_lost, false)
         AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL) THEN 'debug_level_of_a' END,
       -- It ended somewhere between two lines that are far apart, though lines of it would have said when.
-      CASE WHEN p.asks_a_end AND p.a_stop_hi_ms IS NOT NULL AND NOT p.a_stop_how <=> 'process_restarted' THEN 'lines_of_a' END,
-      CASE WHEN p.asks_b_end AND p.b_stop_hi_ms IS NOT NULL AND p.b_stop_lost AND NOT p.b_stop_how <=> 'process_restarted'
+      CASE WHEN p.asks_a_end AND p.a_stop_hi_ms > p.a_stop_lo_ms AND (NOT p.a_stop_how <=> 'process_restarted' OR u.process_id IS NOT NULL)
+        THEN 'lines_of_a' END,
+      CASE WHEN p.asks_b_end AND p.b_stop_hi_ms > p.b_stop_lo_ms AND p.b_stop_lost AND NOT p.b_stop_how <=> 'process_restarted'
         THEN 'lines_of_b' END,
       CASE WHEN p.resource_kind = 'partition' AND p.a_stop_hi_ms IS NOT NULL AND p.b_stop_hi_ms IS NOT NULL
         AND p.hi_ms - p.lo_ms <= clocks_close_ms AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
@@ -270,6 +271,8 @@ WITH judged AS (
   LEFT JOIN assignment g ON p.resource_kind <> 'partition'
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
   LEFT JOIN coordinated l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
+  -- What lacks its lines did not end without a word.
+  LEFT JOIN early_end u ON u.process_id = p.a_process AND u.next_start_ms = p.a_stop_hi_ms
   -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
   WHERE (p.is_next OR p.verdict <> 'refuted')
     -- Of several instances of one process that were still there when the next began, the one that stayed longest says enough.

@@ -274,7 +274,8 @@ def _unseen(report: Report, clock: Clock) -> str:
         parts.append(f"the rest of {and_more(ended, 3)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {and_more(others, 3)} is unknown"
-        return f"{', '.join(parts)}, so {unknown}." if parts else f"{unknown}."
+        # Why it is unknown, no line tells: not always for what is missing.
+        return f"{', '.join(parts)}; {unknown}." if parts else f"{unknown}."
     if parts:
         return f"{', '.join(parts)}."
     if undecided:

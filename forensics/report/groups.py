@@ -151,7 +151,7 @@ def _summary(group: Row, names: Names) -> str:
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
-    least = "" if all(g["seen_by_broker"] for g in generations) else "At least "
+    least = "" if all(_is_whole(g) for g in generations if g["duration_ms"] is not None) else "At least "
     spent = f"{least}{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
     text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:
@@ -246,8 +246,12 @@ def _took(run: _Run) -> str:
     if not known:
         return "?"
     text = span(known[0]) if known[0] == known[-1] else f"{span(known[0])}\nto {span(known[-1])}"
-    # Members see a part of it: the coordinator may have begun before the first of them asked.
-    return text if all(g["seen_by_broker"] for g in run.rows) else f"≥ {text}"
+    return text if all(map(_is_whole, run.rows)) else f"≥ {text}"
+
+
+def _is_whole(g: Row) -> bool:
+    """Whether the coordinator tells when the rebalance began. Members see a part of it: it may have begun before the first of them asked."""
+    return bool(g["seen_by_broker"]) and any(g.get(c) for c in GENERATION_BEGAN)
 
 
 def _why(run: _Run, names: Names) -> str:

@@ -19,5 +19,6 @@ FROM event e
 LEFT ANTI JOIN process_life b ON b.process_id = e.process_id AND b.is_broker
 WHERE task IS NOT NULL OR connector IS NOT NULL OR client_kind = 'Worker'
 GROUP BY process_id
-HAVING count_if(category IN ('membership', 'assignment', 'task', 'connector')
+-- A worker that printed no more than that it starts had no work yet; its logger is that of the assignments.
+HAVING count_if((category IN ('membership', 'assignment', 'task', 'connector') OR event = 'herder_starting')
   AND coalesce(level, 'INFO') NOT IN ('WARN', 'WARNING', 'ERROR', 'SEVERE', 'FATAL', 'CRITICAL')) = 0
