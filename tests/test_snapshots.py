@@ -432,6 +432,13 @@ def test_other_files_are_no_witness(text: str) -> None:
     assert kind_of(text.encode(), fitting=0, lines=1) is None
 
 
+def test_a_log_of_nothing_but_a_printed_configuration_is_no_properties_file() -> None:
+    settings = "".join(f"\t{key} = x\n" for key in ("bootstrap.servers", "group.id", "key.deserializer", "value.deserializer"))
+    printed = f"[2026-11-21 08:15:41,319] INFO ConsumerConfig values: \n{settings * 10} (org.apache.kafka.clients.consumer.ConsumerConfig)\n"
+    assert kind_of(settings.encode(), fitting=0, lines=4) == "properties"
+    assert kind_of(printed.encode(), fitting=1, lines=42) is None
+
+
 RECORDINGS = os.environ.get("FORENSICS_RECORDINGS")
 
 

@@ -113,10 +113,10 @@ def is_properties(lines: Iterable[Line]) -> bool:
     """
     found, strange = {}, 0
     for item in parse(lines):
+        if _PRINTED.search(item.line.text if isinstance(item, Property) else item.text):
+            return False
         if not isinstance(item, Property):
             strange += 1
-        elif _PRINTED.search(item.line.text):
-            return False
         elif _PLAIN_KEY.fullmatch(item.key):
             found[item.key] = item.value
         else:
