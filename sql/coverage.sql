@@ -155,20 +155,30 @@ WITH placed AS (
   )
   GROUP BY client, host, group_id
   UNION ALL
-  -- Without a coordinator's log the leader is the one other member that a worker names: by an id of which no log here has a line.
-  -- A log that begins later may be that of an earlier life of the same client; members that print no id may be the leader themselves.
+  -- Without a coordinator's log a worker names one other member, the leader, and a consumer that leads names all: by ids of which no log
+  -- here has a line. A log that begins later may be that of an earlier life of the same client, unless it is the leader's own; members
+  -- that print no id may be those that are named.
   SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code, NULL, g.group_id, NULL
   FROM (
-    SELECT kafka_cluster, group_id, incarnation, generation, leader_member_id AS member_id,
-      regexp_replace(leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client,
-      coalesce(first_joined_ts, last_synced_ts) AS from_ts, coalesce(last_synced_ts, first_joined_ts) AS to_ts
-    FROM generation
-    WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
+    SELECT *, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client
+    FROM (
+      SELECT kafka_cluster, group_id, generation, leader_member_id AS member_id, CAST(NULL AS STRING) AS leader_process_id,
+        coalesce(first_joined_ts, last_synced_ts) AS from_ts, coalesce(last_synced_ts, first_joined_ts) AS to_ts
+      FROM generation
+      WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
+      UNION ALL
+      SELECT c.kafka_cluster, e.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
+      FROM event e
+      JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+        AND coalesce(e.stream_pos < c.to_pos, true)
+      LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id
+      WHERE e.event = 'assignment_computed'
+    )
   ) g
   LEFT ANTI JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
-    AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client)
-  LEFT ANTI JOIN member_generation u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.incarnation = g.incarnation
-    AND u.generation = g.generation AND u.member_id IS NULL
+    AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client AND NOT m.process_id <=> g.leader_process_id)
+  LEFT ANTI JOIN member_generation u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
+    AND u.member_id IS NULL
   -- A member of that client is told already.
   LEFT ANTI JOIN unseen_member s ON s.group_id = g.group_id
     AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client

@@ -611,7 +611,7 @@ def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     views["coverage"].append(missing | {"process_id": "coordinator of connect-cluster"})
     written = flat(as_text(views=views))
     assert "only one member is here (1 more has none)" in written
-    assert "Its lines name another member: connect-w1:8083." in written
+    assert "Its lines name another member, and its log is missing: connect-w1:8083." in written
     assert ("Missing", "the lines of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s.") in brief_of(views)
     assert "NONE FOUND" not in written
 

@@ -140,9 +140,12 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
 def _named(report: Report) -> str:
     """The members without a log."""
     members = sorted({c["process_id"].removeprefix("member ") for c in report.coverage if _is_member(c)})
-    if not members:
-        return "Nothing says that there were no other members."
-    return f"Its lines name {'another member' if len(members) == 1 else 'other members'}: {and_more(members)}."
+    if members:
+        who, whose = ("another member", "its log is") if len(members) == 1 else ("other members", "their logs are")
+        return f"Its lines name {who}, and {whose} missing: {and_more(members)}."
+    if any((g["member_count"] or 0) > (g["seen_by_members"] or 0) for group in report.groups for g in group["generations"]):
+        return "Its lines tell of more members than that, and their logs are missing."
+    return "Nothing says that there were no other members."
 
 
 def _is_member(c: Row) -> bool:
