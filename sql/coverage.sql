@@ -91,6 +91,17 @@ WITH placed AS (
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
+), begun AS (
+  -- An application does not say that it starts. The log that begins with a client's settings, and has those of each consumer, is whole.
+  SELECT e.process_id
+  FROM event e
+  LEFT JOIN (
+    SELECT DISTINCT process_id, config['client.id'] AS client_id FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig'
+  ) m ON m.process_id = e.process_id AND m.client_id = e.client_id
+  GROUP BY e.process_id
+  HAVING min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped'
+    AND min_by(e.component, struct(e.stream_pos, e.event_id)) IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig')
+    AND NOT bool_or(coalesce(e.client_kind = 'Consumer' AND e.group_id IS NOT NULL AND m.client_id IS NULL, false))
 ), counted AS (
   SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
@@ -133,9 +144,10 @@ WITH placed AS (
     CASE WHEN next_start_ms IS NULL THEN 'ends_early' ELSE 'left_unsaid' END, NULL
   FROM early_end
   UNION ALL
-  SELECT process_id, timestamp_millis(first_ms), timestamp_millis(first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
-  FROM process_life
-  WHERE instance = 0
+  SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
+  FROM process_life l
+  LEFT ANTI JOIN begun b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false) AND NOT coalesce(l.is_broker, false)
+  WHERE l.instance = 0
   UNION ALL
   SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', 'unreadable' AS code, NULL, path, note
   FROM evidence_file

@@ -178,6 +178,28 @@ def test_what_members_alone_tell_of_a_rebalance_is_the_least_that_it_took() -> N
     assert "≥ 3.20 s" in flat(as_text(views=views))
 
 
+def test_what_began_long_before_all_lines_is_told_by_its_latest_time() -> None:
+    views = rows()
+    views["incident"] = [i | {"from_lo": at(-1800)} for i in views["incident"]]
+    assert "(began by 10:00:55)" in brief_of(views)[1][1]
+    assert "· by 10:00:55" in flat(as_text(views=views))
+
+
+def test_a_setting_that_only_other_members_tell_is_said_to_be_theirs() -> None:
+    views = rows()
+    theirs = "(the other members' value)"
+    assert theirs not in flat(as_text(views=views))
+    views["rebalance_blame"] = [b | {"value_how": "group"} for b in views["rebalance_blame"]]
+    assert theirs in flat(as_text(views=views))
+
+
+def test_a_group_that_the_broker_assigns_is_called_by_its_protocol() -> None:
+    views = rows()
+    of_broker = {"protocol_type": "consumer", "group_protocol": "consumer", "rebalance_mode": "server"}
+    views["generation"] = [g | of_broker for g in views["generation"]]
+    assert "Group connect-cluster (consumer, KIP-848)" in flat(as_text(views=views))
+
+
 def test_the_head_counts_skipped_files_apart_and_spans_times_on_one_clock() -> None:
     views = rows()
     views["source_file"].append(views["source_file"][0] | {"path": "notes.txt", "status": "skipped", "note": "binary"})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import rests_on, silences
-from forensics.report.incidents import by_incident, effects, walk
+from forensics.report.incidents import by_incident, effects, is_begun_by, walk
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import end_too_soon, lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
@@ -119,7 +119,7 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
     for (_, severity), (first, *more) in alike.items():
         others = and_more([i["subject"] for i in more])
         mine = of.get(first["incident_id"], [])
-        text = _told(first, mine, clock) + f"; so do those of {others}" * bool(more)
+        text = _told(report, first, mine, clock) + f"; so do those of {others}" * bool(more)
         found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else "findings"))
     for f in report.findings:
         if f.get("incident_id") or f["severity"] == "note" or (without_splits and f["rule"] in verdict.TOLD_HERE):
@@ -128,14 +128,16 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
     return sorted(found, key=lambda m: SEVERITIES.index(m.severity))
 
 
-def _told(incident: Row, findings: Sequence[Row], clock: Clock) -> str:
+def _told(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) -> str:
     """The cause with its time, and what followed from it."""
     if incident["code"] == "unexplained" and findings:
         return f"{findings[0]['headline']} (cause unknown)"
     text = str(incident["headline"])
     if incident["from_lo"]:
         first = "the first began" if incident["times"] > 1 else "began"
-        text += f" ({first} {clock.second(incident['from_lo'], incident['from_hi'])})"
+        hi = incident["from_hi"]
+        when = f"by {clock.second(hi, None)}" if is_begun_by(report, incident) else clock.second(incident["from_lo"], hi)
+        text += f" ({first} {when})"
     chain = _chain(walk(effects(findings)), incident["incident_id"])
     return f"{text} → {chain}" if chain else text
 

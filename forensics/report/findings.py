@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.incidents import by_incident, causes, effects, walk
+from forensics.report.incidents import by_incident, causes, effects, is_begun_by, walk
 from forensics.report.verdict import TOLD_HERE
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
@@ -58,19 +58,20 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
     for severity in SEVERITIES:
         for incident in report.incidents:
             if incident["severity"] == severity and incident["incident_id"] in known:
-                blocks += _incident(incident, of.get(incident["incident_id"], ()), above, clock, proofs)
+                blocks += _incident(report, incident, of.get(incident["incident_id"], ()), above, clock, proofs)
         for _, same in groupby((f for f in _ordered(rest) if f["severity"] == severity), key=lambda f: f["rule"]):
             blocks += _rule(list(same), caused, clock, proofs, everything=everything)
     return blocks
 
 
-def _incident(incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:
+def _incident(report: Report, incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:
     """A root cause and its findings: the first of each rule that it brought about itself in full, what followed in a row each."""
     tree = list(walk(effects(findings)))
     if not tree:
         return
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
-    began = f"{'first ' * (incident['times'] > 1)}{clock.between(incident['from_lo'], incident['from_hi'])}" if incident["from_lo"] else ""
+    bounds = f"by {clock.at(incident['from_hi'])}" if is_begun_by(report, incident) else clock.between(incident["from_lo"], incident["from_hi"])
+    began = f"{'first ' * (incident['times'] > 1)}{bounds}" if incident["from_lo"] else ""
     yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), began, incident["incident_id"]) if x), tone="dim")
     if incident["advice"]:
         yield Para(incident["advice"], label="What to do")

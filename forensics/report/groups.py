@@ -94,7 +94,9 @@ def overview(groups: list[Row], clock: Clock) -> list[Block]:
 def title(group: Row) -> str:
     """`Group connect-cluster`, with its protocol and Kafka cluster."""
     kinds = {
-        " ".join(w for w in (g["protocol_type"], g["group_protocol"] if g["group_protocol"] == "consumer" else "", g["rebalance_mode"]) if w)
+        ", ".join(w for w in (g["protocol_type"], "KIP-848") if w)
+        if g["group_protocol"] == "consumer"
+        else " ".join(w for w in (g["protocol_type"], g["rebalance_mode"]) if w)
         for g in group["generations"]
     } - {""}
     text = f"Group {group['group_id']}"
@@ -364,6 +366,8 @@ def _worst(group: Row, names: Names) -> Iterator[Block]:
         setting = part["setting"] or ""
         if setting and part["value_ms"] is not None:
             setting += f" = {part['value_ms']}"
+            # Its own is not known.
+            setting += " (the other members' value)" * (part.get("value_how") == "group" and part["member_id"] is not None)
         what = PARTS.get(part["part"], part["part"]) + (", inferred" if part["inferred"] else "")
         rows.append((str(part["generation"]), what, span(part["ms"]), who, "\n".join(x for x in (setting, part["what_if"]) if x)))
     more = f" ({len(parts) - len(rows):,} more in `rebalance_blame`)" if len(parts) > len(rows) else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 #: What JSON says of a finding below its incident; the rest stands in `findings`.
 _SAID = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_id", "subject", "from_ts", "to_ts", "headline", "caused_how")
+#: A bound that lies further before the first line of all is none that a line tells: only how long a session can be.
+_LONG_BEFORE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
         if f.get("incident_id"):
             found.setdefault(f["incident_id"], []).append(f)
     return found
+
+
+def is_begun_by(report: Report, incident: Row) -> bool:
+    """Whether lines tell only by when an incident had begun: its earliest time lies long before all of them."""
+    first = min((p["first_ts"] for p in report.case["processes"] if p.get("first_ts")), default=None)
+    return bool(first and incident["from_lo"] and incident["from_hi"] and incident["from_lo"] < first - _LONG_BEFORE)
 
 
 def effects(findings: Iterable[Row]) -> tuple[Effect, ...]:

@@ -1,8 +1,8 @@
 -- One row per member that the broker removed because it heard no heartbeat, by the broker's log or, without one, by the member's own.
--- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation
+-- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
 -- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
 WITH expired AS (
-  SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, unix_millis(e.ts) AS at_ms, e.event_id
+  SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
@@ -17,6 +17,18 @@ WITH expired AS (
   JOIN client_event l ON l.process_id = m.process_id AND l.group_id = x.group_id AND l.client_id <=> m.client_id
     AND l.at_ms - o.lo_ms <= x.at_ms
   GROUP BY x.event_id
+), rejoined AS (
+  -- A member of the consumer protocol (KIP-848) keeps its id when it joins again; nobody else has it.
+  SELECT x.event_id, min_by(struct(unix_millis(j.ts) AS at_ms, j.event_id), struct(j.stream_pos, j.event_id)) AS again
+  FROM expired x
+  JOIN event j ON j.process_id = x.broker AND j.group_id = x.group_id AND j.member_id = x.member_id AND j.event = 'member_joined'
+    AND j.stream_pos > x.stream_pos
+  GROUP BY x.event_id
+), ran_on AS (
+  -- The life of the process in which it was removed goes on behind that.
+  SELECT DISTINCT r.removed_id AS event_id
+  FROM removed_member r
+  JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.last_ms > r.own_hi_ms
 ), session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
@@ -53,7 +65,13 @@ SELECT
   x.member_id AS subject,
   x.at_ms AS from_ms,
   x.at_ms AS to_ms,
-  CASE WHEN m.process_id IS NULL THEN 'unknown_process' WHEN m.left_client = 'expired' THEN 'came_back' ELSE 'stayed_away' END AS code,
+  CASE
+    WHEN m.process_id IS NULL THEN CASE WHEN j.event_id IS NULL THEN 'unknown_process' ELSE 'unknown_rejoined' END
+    WHEN m.left_client = 'expired' THEN 'came_back'
+    WHEN j.event_id IS NOT NULL THEN 'rejoined'
+    WHEN r.event_id IS NOT NULL THEN 'ran_on'
+    ELSE 'stayed_away'
+  END AS code,
   named_struct(
     'member_id', x.member_id,
     'process_id', m.process_id,
@@ -64,15 +82,19 @@ SELECT
     'session_ms', try_cast(CASE WHEN a.group_id IS NULL THEN coalesce(s.session_ms, w.session_ms) ELSE b.session_ms END AS BIGINT),
     'is_consumer_protocol', a.group_id IS NOT NULL,
     'last_event', own.last_event,
-    'last_at_ms', own.last_ms
+    'last_at_ms', own.last_ms,
+    'again_at_ms', j.again.at_ms
   ) AS facts,
   array(
     named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
-    named_struct('role', 'last group line of the member', 'event_id', own.last_id)
+    named_struct('role', 'last group line of the member', 'event_id', own.last_id),
+    named_struct('role', 'joins again', 'event_id', j.again.event_id)
   ) AS proof
 FROM expired x
 LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
 LEFT JOIN own ON own.event_id = x.event_id
+LEFT JOIN rejoined j ON j.event_id = x.event_id
+LEFT JOIN ran_on r ON r.event_id = x.event_id
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
 LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
@@ -98,7 +120,8 @@ SELECT
     'session_ms', try_cast(coalesce(s.session_ms, w.session_ms) AS BIGINT),
     'is_consumer_protocol', false,
     'last_event', 'coordinator_lost',
-    'last_at_ms', u.lost.at_ms
+    'last_at_ms', u.lost.at_ms,
+    'again_at_ms', CAST(NULL AS BIGINT)
   ) AS facts,
   array(
     named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', u.lost.event_id),
