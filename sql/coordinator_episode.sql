@@ -1,7 +1,8 @@
 -- One row per time that a member lost its group's coordinator.
 -- Reads: client_event, clock_offset, common_clock
 -- Grain: process_id, group_id, client, lost_ts
--- Repeated losses before the coordinator is found again are one episode.
+-- Repeated losses before the coordinator is found again are one episode. Whether others lost it too is told where the bounds of the clocks
+-- leave no doubt, and of clocks that no line joins not at all.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id    COMMENT 'Group',
@@ -17,7 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
   scope       COMMENT 'member: nobody else lost it within episodes_together_ms, or was without it meanwhile; group: others of the group;
-    broker: other groups of that broker too',
+    broker: other groups of that broker too; NULL: another may have, as far as the clocks tell',
   witness     COMMENT 'Events that prove it'
 )
 COMMENT 'One row per time that a member lost its group''s coordinator.'
@@ -43,35 +44,45 @@ WITH line AS (
   FROM line
   GROUP BY kafka_cluster, group_id, process_id, client, turn
 ), placed AS (
-  SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms,
+  SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms, o.reference_process_id,
+    min(o.reference_process_id) OVER of_group < max(o.reference_process_id) OVER of_group AS is_apart,
     coalesce(exists(c.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(e.found_ms - e.lost_ms >= c.step_ms, false) AS is_doubted
   FROM episode e
   LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock c ON c.process_id = e.process_id
   WHERE e.losses > 0
+  WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)
 ), stretched AS (
   -- Losses that are so near each other stand in one stretch of time, or in the next; so do those before another's coordinator was found.
-  SELECT *, explode(sequence(stretch, least(greatest(stretch, to_lo_ms DIV (episodes_together_ms + 1)),
+  SELECT *, explode(sequence(stretch, least(greatest(stretch, to_hi_ms DIV (episodes_together_ms + 1)),
     stretch + outage_open_ms DIV (episodes_together_ms + 1)))) AS place
   FROM (SELECT *, lost_lo_ms DIV (episodes_together_ms + 1) AS stretch,
-      coalesce(CASE WHEN NOT is_doubted THEN lost_lo_ms + found_ms - lost_ms END, lost_lo_ms) AS to_lo_ms
+      coalesce(CASE WHEN NOT is_doubted THEN lost_lo_ms + found_ms - lost_ms END, lost_lo_ms) AS to_lo_ms,
+      coalesce(CASE WHEN NOT is_doubted THEN lost_hi_ms + found_ms - lost_ms END, lost_hi_ms) AS to_hi_ms
     FROM placed)
 ), around AS (
-  SELECT a.process_id, a.group_id, a.client, a.lost_ms,
-    max(CASE WHEN b.group_id = a.group_id AND b.process_id <> a.process_id THEN 1 ELSE 0 END) AS others_of_group,
-    max(CASE WHEN b.group_id <> a.group_id AND b.process_id <> a.process_id AND b.broker_id <=> a.broker_id THEN 1
-      ELSE 0 END) AS other_groups
-  FROM (SELECT *, explode(array(place - 1, place, place + 1)) AS near FROM stretched) a
-  JOIN stretched b ON b.place = a.near AND b.kafka_cluster = a.kafka_cluster
-    AND (abs(b.lost_lo_ms - a.lost_lo_ms) <= episodes_together_ms OR b.lost_lo_ms <= a.to_lo_ms AND a.lost_lo_ms <= b.to_lo_ms)
-  GROUP BY a.process_id, a.group_id, a.client, a.lost_ms
+  SELECT process_id, group_id, client, lost_ms,
+    bool_or(is_of_group AND is_sure) AS others_of_group, bool_or(NOT is_of_group AND is_sure) AS other_groups,
+    bool_or(is_of_group) AS maybe_of_group
+  FROM (
+    SELECT a.process_id, a.group_id, a.client, a.lost_ms, b.group_id = a.group_id AS is_of_group,
+      greatest(b.lost_hi_ms - a.lost_lo_ms, a.lost_hi_ms - b.lost_lo_ms) <= episodes_together_ms
+        OR b.lost_hi_ms <= a.to_lo_ms AND a.lost_hi_ms <= b.to_lo_ms AS is_sure
+    FROM (SELECT *, explode(array(place - 1, place, place + 1)) AS near FROM stretched) a
+    JOIN stretched b ON b.place = a.near AND b.kafka_cluster = a.kafka_cluster AND b.reference_process_id = a.reference_process_id
+      AND b.process_id <> a.process_id AND (b.group_id = a.group_id OR b.broker_id <=> a.broker_id)
+      AND (greatest(b.lost_lo_ms - a.lost_hi_ms, a.lost_lo_ms - b.lost_hi_ms) <= episodes_together_ms
+        OR b.lost_lo_ms <= a.to_hi_ms AND a.lost_lo_ms <= b.to_hi_ms)
+  )
+  GROUP BY process_id, group_id, client, lost_ms
 )
 SELECT
   p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, timestamp_millis(p.lost_ms) AS lost_ts,
   timestamp_millis(p.lost_lo_ms) AS lost_lo, timestamp_millis(p.lost_hi_ms) AS lost_hi, timestamp_millis(p.found_ms) AS found_ts,
   CASE WHEN NOT p.is_doubted THEN p.found_ms - p.lost_ms END AS duration_ms, p.losses, p.cause,
-  CASE WHEN a.other_groups = 1 THEN 'broker' WHEN a.others_of_group = 1 THEN 'group' ELSE 'member' END AS scope,
+  CASE WHEN a.other_groups THEN 'broker' WHEN a.others_of_group THEN 'group'
+    WHEN NOT coalesce(a.maybe_of_group OR p.is_apart, false) THEN 'member' END AS scope,
   transform(slice(p.lines, 1, 20), l -> l.event_id) AS witness
 FROM placed p
 LEFT JOIN around a ON a.process_id = p.process_id AND a.group_id = p.group_id AND a.client = p.client AND a.lost_ms = p.lost_ms

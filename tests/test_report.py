@@ -185,6 +185,16 @@ def test_what_began_long_before_all_lines_is_told_by_its_latest_time() -> None:
     assert "· by 10:00:55" in flat(as_text(views=views))
 
 
+def test_a_lost_coordinator_is_told_on_the_clock_of_all() -> None:
+    views = rows()
+    views["coordinator_episode"] = [
+        e | {"lost_ts": at(99), "lost_lo": at(21), "lost_hi": at(21), "scope": None} for e in views["coordinator_episode"]
+    ]
+    table = next(b for b in content.compose(made(views)) if isinstance(b, Table) and any(c.name == "lost at" for c in b.columns))
+    assert table.rows[0][2] == "10:00:21.000"
+    assert table.rows[0][-1] == "?"
+
+
 def test_a_setting_that_only_other_members_tell_is_said_to_be_theirs() -> None:
     views = rows()
     theirs = "(the other members' value)"

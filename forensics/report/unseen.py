@@ -34,12 +34,13 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
     if not rows:
         return []
     shown = sorted(rows, key=lambda e: -(e["duration_ms"] if e["duration_ms"] is not None else float("inf")))[:_ROWS]
-    shown.sort(key=lambda e: (e["lost_ts"] is None, e["lost_ts"]))
+    shown.sort(key=lambda e: (e["lost_ts"] is None, e["lost_lo"] or e["lost_ts"]))
     cells = tuple(
         (
             e["group_id"] or "?",
             names.process(e["process_id"]),
-            clock.at(e["lost_ts"]),
+            # All on one clock, as far as the clocks compare.
+            clock.between(e["lost_lo"], e["lost_hi"]) if e["lost_lo"] and e["lost_hi"] else clock.at(e["lost_ts"]),
             "not found again" if not e["found_ts"] else span(e["duration_ms"]) if e["duration_ms"] is not None else "?",
             (e["cause"] or "?").replace("_", " "),
             e["scope"] or "?",
