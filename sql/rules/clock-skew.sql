@@ -1,5 +1,5 @@
 -- One row per process whose clock is apart from its island's reference, stepped, or read in a wrong time zone.
--- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, range_row
+-- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, clock_setback, clock_step, range_row
 WITH bounded AS (
   -- The lines that bound a clock on either side: through other processes where none join the two directly.
   SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
@@ -12,6 +12,13 @@ WITH bounded AS (
   LEFT JOIN clock_bound db ON db.from_process_id = o.process_id AND db.to_process_id = o.reference_process_id
   WHERE o.is_island_reference AND o.process_id <> o.reference_process_id AND NOT o.stepped
     AND (o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms)
+), net AS (
+  -- What messages before and after say of a clock that was set back: more than its log, which lacks the time between two lines.
+  SELECT b.process_id, min(struct(p.hi_ms - p.lo_ms AS width_ms, p.step, p.lo_ms, p.hi_ms)) AS step
+  FROM clock_setback b
+  JOIN clock_step p ON p.process_id = b.process_id AND p.step LIKE 'partner %' AND p.before_pos < b.stream_pos
+    AND p.after_pos >= b.stream_pos AND p.lo_ms IS NOT NULL AND p.hi_ms <= -b.by_ms
+  GROUP BY b.process_id
 ), jump AS (
   SELECT process_id, path, unix_millis(first_ts) AS from_ms, shift_ms, shift_why, shift_ids,
     date_format(timestamp_millis(unix_millis(first_ts) - shift_ms), 'yyyy-MM-dd HH:mm:ss') AS printed_time
@@ -56,9 +63,9 @@ SELECT
   CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
   named_struct(
     'process_id', s.process_id,
-    'other_process_id', s.partner,
-    'lo_ms', CAST(NULL AS BIGINT),
-    'hi_ms', CAST(NULL AS BIGINT),
+    'other_process_id', coalesce(s.partner, substr(n.step.step, 9)),
+    'lo_ms', n.step.lo_ms,
+    'hi_ms', n.step.hi_ms,
     'by_ms', s.by_ms,
     'zone_offset', CAST(NULL AS STRING),
     'times', s.times,
@@ -68,6 +75,8 @@ SELECT
   ) AS facts,
   transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
 FROM clock_suspect s
+-- Of one step alone: what several did together is told of none.
+LEFT JOIN net n ON n.process_id = s.process_id AND s.how = 'set_back' AND s.times = 1
 LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
 -- One that contradicts a clock that was set back has done nothing by that.
 LEFT ANTI JOIN clock_suspect b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
