@@ -77,7 +77,7 @@ WITH life AS (
   GROUP BY p.process_id, p.instance
 ), removed AS (
   -- Removals after its last line; those before it was paused, or cut off, and came back.
-  SELECT m.process_id, m.instance, max(m.own_lo_ms) AS own_lo_ms, min(m.own_hi_ms) AS own_hi_ms,
+  SELECT m.process_id, m.instance, max(m.own_lo_ms) AS own_lo_ms,
     min_by(m.removed_id, struct(m.removed_hi_ms, m.removed_id)) AS removed_id
   FROM member_removal m
   JOIN life l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
@@ -117,8 +117,6 @@ WITH life AS (
       WHEN c.all_left THEN 'left'
       ELSE 'unknown'
     END AS how,
-    CASE WHEN l.ending_id IS NULL AND f.event_id IS NULL AND r.own_lo_ms >= l.last_ms THEN least(r.own_hi_ms, l.next_ms)
-      ELSE l.next_ms END AS gone_ms,
     array(coalesce(f.event_id, l.ending_id), CASE WHEN l.ending_id IS NULL THEN t.event_id END,
       CASE WHEN l.ending_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
       CASE WHEN l.ending_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
@@ -156,8 +154,8 @@ SELECT
   j.last_ms AS last_ms,
   j.next_ms AS next_ms,
   j.there_ms - o.hi_ms AS from_lo_ms,
-  CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms WHEN j.gone_ms < j.next_ms THEN j.gone_ms ELSE j.next_hi_ms END - o.lo_ms
-    AS from_hi_ms,
+  -- One that was removed for its silence had perhaps lost its network, and ended later.
+  CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.next_hi_ms END - o.lo_ms AS from_hi_ms,
   j.next_lo_ms - o.hi_ms AS to_lo_ms,
   j.next_hi_ms - o.lo_ms AS to_hi_ms,
   o.reference_process_id AS reference_process_id,

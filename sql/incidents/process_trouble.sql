@@ -29,7 +29,7 @@ WITH judged AS (
   FROM lost_membership l
   LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.reference_process_id = l.reference_process_id
   LEFT JOIN process_life p ON p.process_id = l.process_id AND p.instance = l.instance
-), sign AS (
+), shown AS (
   -- All that shows one process in trouble, each with the stretch of its own time in which it was so.
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.member_id, j.kind,
     least(coalesce(j.own_lo_ms - j.session_ms, j.before_ms, j.own_lo_ms, j.noticed_ms),
@@ -61,14 +61,20 @@ WITH judged AS (
     a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
   FROM cut_off a
   LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
-), reached AS (
-  SELECT *, max(own_to_ms) OVER (PARTITION BY process_id, instance ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '')
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ms
-  FROM sign
+), sign AS (
+  -- What has no place in its own time has one in its coordinator's.
+  SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, own_from_ms IS NOT NULL AS is_placed,
+    coalesce(own_from_ms, from_lo_ms) AS own_from_ms, CASE WHEN own_from_ms IS NULL THEN from_hi_ms ELSE own_to_ms END AS own_to_ms,
+    from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, reference_process_id, witness
+  FROM shown
   -- Where no line bounds its beginning, as in a log that begins later, there is only the refusal.
   WHERE from_lo_ms IS NOT NULL
+), reached AS (
+  SELECT *, max(own_to_ms) OVER (PARTITION BY process_id, instance, is_placed
+    ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '') ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ms
+  FROM sign
 ), numbered AS (
-  SELECT *, count_if(reached_ms IS NULL OR own_from_ms >= reached_ms) OVER (PARTITION BY process_id, instance
+  SELECT *, count_if(reached_ms IS NULL OR own_from_ms >= reached_ms) OVER (PARTITION BY process_id, instance, is_placed
     ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '') ROWS UNBOUNDED PRECEDING) AS episode
   FROM reached
 ), weighed AS (
@@ -78,17 +84,20 @@ WITH judged AS (
       ELSE true END
       AS is_telling
   FROM numbered
-  WINDOW e AS (PARTITION BY process_id, instance, episode)
+  WINDOW e AS (PARTITION BY process_id, instance, is_placed, episode)
 ), episode AS (
   SELECT process_id, instance, episode, max(kafka_cluster) AS kafka_cluster, collect_set(group_id) AS group_ids,
     collect_set(member_id) AS member_ids, collect_set(kind) AS kinds,
-    max(CASE WHEN is_telling THEN from_lo_ms END) AS latest_lo_ms, min(CASE WHEN is_telling THEN from_hi_ms END) AS from_hi_ms,
+    -- Removals of which its own lines tell nothing may be of several troubles: all that can be said is when the first can have begun,
+    -- and when the last had.
+    CASE WHEN is_placed THEN max(CASE WHEN is_telling THEN from_lo_ms END) ELSE min(from_lo_ms) END AS latest_lo_ms,
+    CASE WHEN is_placed THEN min(CASE WHEN is_telling THEN from_hi_ms END) ELSE max(from_hi_ms) END AS from_hi_ms,
     max(CASE WHEN is_telling THEN to_lo_ms END) AS to_lo_ms,
     CASE WHEN NOT bool_or(kind = 'silent') THEN min(CASE WHEN is_telling THEN to_hi_ms END) END AS first_to_hi_ms,
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
     slice(array_distinct(flatten(array_sort(collect_list(witness)))), 1, 16) AS witness
   FROM weighed
-  GROUP BY process_id, instance, episode
+  GROUP BY process_id, instance, is_placed, episode
 ), over AS (
   SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
     e.last_ms,

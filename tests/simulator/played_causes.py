@@ -112,6 +112,8 @@ def _judge(played: Simulated, deeds: list[Done], row: Row, processes: list[Row],
         return
     parts = str(row["subject"] or "").split("/")
     subject = {parts[1] if len(parts) > 1 else parts[0]}
+    if row["cause"] == "unknown" and "broker_down" in named:  # of a broker, or of all that could not reach it
+        subject |= {path.split("/", maxsplit=1)[0] for path in played.logs}
     if not named:
         result.unknown += 1
     elif not any(named & deed.causes and _fits(deed, subject, window, row) for deed in deeds for window in windows):

@@ -82,12 +82,18 @@ class Process:
     def __init__(self, world: World, path: str, skew_ms: float, line_numbers: bool) -> None:
         self.world, self.path, self.skew_ms = world, path, skew_ms
         self.line_numbers = line_numbers
-        self.life, self.alive, self.cut, self.frozen = 0, False, False, False
+        self.life, self.alive, self.frozen = 0, False, False
+        self.cut_until = 0.0
         self.freezes: list[tuple[float, float]] = []
         self.steps: list[tuple[float, float]] = []
         self.lines: list[tuple[float, str, str, str]] = []
         self._parked: list[Action] = []
         self._frozen_since = 0.0
+
+    @property
+    def cut(self) -> bool:
+        """Whether it is without network, for one reason or several."""
+        return self.world.now < self.cut_until
 
     def do(self, life: int, action: Action) -> None:
         """Does something now, or when it wakes, or never."""

@@ -103,8 +103,7 @@ class _Stage:
             process.freeze()
             self.world.at(later, process.wake)
         elif what == "/":
-            process.cut = True
-            self.world.at(later, lambda: setattr(process, "cut", False))
+            process.cut_until = max(process.cut_until, later)
         elif what == "^":
             process.steps.append((self.world.now, seconds * 1000))
         elif what == "x":
