@@ -179,7 +179,7 @@ SELECT
     WHEN r.process_id IS NULL THEN 'nobody'
     WHEN s.loss_id IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
-    WHEN e.process_id IS NOT NULL AND a.after_ms IS NULL THEN 'over'
+    WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL THEN 'over'
     WHEN a.after_ms IS NULL THEN 'silent'
     -- Its heartbeats went on, so it learns of the removal by the next of them.
     WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms

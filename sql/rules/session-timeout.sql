@@ -29,6 +29,13 @@ WITH expired AS (
   SELECT DISTINCT r.removed_id AS event_id
   FROM removed_member r
   JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.last_ms > r.own_hi_ms
+), ended AS (
+  -- Its process had begun to stop: a consumer that is not closed then says nothing of its leaving.
+  SELECT r.removed_id AS event_id, min(struct(l.ending_ms AS at_ms, l.ending_id AS event_id)) AS ending
+  FROM removed_member r
+  JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.ending_ms <= r.own_lo_ms
+  WHERE r.removed_id IS NOT NULL
+  GROUP BY r.removed_id
 ), session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
@@ -58,7 +65,7 @@ WITH expired AS (
   GROUP BY h.event_id
 )
 SELECT
-  'warning' AS severity,
+  CASE WHEN d.event_id IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired' THEN 'note' ELSE 'warning' END AS severity,
   'proved' AS verdict,
   x.kafka_cluster AS kafka_cluster,
   x.group_id AS group_id,
@@ -69,6 +76,7 @@ SELECT
     WHEN m.process_id IS NULL THEN CASE WHEN j.event_id IS NULL THEN 'unknown_process' ELSE 'unknown_rejoined' END
     WHEN m.left_client = 'expired' THEN 'came_back'
     WHEN j.event_id IS NOT NULL THEN 'rejoined'
+    WHEN d.event_id IS NOT NULL THEN 'ended'
     WHEN r.event_id IS NOT NULL THEN 'ran_on'
     ELSE 'stayed_away'
   END AS code,
@@ -83,18 +91,21 @@ SELECT
     'is_consumer_protocol', a.group_id IS NOT NULL,
     'last_event', own.last_event,
     'last_at_ms', own.last_ms,
-    'again_at_ms', j.again.at_ms
+    'again_at_ms', j.again.at_ms,
+    'ending_at_ms', d.ending.at_ms
   ) AS facts,
   array(
     named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
     named_struct('role', 'last group line of the member', 'event_id', own.last_id),
-    named_struct('role', 'joins again', 'event_id', j.again.event_id)
+    named_struct('role', 'joins again', 'event_id', j.again.event_id),
+    named_struct('role', 'its process stops', 'event_id', d.ending.event_id)
   ) AS proof
 FROM expired x
 LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
 LEFT JOIN own ON own.event_id = x.event_id
 LEFT JOIN rejoined j ON j.event_id = x.event_id
 LEFT JOIN ran_on r ON r.event_id = x.event_id
+LEFT JOIN ended d ON d.event_id = x.event_id
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
 LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
@@ -121,7 +132,8 @@ SELECT
     'is_consumer_protocol', false,
     'last_event', 'coordinator_lost',
     'last_at_ms', u.lost.at_ms,
-    'again_at_ms', CAST(NULL AS BIGINT)
+    'again_at_ms', CAST(NULL AS BIGINT),
+    'ending_at_ms', CAST(NULL AS BIGINT)
   ) AS facts,
   array(
     named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', u.lost.event_id),
