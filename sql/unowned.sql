@@ -33,10 +33,11 @@ COMMENT 'One row per time in which a task, connector or partition that had had a
 AS
 WITH owned AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, ownership_id, process_id, member_id, generation, witness,
-    unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms, unix_millis(start_hi) AS start_hi_ms, unix_millis(stop_lo) AS stop_lo_ms,
+    unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms, start_lo IS NULL AS is_before_log, unix_millis(start_hi) AS start_hi_ms,
+    unix_millis(stop_lo) AS stop_lo_ms,
     -- What has no end is the last to end.
     struct(stop_hi IS NULL AS is_open, unix_millis(stop_hi) AS stop_hi_ms, unix_millis(stop_lo) AS stop_lo_ms, ownership_id, process_id,
-      member_id, phase_end, stop_how, witness, generation) AS this
+      member_id, phase_end, stop_how, witness, generation, start_lo IS NULL AS is_before_log) AS this
   FROM ownership
 ), followed AS (
   SELECT *, max(this) OVER before AS previous, max(stop_lo_ms) OVER before AS previous_stop_ms
@@ -52,8 +53,9 @@ WITH owned AS (
   GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
 ), gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_ms,
-    ownership_id AS next_ownership_id, process_id AS next_process_id, member_id AS next_member_id, generation, begun_lo_ms, start_hi_ms,
-    witness
+    ownership_id AS next_ownership_id, process_id AS next_process_id, member_id AS next_member_id, generation,
+    -- Who had it before its log begins may have had it at once.
+    CASE WHEN is_before_log THEN previous_stop_ms ELSE begun_lo_ms END AS begun_lo_ms, start_hi_ms, witness
   FROM followed
   WHERE previous IS NOT NULL AND previous_stop_ms < coalesce(start_hi_ms, begun_lo_ms)
     AND (NOT previous.is_open OR previous_stop_ms < begun_lo_ms)
@@ -95,6 +97,12 @@ WITH owned AS (
       -- What a generation takes from one worker the next gives to another; a delay keeps what a worker had for it.
       OR NOT n.is_told AND n.delay_ms = 0 AND NOT array_contains(n.revoked, g.resource)
         AND n.generation > g.previous.generation AND n.generation < g.generation)
+  UNION
+  -- No line tells in which generation the last owner was: another may have had it since. Not so what one member stops and starts.
+  SELECT previous.ownership_id, next_ownership_id
+  FROM gap
+  WHERE previous.generation IS NULL AND previous.is_before_log
+    AND NOT (resource_kind <> 'partition' AND previous.process_id = next_process_id AND previous.member_id <=> next_member_id)
   UNION
   -- A later owner by the same or an earlier generation: the line that gave it a later one is missing.
   SELECT g.previous.ownership_id, g.next_ownership_id

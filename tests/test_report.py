@@ -144,6 +144,17 @@ def test_partitions_that_two_held_are_among_those_affected() -> None:
     assert "partition orders 2: held by two owners at once for at least 3.00 s." in dict(brief_of(views))["Affected"]
 
 
+def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
+    views = rows()
+    views["incident"] = [i | {"double_work_ms": None} for i in views["incident"]]
+    proved = [s | {"kind": "thread", "certain_ms": 46, "there_certain_ms": 46} for s in views["split_brain"] if s["verdict"] == "proved"]
+    views["split_brain"] = [*proved, *(s | {"resource": "a-0", "there_certain_ms": 22_500} for s in proved)]
+    affected = dict(brief_of(views))["Affected"]
+    assert "tasks a-0 and orders-2: two live threads at once, one of them for at least 22.5 s" in affected
+    views["split_brain"] = [s | {"resource_kind": "connector"} for s in views["split_brain"]]
+    assert "two live threads" not in dict(brief_of(views))["Affected"]
+
+
 def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["end_of_b", "debug_level_of_a"]})]

@@ -186,6 +186,11 @@ def _hit(report: Report) -> str:
         parts = [f"{parts[0]}, {worked}"]
     elif twice and (both := at_work or resources):
         parts.append(f"{in_words(both, report.ownership)}: {worked}")
+    # Nobody can be sure that they worked at the same moment; that both were there is.
+    there = [s for s in report.split_brain if s["resource_kind"] == "task" and s["verdict"] == "proved" and s["resource"] not in at_work]
+    if there := [s for s in there if s["there_certain_ms"]]:
+        of = sorted({s["resource"] for s in there})
+        parts.append(f"{in_words(of, there)}: two live threads at once{_at_least(max(s['there_certain_ms'] for s in there), of)}")
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
         of = sorted({s["resource"] for s in held})
         parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")

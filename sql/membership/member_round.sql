@@ -52,7 +52,8 @@ SELECT
   -- The first round that is there is the one in which it got its id only when no other generation came between.
   r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id)
     AND coalesce(m.made.generation = r.generation, false) AS is_entry,
-  r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found) AS is_fresh,
+  -- Who gives up what it has, and then asks, asks for the first time.
+  r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found OR coalesce(r.taken_ms <= r.joining_first_ms, false)) AS is_fresh,
   r.resolution_ms,
   r.joining_count,
   struct(r.joining_first_ms AS at_ms, r.joining_first_id AS event_id) AS joining_first,

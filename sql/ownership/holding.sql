@@ -15,7 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   start_lo_ms    COMMENT 'Not owned before (milliseconds since 1970); NULL: owned when the log began',
   start_hi_ms    COMMENT 'Surely owned from then on',
   start_how      COMMENT 'seen: a line of its start is there; open: the log begins later; lost: the log lacks that line',
-  before_generation COMMENT 'open or lost: it was there before its worker was assigned that generation; NULL: not known',
+  before_generation COMMENT 'open or lost: it was there before its member was assigned that generation; NULL: not known',
   stop_asked_ms  COMMENT 'Asked to stop',
   first_sign_ms  COMMENT 'First sign of life',
   last_sign_ms   COMMENT 'Last sign of life',
@@ -68,15 +68,17 @@ FROM task_holding
 WHERE start_id IS NOT NULL OR start_sign_id IS NOT NULL OR stop_asked_id IS NOT NULL
 UNION ALL
 SELECT
-  left(sha2(concat_ws('|', start_id, resource, process_id, client), 256), 16) AS ownership_id,
+  left(sha2(concat_ws('|', coalesce(start_id, shown_id), resource, process_id, client), 256), 16) AS ownership_id,
   kafka_cluster, group_id, 'partition' AS resource_kind, resource, process_id, client AS owner, member_id,
   row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos) AS instance,
-  generation, start_ms AS start_lo_ms, start_ms AS start_hi_ms, 'seen' AS start_how,
-  CAST(NULL AS BIGINT) AS before_generation, CAST(NULL AS BIGINT) AS stop_asked_ms, start_ms AS first_sign_ms,
+  generation, CASE WHEN start_how = 'seen' THEN start_ms END AS start_lo_ms, start_ms AS start_hi_ms, start_how,
+  before_generation, CAST(NULL AS BIGINT) AS stop_asked_ms, start_ms AS first_sign_ms,
   CAST(NULL AS BIGINT) AS last_sign_ms, CAST(NULL AS BIGINT) AS work_stop_lo_ms, stop_hi_ms AS work_stop_hi_ms, stop_lo_ms,
   stop_lo_ms AS seen_ms, stop_hi_ms,
   CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END AS phase_end,
-  stop_how, is_stop_lost, start_id, start_id AS start_sign_id, CAST(NULL AS ARRAY<STRING>) AS start_witness,
+  stop_how, is_stop_lost, start_id, start_sign_id,
+  -- What it gives up in its last line of it is that line.
+  CASE WHEN start_how = 'open' AND NOT shown_id <=> stop_id THEN array(shown_id) END AS start_witness,
   start_id AS not_before_id,
   CAST(NULL AS STRING) AS stop_asked_id, CAST(NULL AS STRING) AS last_sign_id, stop_id,
   heard_ms, heard_id, false AS is_overdue

@@ -1,10 +1,11 @@
 -- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
--- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard, owned_list
+-- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard, owned_list, open_partition
 -- Grain: process_id, client, resource, from_pos
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
 -- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it.
 -- So did one that was closed. What it held is sure until the line before.
 -- A partition that a later list of all that it owns does not name was taken before, by a line that is not there.
+-- What a consumer held when its log begins is told by later lines; it was given by none that is here (open_partition).
 -- A member that is heard in the generation that gave it a partition still holds it, whether it prints a line or not.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   kafka_cluster COMMENT 'Kafka cluster',
@@ -16,9 +17,13 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   task          COMMENT 'Connect task whose consumer this is',
   member_id     COMMENT 'Member id',
   generation    COMMENT 'Generation that assigned it',
-  from_pos      COMMENT 'Position of the line that gives it',
-  start_ms      COMMENT 'Given (milliseconds since 1970)',
-  start_id      COMMENT 'Its event',
+  before_generation COMMENT 'It held it before it joined that generation, where its log begins later than the holding; NULL: it does not',
+  from_pos      COMMENT 'Position of the line that gives it, or of the one before the consumer''s first',
+  start_ms      COMMENT 'Given, or the consumer''s first line, where the log begins later (milliseconds since 1970)',
+  start_how     COMMENT 'seen: a line gives it; open: the log begins later',
+  start_id      COMMENT 'Event of the line that gives it; NULL: the log begins later',
+  start_sign_id COMMENT 'Event at start_ms',
+  shown_id      COMMENT 'Event that tells that it held it, where the log begins later; NULL: the log does not',
   stop_lo_ms    COMMENT 'Surely held until then',
   stop_hi_ms    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
   stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted,
@@ -45,7 +50,9 @@ WITH given AS (
   SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, event, last_ms))) AS marks
   FROM (
     SELECT process_id, instance, client, stream_pos, event,
-      last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS protocol,
+      coalesce(last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
+        min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END) OVER (PARTITION BY process_id, instance,
+          client).protocol) AS protocol,
       -- Not the lines that may come between the lost one and this.
       max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost',
         'rejoin_requested', 'join_failed',
@@ -71,6 +78,14 @@ WITH given AS (
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
 ), move AS (
+  SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.task, o.member_id, o.generation, o.from_pos - 1 AS stream_pos,
+    o.from_ms AS at_ms, o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, o.before_generation,
+    o.shown_id
+  FROM open_partition o
+  JOIN (
+    SELECT process_id, instance, group_id, client, max(at_ms) AS last_line_ms FROM given GROUP BY process_id, instance, group_id, client
+  ) l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
+  UNION ALL
   SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.at_ms,
     g.event_id,
     g.last_line_ms,
@@ -78,7 +93,8 @@ WITH given AS (
     CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
     -- A KIP-848 member first says what it is about to give up. When only its listener's word is there, and it does not leave, that line is
     -- lost.
-    k.event_id IS NOT NULL AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late
+    k.event_id IS NOT NULL AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late,
+    NULL, NULL
   FROM given g
   LEFT JOIN (
     SELECT event_id FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker'
@@ -87,13 +103,16 @@ WITH given AS (
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos,
     l.at_ms, l.event_id,
-    CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true
+    CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, NULL, NULL
   FROM owned_list l
   JOIN (
     SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task,
       array_distinct(flatten(collect_list(partitions))) AS partitions
-    FROM given
-    WHERE event = 'partitions_assigned'
+    FROM (
+      SELECT kafka_cluster, group_id, process_id, instance, client, task, partitions FROM given WHERE event = 'partitions_assigned'
+      UNION ALL
+      SELECT kafka_cluster, group_id, process_id, instance, client, task, array(resource) FROM open_partition
+    )
     GROUP BY kafka_cluster, group_id, process_id, instance, client
   ) g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
   WHERE l.is_sure
@@ -177,7 +196,8 @@ WITH given AS (
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, task, member_id, generation,
-  stream_pos AS from_pos, at_ms AS start_ms, event_id AS start_id,
+  before_generation, stream_pos AS from_pos, at_ms AS start_ms, CASE WHEN shown_id IS NULL THEN 'seen' ELSE 'open' END AS start_how,
+  CASE WHEN shown_id IS NULL THEN event_id END AS start_id, event_id AS start_sign_id, shown_id,
   CASE WHEN is_heard THEN heard_ms ELSE seen_ms END AS stop_lo_ms,
   coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
   CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ms IS NOT NULL THEN 'process_restarted' END AS stop_how,

@@ -55,12 +55,13 @@ SELECT
     'b_start_lo_at_ms', longest.facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', longest.facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', longest.facts.b_stop_lo_at_ms,
-    -- Only where words tell them; both starts of a partition are always seen.
+    -- Only where words tell them; of most partitions both starts and both ends are seen.
     'b_stop_hi_at_ms', CASE WHEN array_contains(longest.facts.evidence, 'lines_of_b') THEN longest.facts.b_stop_hi_at_ms END,
-    'a_start_lo_at_ms', CAST(NULL AS BIGINT),
-    'a_start_how', CAST(NULL AS STRING),
-    'b_start_how', CAST(NULL AS STRING),
-    'b_began_later', CAST(NULL AS BOOLEAN),
+    'a_start_lo_at_ms', CASE WHEN longest.facts.a_start_how <> 'seen' THEN longest.facts.a_start_lo_at_ms END,
+    'a_start_how', nullif(longest.facts.a_start_how, 'seen'),
+    'b_start_how', nullif(longest.facts.b_start_how, 'seen'),
+    'b_began_later', CASE WHEN longest.facts.a_start_how <> 'seen' OR longest.facts.b_start_how <> 'seen' THEN longest.facts.b_began_later
+      END,
     'a_removed_later', longest.facts.a_removed_later,
     'b_removed_later', longest.facts.b_removed_later,
     'evidence', longest.facts.evidence
