@@ -24,7 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
   paused_ms     COMMENT 'Time without anything to work on before this generation gave it something, milliseconds; 0: it went on working;
     NULL: its first generation, its log does not tell, or its clock stepped meanwhile',
   is_pause_known COMMENT 'False: it came from an earlier generation, and how long it had nothing to work on is not known: lines of its log
-    are missing, or its clock stepped meanwhile',
+    are missing, its log begins in the meantime, or its clock stepped',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per member and generation.'
@@ -38,7 +38,7 @@ WITH seen AS (
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
     p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms,
-    j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given,
+    j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given, j.is_first_here AND j.gives_all_up AS is_begun_before,
     CASE
       WHEN p.from_ms IS NULL THEN CASE WHEN j.is_later AND j.is_given AND (j.had_nothing OR j.gave_up
         OR NOT j.gives_all_up AND NOT j.is_new AND h.process_id IS NULL) THEN 0L END
@@ -53,6 +53,9 @@ WITH seen AS (
       worker_assigned_id IS NOT NULL OR given IS NOT NULL AS is_given,
       -- A client that had a generation before and an assignment now went on working, unless a pause is known.
       coalesce(lag(instance) OVER in_order = instance, false) AS is_later,
+      -- Its log shows neither that it starts, and finds its coordinator, nor what it gave up: it may have been a member before.
+      NOT coalesce(is_worker, false) AND instance = 0 AND lag(round) OVER in_order IS NULL AND NOT coalesce(is_found, true)
+        AND taken_ms IS NULL AND joining_count < 2 AS is_first_here,
       coalesce(size(coalesce(lag(assigned) OVER in_order, lag(given) OVER in_order)) = 0, false) AS had_nothing,
       -- An eager member surely paused. Its lines tell both ends, or some are missing.
       CASE WHEN coalesce(is_worker, false) THEN coalesce(protocol = 'default', false)
@@ -80,7 +83,8 @@ WITH seen AS (
     JOIN log_hole o ON o.process_id = b.process_id AND o.instance = b.instance AND o.to_pos > b.last_pos AND o.from_pos <= b.from_pos
   ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
 ), paused AS (
-  SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later OR NOT is_given AND paused_from_ms IS NULL, true) AS is_pause_known
+  SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later AND NOT coalesce(is_begun_before, false)
+    OR NOT is_given AND paused_from_ms IS NULL, true) AS is_pause_known
   FROM seen
 ), told AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
