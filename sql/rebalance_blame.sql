@@ -32,7 +32,7 @@ AS
 WITH timed AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, c.clock_id, c.is_steady,
     r.joining_first.at_ms - c.ahead_ms AS first_ms, r.joining_last.at_ms - c.ahead_ms AS at_ms, r.joining_last.event_id AS event_id,
-    r.joined.at_ms - c.ahead_ms AS joined_ms,
+    r.joining_first.event_id AS first_id, r.joined.at_ms - c.ahead_ms AS joined_ms, r.joined.event_id AS joined_id,
     coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false) AS is_set_back,
     j.delay_ms, j.worker_assigned_id, coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker
   FROM member_round r
@@ -45,6 +45,8 @@ WITH timed AS (
   SELECT kafka_cluster, group_id, incarnation, generation, max(struct(delay_ms, worker_assigned_id)) AS delay,
     min(clock_id) AS clock_id, count(DISTINCT clock_id) AS clocks,
     min(CASE WHEN at_ms IS NOT NULL THEN first_ms END) AS first_ms, min(CASE WHEN at_ms IS NOT NULL THEN joined_ms END) AS joined_ms,
+    min(CASE WHEN at_ms IS NOT NULL THEN struct(first_ms, first_id) END).first_id AS first_id,
+    min(CASE WHEN at_ms IS NOT NULL AND joined_ms IS NOT NULL THEN struct(joined_ms, joined_id) END).joined_id AS joined_id,
     max(struct(at_ms, member_id, event_id)) AS last, count(DISTINCT CASE WHEN at_ms IS NOT NULL THEN asker END) AS askers,
     bool_or(is_set_back) AS is_set_back, bool_and(is_steady) AS is_steady
   FROM timed
@@ -66,6 +68,7 @@ WITH timed AS (
     coalesce(b.expired_ms > unix_millis(g.prepared_ts), false) AS has_waited_in_vain,
     CASE WHEN g.protocol_type = 'connect' THEN 'rebalance.timeout.ms' ELSE 'max.poll.interval.ms' END AS poll_setting,
     CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_ms END AS first_ms, a.joined_ms,
+    a.first_id, a.joined_id,
     CASE WHEN a.clocks = 1 THEN a.last.at_ms END AS last_ms,
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.member_id END AS last_member,
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.event_id END AS last_id,
@@ -119,7 +122,7 @@ WITH timed AS (
   UNION ALL
   -- Without the coordinator's log: from the first request to join to the first answer.
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', first_ms, joined_ms, last_member, NULL,
-    coordinator, true, last_ms - first_ms, array(last_id)
+    coordinator, true, last_ms - first_ms, array(first_id, last_id, joined_id)
   FROM turn
   WHERE prepared_ms IS NULL AND joined_ms >= first_ms
   UNION ALL

@@ -30,7 +30,8 @@ WITH teller AS (
     part.process_id, part.instance
   FROM (SELECT incident_id, to_hi_ms IS NOT NULL AS is_over, explode(parts) AS part FROM root_cause)
 ), candidate AS (
-  SELECT t.occurrence_id, r.incident_id, 'cause' AS caused_how, 0 AS rank, r.from_lo_ms AS since_ms
+  SELECT t.occurrence_id, r.incident_id, 'cause' AS caused_how, 0 AS rank, r.from_lo_ms AS since_ms, CAST(NULL AS BIGINT) AS until_ms,
+    false AS is_trigger
   FROM teller t
   JOIN root_cause r ON r.cause = t.cause AND r.kafka_cluster <=> t.kafka_cluster
     AND CASE
@@ -40,32 +41,32 @@ WITH teller AS (
     AND (t.group_id IS NULL OR size(r.group_ids) = 0 OR array_contains(r.group_ids, t.group_id) OR r.cause = 'duplicate_declaration')
     AND (r.from_lo_ms IS NULL OR t.from_ms IS NULL OR t.from_ms BETWEEN r.from_lo_ms AND coalesce(r.to_hi_ms, t.from_ms))
   UNION ALL
-  SELECT k.occurrence_id, m.incident_id, 'member', CASE m.role WHEN 'lost' THEN 1 ELSE 2 END, m.from_ms
+  SELECT k.occurrence_id, m.incident_id, 'member', CASE m.role WHEN 'lost' THEN 1 ELSE 2 END, m.from_ms, m.to_ms, m.role <> 'lost'
   FROM occurrence_key k
   JOIN incident_member m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
   WHERE k.kind = 'member' AND (k.to_ms IS NULL OR m.from_ms IS NULL OR k.to_ms >= m.from_ms - heartbeat_late_ms)
     AND (m.role = 'lost' OR m.to_ms IS NULL OR k.from_ms <= m.to_ms)
   UNION ALL
-  SELECT k.occurrence_id, p.incident_id, 'process_life', 3, p.from_lo_ms
+  SELECT k.occurrence_id, p.incident_id, 'process_life', 3, p.from_lo_ms, p.to_hi_ms, false
   FROM occurrence_key k
   JOIN part p ON p.process_id = k.name AND p.from_lo_ms IS NOT NULL
     AND (k.number IS NULL OR p.instance IS NULL OR k.number IN (p.instance, p.instance + 1))
     AND k.to_ms >= p.from_lo_ms AND (p.to_hi_ms IS NULL OR k.from_ms <= p.to_hi_ms + outage_untroubled_ms)
   WHERE k.kind = 'process'
   UNION ALL
-  SELECT k.occurrence_id, r.incident_id, 'coordinator', 2, r.from_lo_ms
+  SELECT k.occurrence_id, r.incident_id, 'coordinator', 2, r.from_lo_ms, r.to_hi_ms, false
   FROM occurrence_key k
   JOIN root_cause r ON r.subject = concat('broker ', k.name) AND r.kafka_cluster <=> k.kafka_cluster
     AND k.to_ms >= r.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR k.from_ms <= r.to_hi_ms + outage_untroubled_ms)
   WHERE k.kind = 'broker'
   UNION ALL
-  SELECT k.occurrence_id, g.incident_id, 'generation', 4, g.at_ms
+  SELECT k.occurrence_id, g.incident_id, 'generation', 4, g.at_ms, CAST(NULL AS BIGINT), true
   FROM occurrence_key k
   JOIN incident_generation g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id AND g.generation = k.number
     AND (k.incarnation IS NULL OR g.incarnation = k.incarnation) AND (g.at_ms IS NULL OR g.at_ms <= k.to_ms)
   WHERE k.kind = 'generation'
   UNION ALL
-  SELECT k.occurrence_id, r.incident_id, 'connector', 5, r.from_lo_ms
+  SELECT k.occurrence_id, r.incident_id, 'connector', 5, r.from_lo_ms, r.to_hi_ms, true
   FROM occurrence_key k
   JOIN root_cause r ON r.cause IN ('connector_churn', 'duplicate_declaration') AND array_contains(split(r.subject, ', '), k.name)
     AND r.kafka_cluster <=> k.kafka_cluster
@@ -73,7 +74,7 @@ WITH teller AS (
   WHERE k.kind = 'connector'
   UNION ALL
   -- What befalls a whole group befalls all in it.
-  SELECT k.occurrence_id, r.incident_id, 'group', 6, p.from_lo_ms
+  SELECT k.occurrence_id, r.incident_id, 'group', 6, p.from_lo_ms, p.to_hi_ms, false
   FROM occurrence_key k
   JOIN root_cause r ON r.kafka_cluster <=> k.kafka_cluster AND array_contains(r.group_ids, k.group_id)
   JOIN part p ON p.incident_id = r.incident_id AND (p.from_lo_ms IS NULL
@@ -88,7 +89,10 @@ WITH teller AS (
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
   LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM occurrence_key GROUP BY occurrence_id) b
     ON b.occurrence_id = c.occurrence_id
-  WHERE c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= coalesce(b.begun_ms, o.from_ms) + heartbeat_late_ms
+  WHERE (c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= coalesce(b.begun_ms, o.from_ms) + heartbeat_late_ms)
+    -- What made a rebalance begin does not make it slow: that does what lasts while the others wait.
+    AND (o.rule <> 'slow-rebalance' OR o.code = 'unfinished'
+      OR NOT c.is_trigger AND coalesce(c.until_ms >= o.from_ms + slow_rebalance_ms, true))
 )
 SELECT
   occurrence_id AS occurrence_id,

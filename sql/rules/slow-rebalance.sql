@@ -1,5 +1,6 @@
 -- One row per rebalance that took long for members that came in the end, or that had not ended when the logs end.
 -- Reads: generation, rebalance_blame, member, member_generation, group_outage, common_clock, open_rebalance
+-- Who asked so late that the rebalance would have been slow without the last one, too, was waited for as well.
 -- What waits for a member that does not come is rebalance-waits-for-ghost's; a group that gathers its first members waits on purpose; and
 -- where no coordinator answers, coordinator-unavailable tells why.
 WITH stood AS (
@@ -9,16 +10,36 @@ WITH stood AS (
   -- Who came from an earlier generation tells that the group was not empty before.
   WHERE paused_ms IS NOT NULL OR NOT is_pause_known
   GROUP BY kafka_cluster, group_id, incarnation, generation
+), asking AS (
+  SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.member_id, g.process_id, g.task, k.clock_id,
+    unix_millis(g.joining_ts) - k.ahead_ms AS at_ms, g.witness[0] AS event_id
+  FROM member_generation g
+  JOIN common_clock k ON k.process_id = g.process_id
+  WHERE g.joining_ts IS NOT NULL AND g.process_id IS NOT NULL
+), late AS (
+  SELECT b.kafka_cluster, b.group_id, b.incarnation, b.generation,
+    array_sort(collect_set(concat_ws(' ', o.process_id, o.task))) AS names, array_sort(collect_set(o.event_id)) AS event_ids
+  FROM rebalance_blame b
+  JOIN asking l ON l.kafka_cluster = b.kafka_cluster AND l.group_id = b.group_id AND l.incarnation = b.incarnation
+    AND l.generation = b.generation AND l.member_id = b.member_id
+  JOIN asking o ON o.kafka_cluster = b.kafka_cluster AND o.group_id = b.group_id AND o.incarnation = b.incarnation
+    AND o.generation = b.generation AND o.member_id <> b.member_id AND o.clock_id = l.clock_id
+    AND o.at_ms BETWEEN l.at_ms - b.ms + slow_rebalance_ms AND l.at_ms
+  WHERE b.part = 'waiting' AND b.ms >= slow_rebalance_ms
+    AND (o.process_id <> l.process_id OR NOT o.task <=> l.task)
+  GROUP BY b.kafka_cluster, b.group_id, b.incarnation, b.generation
 ), long AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.rebalance_mode, g.trigger, g.coordinator,
-    unix_millis(b.from_ts) AS from_ms, unix_millis(b.to_ts) AS to_ms, b.ms, b.member_id, b.process_id, b.setting, b.value_ms, b.witness,
-    m.task, s.stood_ms, s.stood_count
+    unix_millis(b.from_ts) AS from_ms, unix_millis(b.to_ts) AS to_ms, b.ms, b.member_id, b.process_id, b.setting, b.value_ms,
+    b.witness, m.task, s.stood_ms, s.stood_count, t.names AS late_names, coalesce(t.event_ids, array()) AS late_ids
   FROM generation g
   JOIN rebalance_blame b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id AND b.incarnation = g.incarnation
     AND b.generation = g.generation AND b.part = 'waiting' AND b.ms >= slow_rebalance_ms
   LEFT JOIN member m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
   LEFT JOIN stood s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id AND s.incarnation = g.incarnation
     AND s.generation = g.generation
+  LEFT JOIN late t ON t.kafka_cluster = g.kafka_cluster AND t.group_id = g.group_id AND t.incarnation = g.incarnation
+    AND t.generation = g.generation
   LEFT JOIN common_clock k ON k.process_id = g.coordinator
   LEFT ANTI JOIN group_outage o ON g.coordinator IS NULL AND o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
     AND o.from_ms <= unix_millis(b.to_ts) AND coalesce(o.to_ms >= unix_millis(b.from_ts), true)
@@ -47,6 +68,7 @@ SELECT
     'process_id', l.process_id,
     'member_id', l.member_id,
     'task', l.task,
+    'late', l.late_names,
     'trigger', l.trigger,
     'reason', CAST(NULL AS STRING),
     'began_at_ms', l.from_ms,
@@ -60,7 +82,9 @@ SELECT
     'asked', CAST(NULL AS ARRAY<STRING>),
     'awaited', CAST(NULL AS ARRAY<STRING>)
   ) AS facts,
-  transform(l.witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
+  transform(array_distinct(l.witness || l.late_ids),
+    x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'asks late, too' ELSE 'the rebalance' END,
+      'event_id', x)) AS proof
 FROM long l
 UNION ALL
 SELECT
@@ -82,6 +106,7 @@ SELECT
     'process_id', CASE WHEN size(r.awaited) = 1 AND size(r.awaited_processes) = 1 THEN r.awaited_processes[0] END,
     'member_id', r.member_id,
     'task', CAST(NULL AS STRING),
+    'late', CAST(NULL AS ARRAY<STRING>),
     'trigger', CAST(NULL AS STRING),
     'reason', r.reason,
     'began_at_ms', r.began_ms,
