@@ -144,6 +144,21 @@ def test_partitions_that_two_held_are_among_those_affected() -> None:
     assert "partition orders 2: held by two owners at once for at least 3.00 s." in dict(brief_of(views))["Affected"]
 
 
+def test_those_affected_outside_the_window_are_not_told() -> None:
+    views = rows()
+    gap = {"incident_id": "i-process_paused", "kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "double_work_ms": None}
+    early = gap | {"resource": "orders-1", "id": "o1", "from_ts": at(10), "to_ts": at(52), "unowned_ms": 42_000, "unowned_hi_ms": 42_000}
+    late = gap | {"resource": "orders-2", "id": "o2", "from_ts": at(56), "to_ts": at(59), "unowned_ms": 3000, "unowned_hi_ms": 3050}
+    views["incident"] = [
+        i | {"resources_hit": ["orders-1", "orders-2"], "longest_outage_ms": 42_000, "longest_outage_hi_ms": 42_000} for i in views["incident"]
+    ]
+    views["incident_gap"] = [early, late]
+    whole, windowed = (made(views, **window).incidents[0] for window in ({}, {"since": "10:00:54"}))
+    assert (whole["resources_hit"], whole["longest_outage_ms"]) == (["orders-1", "orders-2"], 42_000)
+    assert (windowed["resources_hit"], windowed["longest_outage_ms"], windowed["longest_outage_hi_ms"]) == (["orders-2"], 3000, 3050)
+    assert windowed["double_work_ms"] is None
+
+
 def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
     views = rows()
     views["incident"] = [i | {"double_work_ms": None} for i in views["incident"]]

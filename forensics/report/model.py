@@ -43,6 +43,7 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "finding": (("from_ts",), ("to_ts",)),
     "occurrence": (("from_ts",), ("to_ts", "from_ts")),
     "incident": (("from_lo",), ("to_hi",)),
+    "incident_gap": (("from_ts",), ("to_ts",)),
 }
 #: Views whose rows stand with their group as they are.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger")
@@ -160,6 +161,9 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         return {k: v for k, v in row.items() if k != "witness_role"} | {"witness": shown}
 
     findings, splits = [proved(f) for f in findings], [proved(s) for s in splits]
+    incidents = kept("incident")
+    if (window.since or window.until) and rows.get("incident_gap"):
+        incidents = _hit_in(incidents, kept("incident_gap"))
     members, generations, owned, coverage = kept("member"), kept("generation"), kept("ownership"), kept("coverage")
     return Report(
         case=_case(manifest, rows, time),
@@ -170,10 +174,35 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         split_brain=splits,
         coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
         findings=findings,
-        incidents=_incidents(kept("incident"), filters.groups, owned, splits, findings),
+        incidents=_incidents(incidents, filters.groups, owned, splits, findings),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
         examined=examine(rows, owned, splits, coverage, window, filters.groups),
     )
+
+
+def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
+    """Incidents with what was without an owner, or had two, because of them, in the reader's window.
+
+    Args:
+        incidents: with what they did in all the case's time.
+        gaps: times without an owner, or with two at work, that touch the window.
+    """
+    of: dict[str, list[Row]] = {}
+    for gap in gaps:
+        of.setdefault(gap["incident_id"], []).append(gap)
+
+    def told(incident: Row) -> Row:
+        mine = of.get(incident["incident_id"], [])
+        idle = [g for g in mine if g["unowned_ms"] is not None]
+        most = [g["unowned_hi_ms"] for g in idle]
+        return incident | {
+            "resources_hit": sorted({g["resource"] for g in mine}),
+            "longest_outage_ms": max((g["unowned_ms"] for g in idle), default=None),
+            "longest_outage_hi_ms": None if None in most else max(most, default=None),
+            "double_work_ms": max((g["double_work_ms"] for g in mine if g["double_work_ms"] is not None), default=None),
+        }
+
+    return [told(i) for i in incidents]
 
 
 def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], splits: list[Row], findings: list[Row]) -> list[Row]:
