@@ -67,6 +67,8 @@ DECLARE OR REPLACE VARIABLE clock_skew_large_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
 -- A rebalance whose join phase took that long, for members that came in the end, is worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE slow_rebalance_ms BIGINT DEFAULT 10000;
+-- One that had not ended when the logs end is worth a finding from that long on, milliseconds: members learn of it with a heartbeat.
+DECLARE OR REPLACE VARIABLE open_rebalance_ms BIGINT DEFAULT 3000;
 -- One that took that long is a warning where all members stop work for it, milliseconds.
 DECLARE OR REPLACE VARIABLE slow_rebalance_long_ms BIGINT DEFAULT 30000;
 -- A task that was assigned and did not start within this is worth a finding, milliseconds.

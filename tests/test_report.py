@@ -144,6 +144,19 @@ def test_partitions_that_two_held_are_among_those_affected() -> None:
     assert "partition orders 2: held by two owners at once for at least 3.00 s." in dict(brief_of(views))["Affected"]
 
 
+def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
+    views = rows()
+    asked, awaited = ("{process_id} {client_id}".format(**m) for m in views["member"][:2])
+    names = ("kafka_cluster", "group_id")
+    row = {key: views["generation"][0][key] for key in names} | {"last_generation": 9, "began_ts": at(70), "from_ts": at(70), "to_ts": at(100)}
+    views["open_rebalance"] = [row | {"lasted_ms": 30_000, "reason": None, "asked": [asked], "awaited": [awaited], "witness": ["e1"]}]
+    told = next(line for line in as_text(160, views).splitlines() if line.strip().startswith("next "))
+    assert re.search(r"next +10:01:10.000 +≥ 30.0 s +not ended when the logs end +asked: w\d; not asked yet: w\d$", told.rstrip())
+    views["generation"] = []
+    assert "not ended when the logs end" in as_text(views=views)
+    assert "not ended" not in as_text(views=views, until="10:01:00")
+
+
 def test_those_affected_outside_the_window_are_not_told() -> None:
     views = rows()
     gap = {"incident_id": "i-process_paused", "kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "double_work_ms": None}

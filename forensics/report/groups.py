@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -123,8 +123,10 @@ def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block
         changes: tell of each generation what changed (`w2 +orders-0`), not all that everybody has.
     """
     generations: list[Row] = group["generations"]
+    unfinished = [_unfinished(row, group, names, clock) for row in group["open_rebalance"]]
     if not generations:
-        return [Para(f"{count(len(group['members']), 'member')} seen; none of its generations is seen to begin.", tone="dim")]
+        seen = Para(f"{count(len(group['members']), 'member')} seen; none of its generations is seen to begin.", tone="dim")
+        return [seen, *([Table(_columns(changes=changes), tuple(unfinished))] if unfinished else [])]
     blocks: list[Block] = [Para(_summary(group, names))]
     shares: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for share in group["member_generations"]:
@@ -136,6 +138,8 @@ def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block
             blocks.append(Para(part, tone="dim"))
         else:
             blocks += _table(part, shares, highest, names, clock, changes=changes)
+    if unfinished and isinstance(last := blocks[-1], Table):
+        blocks[-1] = replace(last, rows=(*last.rows, *unfinished))
     return blocks
 
 
@@ -199,13 +203,7 @@ def _table(
     runs: list[_Run], shares: dict[tuple[int, int], list[Row]], highest: dict[int, int], names: Names, clock: Clock, *, changes: bool
 ) -> Iterator[Block]:
     """One table for each incarnation, so that a restart of the count is seen."""
-    columns = (
-        Column("gen.", right=True, fixed=True),
-        Column("began", fixed=True),
-        Column("took", right=True, fixed=True),
-        Column("why"),
-        Column("what changed (* leads)" if changes else "who got what (* leads)"),
-    )
+    columns = _columns(changes=changes)
     before: _Shares = {}
     for incarnation, same in groupby(runs, key=lambda r: r.first["incarnation"]):
         rows = list(same)
@@ -222,6 +220,29 @@ def _table(
             cells.append((_number(run), _began(run, clock), _took(run), _why(run, names), who))
             before = now or before
         yield Table(columns, tuple(cells), anchors={n: anchors.generation(run.last) for n, run in enumerate(rows)})
+
+
+def _columns(*, changes: bool) -> tuple[Column, ...]:
+    return (
+        Column("gen.", right=True, fixed=True),
+        Column("began", fixed=True),
+        Column("took", right=True, fixed=True),
+        Column("why"),
+        Column("what changed (* leads)" if changes else "who got what (* leads)"),
+    )
+
+
+def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, ...]:
+    """A rebalance that had not ended when the logs end, as a row of the generations: what number it gets is not known."""
+    # Members are told as process and task, or client, which tells two members of one process apart that have no task.
+    of = {f"{m['process_id']} {m['task'] or m['client_id']}": names.member(m["member_id"]) for m in group["members"] if m["process_id"]}
+    parts = [
+        f"{what}: {', '.join(sorted({of.get(who) or names.member(who) for who in row[column] or ()}))}"
+        for what, column in (("asked", "asked"), ("not asked yet", "awaited"))
+        if row[column]
+    ]
+    took = f"≥ {span(row['lasted_ms'])}" if row["lasted_ms"] is not None else "?"
+    return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, "not ended when the logs end", "; ".join(parts) or "nobody yet")
 
 
 def _number(run: _Run) -> str:

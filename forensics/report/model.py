@@ -35,6 +35,7 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "member_generation": ((), ()),
     "rebalance_blame": (("from_ts", "to_ts"), ("to_ts",)),
     "duplicate_ledger": (("restarted_lo",), ("restarted_hi",)),
+    "open_rebalance": (("from_ts",), ("to_ts",)),
     "ownership": (("start_lo",), ("stop_hi",)),
     "split_brain": (("from_lo",), ("to_hi",)),
     "coordinator_episode": (("lost_ts",), ("found_ts",)),
@@ -46,7 +47,7 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "incident_gap": (("from_ts",), ("to_ts",)),
 }
 #: Views whose rows stand with their group as they are.
-_PER_GROUP = ("rebalance_blame", "duplicate_ledger")
+_PER_GROUP = ("rebalance_blame", "duplicate_ledger", "open_rebalance")
 #: What a report keeps of each occurrence of what repeats.
 _REPEAT = ("occurrence_id", "subject", "from_ts", "to_ts", "lasted_ms", "headline", "incident_id")
 _GENERATION_KEY = ("kafka_cluster", "group_id", "incarnation", "generation")
@@ -85,7 +86,8 @@ class Report:
     Attributes:
         case: manifest facts, `processes` and `source_files`.
         incidents: root causes, the gravest first.
-        groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame` and `duplicate_ledger`.
+        groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame`, `duplicate_ledger` and
+            `open_rebalance`.
         filters: what was asked for, as printed in the report.
         examined: what the answer about split brain rests on, as `examined.examine` gives it.
         zone: the reader's, in which texts tell times; the rows stay in UTC.

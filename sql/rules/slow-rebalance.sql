@@ -122,5 +122,6 @@ SELECT
   ) AS facts,
   transform(r.witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
 FROM open_rebalance r
--- A group whose members all stop rebalances until the last of them is gone.
-WHERE size(r.asked) + size(r.awaited) > 0 OR NOT r.has_member_logs OR r.lasted_ms >= slow_rebalance_ms
+-- Any log may end in the middle of a rebalance. A group whose members all stop rebalances until the last of them is gone.
+WHERE coalesce(r.lasted_ms >= open_rebalance_ms, true)
+  AND (size(r.asked) + size(r.awaited) > 0 OR NOT r.has_member_logs OR r.lasted_ms >= slow_rebalance_ms)
