@@ -76,6 +76,7 @@ WITH judged AS (
     CASE WHEN b.start_how <> 'seen' THEN b.not_before_id END AS b_not_before_id,
     a.start_hi_ms AS a_start_hi_ms, least(a.stop_lo_ms, ua.until_ms) AS a_stop_lo_ms, b.start_hi_ms AS b_start_hi_ms,
     least(b.stop_lo_ms, ub.until_ms) AS b_stop_lo_ms,
+    a.start_hi_ms + ra.resolution_ms AS a_met_from, b.start_hi_ms + rb.resolution_ms AS b_met_until,
     ua.until_id AS a_until_id, ub.until_id AS b_until_id, ua.heard_witness AS a_heard, ub.heard_witness AS b_heard,
     ua.until_ms AS a_seen_ms, ub.until_ms AS b_seen_ms,
     a.start_lo_ms AS a_start_lo_ms, b.start_lo_ms AS b_start_lo_ms, a.stop_hi_ms AS a_stop_hi_ms, b.stop_hi_ms AS b_stop_hi_ms,
@@ -354,6 +355,8 @@ SELECT
       OR p.lo_ms IS NOT NULL AND (p.b_start_how = 'seen' OR p.b_lo >= p.a_hi), false),
     'a_removed_later', p.a_heard IS NOT NULL,
     'b_removed_later', p.b_heard IS NOT NULL,
+    'b_met_a', p.verdict = 'undecided' AND p.b_start_how = 'seen' AND coalesce(p.a_met_from <= p.b_start_hi_ms - p.hi_ms
+      AND p.b_met_until - p.lo_ms <= p.a_stop_lo_ms, false),
     'clock_lo_ms', p.lo_ms,
     'clock_hi_ms', p.hi_ms,
     'a_was_first', CASE WHEN p.verdict = 'refuted' THEN p.a_was_first END,

@@ -64,6 +64,7 @@ SELECT
       END,
     'a_removed_later', longest.facts.a_removed_later,
     'b_removed_later', longest.facts.b_removed_later,
+    'b_met_a', longest.facts.b_met_a,
     'evidence', longest.facts.evidence
   ) AS facts,
   transform(slice(array_distinct(lines), 1, 200),

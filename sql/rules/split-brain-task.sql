@@ -53,6 +53,7 @@ SELECT
     'b_began_later', CASE WHEN facts.a_start_how <> 'seen' OR facts.b_start_how <> 'seen' THEN facts.b_began_later END,
     'a_removed_later', facts.a_removed_later,
     'b_removed_later', facts.b_removed_later,
+    'b_met_a', facts.b_met_a,
     'evidence', facts.evidence
   ) AS facts,
   transform(witness, (e, i) -> named_struct('role', element_at(witness_role, i + 1), 'event_id', e)) AS proof
