@@ -1,7 +1,7 @@
 -- One row per stretch of time in which a member's process could not connect to brokers, again and again, for long.
--- Reads: fact_line, clock_offset, process_life
+-- Reads: fact_line, client_event, clock_offset, process_life
 -- Grain: process_id, instance, from_ms
--- Failures that follow each other closely are one stretch. A connection that fails once, or for a moment, shows nothing.
+-- Failures that follow each other closely are one stretch, unless a coordinator answers one of its members in between. A connection that fails once, or for a moment, shows nothing.
 CREATE OR REPLACE TEMPORARY VIEW connection_outage (
   kafka_cluster COMMENT 'Kafka cluster id',
   process_id    COMMENT 'Process',
@@ -18,15 +18,28 @@ CREATE OR REPLACE TEMPORARY VIEW connection_outage (
 )
 COMMENT 'One row per stretch of time in which a member''s process could not connect to brokers, again and again, for long.'
 AS
-WITH failing AS (
+WITH line AS (
+  SELECT kafka_cluster, process_id, instance, at_ms, event_id, true AS is_failure
+  FROM fact_line
+  WHERE event IN ('connection_failed', 'bootstrap_failed') AND at_ms IS NOT NULL
+  UNION ALL
+  SELECT kafka_cluster, process_id, instance, at_ms, event_id, false
+  FROM client_event
+  WHERE event IN ('joined', 'synced', 'heartbeat_failed') AND at_ms IS NOT NULL
+), answered AS (
+  SELECT kafka_cluster, process_id, instance, at_ms, event_id, is_failure,
+    count_if(NOT is_failure) OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS answers
+  FROM line
+), failing AS (
   SELECT kafka_cluster, process_id, instance, at_ms, event_id,
-    count_if(last_ms IS NULL OR at_ms - last_ms > coordinator_settled_ms)
+    count_if(last_ms IS NULL OR at_ms - last_ms > coordinator_settled_ms OR answers > last_answers)
       OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS stretch
   FROM (
-    SELECT kafka_cluster, process_id, instance, at_ms, event_id,
-      lag(at_ms) OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id) AS last_ms
-    FROM fact_line
-    WHERE event IN ('connection_failed', 'bootstrap_failed') AND at_ms IS NOT NULL
+    SELECT kafka_cluster, process_id, instance, at_ms, event_id, answers,
+      lag(at_ms) OVER w AS last_ms, lag(answers) OVER w AS last_answers
+    FROM answered
+    WHERE is_failure
+    WINDOW w AS (PARTITION BY process_id, instance ORDER BY at_ms, event_id)
   )
 ), summed AS (
   SELECT kafka_cluster, process_id, instance, stretch, min(at_ms) AS from_ms, max(at_ms) AS to_ms,

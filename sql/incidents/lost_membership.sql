@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it came back.
 -- Reads: member_removal, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
--- Reads: event, client_event, common_clock
+-- Reads: event, client_event, fact_line, common_clock
 -- Grain: kafka_cluster, group_id, loss_id
 -- A live member of the classic protocol notices by itself that its session ran out, at the moment at which its coordinator does: one that
 -- says so much later did not run in between. Nor did one of which several clients, each with a thread of its own, give up requests long
@@ -105,6 +105,12 @@ WITH told AS (
   )
   WHERE loss_id IS NOT NULL
   GROUP BY loss_id
+), closed AS (
+  SELECT r.loss_id, min(f.at_ms) AS closed_ms
+  FROM every r
+  JOIN fact_line f ON f.process_id = r.process_id AND f.instance = r.instance AND f.client_id = r.client AND f.event = 'client_closed'
+    AND f.at_ms >= r.noticed.at_ms
+  GROUP BY r.loss_id
 ), overdue AS (
   -- Requests that several clients gave up when it noticed, late: it ran when the last of them was sent.
   SELECT r.loss_id, max(unix_millis(e.ts) - e.duration_ms) AS sent_ms
@@ -193,8 +199,9 @@ SELECT
       AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) THEN 'paused'
     WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= coalesce(greatest(r.own_lo_ms, r.replaced_ms),
         r.own_hi_ms) + heartbeat_late_ms
-      -- A clock that was set meanwhile makes a time longer than it was.
-      AND coalesce(r.found_ms, p.last_ms) - r.noticed_ms > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) THEN 'cut_off'
+      -- Who is back has found it, whether a line says so or not; who is closed looks for it no more. A clock that was set meanwhile makes a
+      -- time longer than it was.
+      AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'
@@ -217,4 +224,5 @@ LEFT JOIN overdue d ON d.loss_id = r.loss_id
 LEFT JOIN shared s ON s.loss_id = r.loss_id
 LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.instance
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance
+LEFT JOIN closed c ON c.loss_id = r.loss_id
 LEFT JOIN common_clock k ON k.process_id = r.process_id

@@ -43,7 +43,7 @@ WITH ended AS (
   GROUP BY seat, membership
 ), settled AS (
   -- A coordinator that was found and kept for long ends what came before.
-  SELECT n.seat, n.membership, n.kind, n.at_ms, n.stream_pos, n.event_id, n.event, n.answered_ms,
+  SELECT n.seat, n.membership, n.kind, n.at_ms, n.stream_pos, n.event_id, n.event, n.answered_ms, e.refused_ms,
     coalesce(e.unheard_ms, max(CASE WHEN n.kind = 'found' AND n.at_ms + coordinator_settled_ms <= e.refused_ms THEN n.at_ms END)
       OVER (PARTITION BY n.seat, n.membership), e.in_ms, 0L) AS since_ms
   FROM membership_mark n
@@ -53,7 +53,8 @@ WITH ended AS (
   SELECT seat, membership,
     min(CASE WHEN kind IN ('lost', 'refused') AND at_ms >= since_ms
       THEN struct(at_ms, stream_pos, event_id, event, answered_ms) END) AS noticed,
-    max(CASE WHEN kind = 'lost' AND at_ms >= since_ms THEN at_ms END) AS last_lost_ms,
+    -- When its coordinator has refused it, it has answered: what is lost after that is another loss.
+    max(CASE WHEN kind = 'lost' AND at_ms >= since_ms AND coalesce(at_ms <= refused_ms, true) THEN at_ms END) AS last_lost_ms,
     min(CASE WHEN kind = 'refused' THEN struct(at_ms, stream_pos, event_id) END) AS refused
   FROM settled
   GROUP BY seat, membership

@@ -92,7 +92,9 @@ WITH judged AS (
     -- and when the last had.
     CASE WHEN is_placed THEN max(CASE WHEN is_telling THEN from_lo_ms END) ELSE min(from_lo_ms) END AS latest_lo_ms,
     CASE WHEN is_placed THEN min(CASE WHEN is_telling THEN from_hi_ms END) ELSE max(from_hi_ms) END AS from_hi_ms,
-    max(CASE WHEN is_telling THEN to_lo_ms END) AS to_lo_ms,
+    -- One that was back before another shows that it was not had found its way in between: that is another trouble.
+    CASE WHEN max(CASE WHEN is_telling THEN to_lo_ms END) > min(CASE WHEN is_telling THEN to_hi_ms END)
+      THEN min(CASE WHEN is_telling THEN to_lo_ms END) ELSE max(CASE WHEN is_telling THEN to_lo_ms END) END AS to_lo_ms,
     CASE WHEN NOT bool_or(kind = 'silent') THEN min(CASE WHEN is_telling THEN to_hi_ms END) END AS first_to_hi_ms,
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
     slice(array_distinct(flatten(array_sort(collect_list(witness)))), 1, 16) AS witness

@@ -46,6 +46,9 @@ def done(played: Simulated) -> list[Done]:
                 thawed = START_MS + over if over < played.until - 1 else None
                 found.append(Done(frozenset({"process_paused"}), frozenset({who}), int(START_MS + begun), _whole(thawed), text))
     found += _cut_off(played, end)
+    for what, who, at, _ in _timed(played):  # what begins its life without network has none from then on
+        found += [Done(d.causes, d.subjects, int(at), d.over_ms, text) for d in _cut_off(played, end)
+                  if what == "+" and who in d.subjects and (d.at_ms or 0) < at < (d.over_ms or end)]  # fmt: skip
     deeds = list(_timed(played))
     for n, (what, who, at, _) in enumerate(deeds):
         back = next((later for did, other, later, _ in deeds[n + 1 :] if did == "+" and other == who), None)
@@ -55,6 +58,11 @@ def done(played: Simulated) -> list[Done]:
             gone = min([int(at), *(ms for ms in frozen if ms is not None and ms <= at)])
             found.append(Done(frozenset({"process_killed"}), frozenset({who}), gone, _whole(back), text))
         elif what == "-":
+            # Who is asked while it is frozen hears it when it wakes.
+            asleep = [
+                d.over_ms for d in found if "process_paused" in d.causes and who in d.subjects and d.over_ms and (d.at_ms or 0) <= at < d.over_ms
+            ]
+            at = max([at, *asleep])
             found.append(Done(RESTARTS, frozenset({who, played.plan.group}), int(at), _whole(back), text))
     return found
 

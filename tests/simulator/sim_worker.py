@@ -252,7 +252,8 @@ class WorkerMember(Client):
         self.process.after(100, 600, self._ready)
 
     def _ready(self) -> None:
-        self.log("cluster", cluster=self.plan.cluster)
+        if not self.process.cut:
+            self.log("cluster", cluster=self.plan.cluster)
         self.log("herder_started")
         self.find()
 
