@@ -58,6 +58,15 @@ WITH closed AS (
   JOIN (SELECT DISTINCT process_id, client, group_id, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g
     ON g.process_id = t.process_id AND g.task = t.task
   WHERE t.ended IS NOT NULL AND NOT t.by_herder
+  UNION ALL
+  -- So did a task that failed, unless it may have been a thread that its worker had given up, beside a new one of the same name.
+  SELECT f.kafka_cluster, g.group_id, f.process_id, f.instance, g.client, f.stream_pos, f.at_ms
+  FROM fact_line f
+  JOIN (SELECT DISTINCT process_id, client, group_id, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g
+    ON g.process_id = f.process_id AND g.task = f.task
+  LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND s.task = f.task
+    AND s.event = 'task_stop_failed' AND s.stream_pos < f.stream_pos
+  WHERE f.event = 'task_failed'
 ), line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id,
     event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS said,

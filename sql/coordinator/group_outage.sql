@@ -1,5 +1,5 @@
 -- One row per outage of a group's coordinator that did something to its members, over all of them.
--- Reads: coordinator_outage, worker_setting, setting
+-- Reads: coordinator_outage, client_event, worker_setting, setting
 -- Grain: outage_id
 CREATE OR REPLACE TEMPORARY VIEW group_outage (
   outage_id            COMMENT 'Stable id of the outage',
@@ -35,15 +35,32 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
 )
 COMMENT 'One row per outage of a group''s coordinator that did something to its members, over all of them.'
 AS
-WITH felt AS (
+WITH answered AS (
+  SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE event IN ('joined', 'synced')
+  UNION ALL
+  SELECT process_id, instance, group_id, client, found_ms FROM coordinator_outage WHERE found_ms IS NOT NULL
+), fellow AS (
+  -- One that lost its coordinator once, and of which no line tells more: its process could reach it when it answered another client there.
+  SELECT o.process_id, o.instance, o.group_id, o.client, o.lost_ms, min(a.at_ms) AS answered_ms
+  FROM coordinator_outage o
+  JOIN answered a ON a.process_id = o.process_id AND a.instance = o.instance AND a.group_id = o.group_id AND a.client <> o.client
+    AND a.at_ms >= o.lost_ms
+  WHERE NOT o.never AND o.losses = 1 AND o.found_ms IS NULL AND o.closed_ms IS NULL
+  GROUP BY o.process_id, o.instance, o.group_id, o.client, o.lost_ms
+), felt AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member,
-    o.broker_id, o.broker, o.new_broker_id, o.lost_ms, o.found_ms, o.closed_ms, o.back_ms, o.last_ms, o.lost_lo_ms, o.lost_hi_ms,
-    o.found_hi_ms, o.duration_ms, o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
+    o.broker_id, o.broker, o.new_broker_id, o.lost_ms, coalesce(o.found_ms, f.answered_ms) AS found_ms, o.closed_ms, o.back_ms, o.last_ms,
+    o.lost_lo_ms, o.lost_hi_ms,
+    coalesce(o.found_hi_ms, f.answered_ms - o.lost_ms + o.lost_hi_ms) AS found_hi_ms,
+    CASE WHEN o.duration_ms IS NOT NULL THEN coalesce(f.answered_ms - o.lost_ms, o.duration_ms) END AS duration_ms,
+    o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
     -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
     coalesce(CAST(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
     coalesce(CAST(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap
   FROM coordinator_outage o
+  LEFT JOIN fellow f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id AND f.client = o.client
+    AND f.lost_ms = o.lost_ms
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms'
     AND s.client_id = o.client_id
