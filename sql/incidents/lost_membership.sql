@@ -67,9 +67,10 @@ WITH told AS (
   SELECT l.kafka_cluster, l.group_id, l.refused.event_id, l.member_id, l.process_id, l.instance, l.client,
     l.is_worker, 'refused', l.is_replaced, CASE WHEN l.noticed.event = 'member_fenced' THEN 'consumer' ELSE 'classic' END, NULL, NULL,
       NULL, NULL,
-    o.reference_process_id, NULL, NULL, l.replaced_ms, NULL, false, NULL, l.noticed, l.last_lost_ms, l.found_ms, l.first_found_ms,
-      l.answered_ms,
-    l.is_joining, l.refused, l.back_ms, l.back_id
+    o.reference_process_id, NULL, NULL,
+    -- The refusal came after the removal; a new client of the same name may have been in a later generation before.
+    CASE WHEN l.replaced_ms IS NOT NULL THEN least(l.replaced_ms, l.refused.at_ms) END, NULL, false, NULL, l.noticed,
+    l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms, l.is_joining, l.refused, l.back_ms, l.back_id
   FROM membership_end l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   -- The coordinator's log would tell of a removal: who is refused without one had left. One that begins later, or ends before, does not:
@@ -125,7 +126,8 @@ WITH told AS (
   FROM coordinator_outage
   WHERE was_member
 ), placed AS (
-  SELECT r.*, r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms,
+  SELECT r.*, CASE WHEN r.refused.at_ms >= coalesce(r.own_lo_ms, r.refused.at_ms) THEN r.refused.at_ms END AS refused_ms,
+    r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms,
     r.noticed.at_ms - o.lo_ms AS noticed_hi_ms,
     r.noticed.event AS noticed_event
   FROM every r
@@ -185,8 +187,10 @@ SELECT
     WHEN r.process_id IS NULL THEN 'nobody'
     WHEN s.loss_id IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
-    WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL THEN 'over'
-    WHEN a.after_ms IS NULL THEN 'silent'
+    WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL
+      THEN 'over'
+    -- Who was refused was still there.
+    WHEN a.after_ms IS NULL AND r.refused_ms IS NULL THEN 'silent'
     -- Its heartbeats went on, so it learns of the removal by the next of them.
     WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms
       THEN 'slow'
@@ -208,7 +212,7 @@ SELECT
   END AS kind,
   r.answered_ms AS answered_ms,
   coalesce(a.before_ms, d.sent_ms) AS before_ms,
-  a.after_ms AS after_ms,
+  coalesce(a.after_ms, r.refused_ms) AS after_ms,
   r.noticed_ms AS noticed_ms,
   r.noticed.event_id AS noticed_id,
   r.noticed_event AS noticed,

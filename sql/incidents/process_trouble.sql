@@ -31,7 +31,7 @@ WITH judged AS (
   LEFT JOIN process_life p ON p.process_id = l.process_id AND p.instance = l.instance
 ), shown AS (
   -- All that shows one process in trouble, each with the stretch of its own time in which it was so.
-  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.member_id, j.kind,
+  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.member_id, j.kind, j.how = 'rebalance' AS is_late,
     least(coalesce(j.own_lo_ms - j.session_ms, j.before_ms, j.own_lo_ms, j.noticed_ms),
       coalesce(j.own_lo_ms, j.noticed_ms)) AS own_from_ms,
     greatest(coalesce(j.own_hi_ms, j.noticed_ms), coalesce(j.after_ms, 0), coalesce(j.noticed_ms, 0),
@@ -56,14 +56,14 @@ WITH judged AS (
   FROM judged j
   WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'slow', 'slow_or_paused')
   UNION ALL
-  SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', a.from_ms, a.to_ms,
+  SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was asked for a while before.
     a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
   FROM cut_off a
   LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
 ), sign AS (
   -- What has no place in its own time has one in its coordinator's.
-  SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, own_from_ms IS NOT NULL AS is_placed,
+  SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, is_late, own_from_ms IS NOT NULL AS is_placed,
     coalesce(own_from_ms, from_lo_ms) AS own_from_ms, CASE WHEN own_from_ms IS NULL THEN from_hi_ms ELSE own_to_ms END AS own_to_ms,
     from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, reference_process_id, witness
   FROM shown
@@ -88,6 +88,7 @@ WITH judged AS (
 ), episode AS (
   SELECT process_id, instance, episode, max(kafka_cluster) AS kafka_cluster, collect_set(group_id) AS group_ids,
     collect_set(member_id) AS member_ids, collect_set(kind) AS kinds,
+    bool_or(is_late OR kind IN ('slow', 'slow_or_paused')) AS is_late,
     -- Removals of which its own lines tell nothing may be of several troubles: all that can be said is when the first can have begun,
     -- and when the last had.
     CASE WHEN is_placed THEN max(CASE WHEN is_telling THEN from_lo_ms END) ELSE min(from_lo_ms) END AS latest_lo_ms,
@@ -135,6 +136,8 @@ SELECT
   END AS cause,
   CASE
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
+    -- Who did not rejoin in time may have been slow.
+    WHEN array_contains(e.kinds, 'silent') AND e.is_late THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'slow_or_paused') THEN array('member_cut_off', 'poll_too_slow', 'process_paused')
     WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') OR e.kinds = array('slow')
