@@ -8,6 +8,7 @@ import random
 
 import pyarrow.dataset as ds
 import pytest
+from causes import RESTARTS
 from histories import parse, random_history
 from played_causes import done, hold
 from simulator import simulate
@@ -73,3 +74,10 @@ def test_what_was_done_is_known(deeds, expected):
     played = simulate(parse(f"3.9 tasks=a:1,b:1 seed=3 | w1+ 1s w2+ 5s {deeds}"))
     start = min(d.at_ms for d in done(played)) - 6000 if expected else 0
     assert [(next(iter(d.causes)), (d.at_ms - start) / 1000, (d.over_ms - start) / 1000) for d in done(played)] == expected
+
+
+def test_the_frozen_hear_late_that_they_shall_stop():
+    played = simulate(parse("3.9 tasks=a:1,b:1 seed=3 | w1+ 1s w2+ 5s w2~20s 10s w2- 30s w2+ 20s"))
+    paused, stopped = done(played)
+    assert stopped.causes == RESTARTS
+    assert stopped.at_ms == paused.over_ms

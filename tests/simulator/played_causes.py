@@ -58,12 +58,10 @@ def done(played: Simulated) -> list[Done]:
             gone = min([int(at), *(ms for ms in frozen if ms is not None and ms <= at)])
             found.append(Done(frozenset({"process_killed"}), frozenset({who}), gone, _whole(back), text))
         elif what == "-":
-            # Who is asked while it is frozen hears it when it wakes.
-            asleep = [
-                d.over_ms for d in found if "process_paused" in d.causes and who in d.subjects and d.over_ms and (d.at_ms or 0) <= at < d.over_ms
-            ]
-            at = max([at, *asleep])
-            found.append(Done(RESTARTS, frozenset({who, played.plan.group}), int(at), _whole(back), text))
+            # One that is frozen hears that it shall stop when it goes on.
+            thaws = [d.over_ms for d in found if "process_paused" in d.causes and who in d.subjects and d.at_ms is not None and d.at_ms <= at]
+            told = max([int(at), *(ms for ms in thaws if ms is not None)])
+            found.append(Done(RESTARTS, frozenset({who, played.plan.group}), told, _whole(back), text))
     return found
 
 
