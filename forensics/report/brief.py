@@ -181,7 +181,7 @@ def _hit(report: Report) -> str:
     # What had two threads counts as hit by that: how long it was without an owner, if at all, is not kept apart.
     twofold = {s["resource"] for s in report.split_brain if s["kind"] != "held" and s["verdict"] == "proved"}
     unowned = [r for r in resources if r not in twofold] or resources
-    parts = [f"{in_words(unowned, report.ownership)}: {_unowned(report, idle, unowned)}"] * bool(idle and resources)
+    parts = [f"{in_words(unowned, report.ownership)}: unowned{_at_least(idle, unowned)}"] * bool(idle and resources)
     if twice and parts and at_work == resources:
         parts = [f"{parts[0]}, {worked}"]
     elif twice and (both := at_work or resources):
@@ -198,15 +198,6 @@ def _hit(report: Report) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _unowned(report: Report, idle: float, unowned: Sequence[str]) -> str:
-    """How long the longest was without an owner: `up to` only where nobody can have been much longer without one."""
-    most = [i["longest_outage_hi_ms"] for i in report.incidents if i["longest_outage_ms"]]
-    highest = None if None in most else max(most, default=None)
-    if highest is not None and highest - idle <= max(_CLOSE_MS, idle / 20):
-        return f"unowned for up to {span(highest)}"
-    return f"unowned{_at_least(idle, unowned)}{f' (at most {span(highest)})' if highest is not None else ''}"
-
-
 def _stood(report: Report, idle: float) -> str:
     """Members that had nothing to work on for longer than anything was surely without an owner: others may have had it, or nobody tells."""
     longest: dict[str, float] = {}
@@ -215,7 +206,7 @@ def _stood(report: Report, idle: float) -> str:
             longest[group["group_id"]] = max(longest.get(group["group_id"], 0), share["paused_ms"] or 0)
     least = idle + _CLOSE_MS if idle else _STOOD_MS
     groups = sorted(g for g, ms in longest.items() if ms > least)
-    return f"members of {and_more(groups, 3)}: nothing to work on for up to {span(max(longest[g] for g in groups))}" if groups else ""
+    return f"members of {and_more(groups, 3)}: nothing to work on, one of them for at least {span(max(longest[g] for g in groups))}" if groups else ""
 
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:

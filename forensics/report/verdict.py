@@ -268,7 +268,7 @@ def _incident(
         *((Column("both there at least", right=True),) if at_work else ()),
         *((Column(f"{how} at least", right=True),) if sure else ()),
         Column("at most" if sure else "for at most", right=True, fixed=True),
-        Column("read twice", right=True),
+        Column("read twice, at least", right=True),
     )
     shown = rows[:_ROWS_SHOWN]
     cells: tuple[tuple[str, ...], ...] = tuple(
