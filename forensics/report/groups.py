@@ -365,7 +365,9 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     rows = tuple((who, f"{len(total[who]) + unknown[who]:,}", told(who, sum(total[who])), told(who, max(total[who], default=0))) for who in longest)
     if rows:
         yield Para(
-            "How long members had nothing to work on because of rebalances (what they gave up may have had another owner meanwhile):", tone="dim"
+            "How long members had nothing to work on because of rebalances, until their next assignment, even an empty one "
+            "(what they gave up may have had another owner meanwhile):",
+            tone="dim",
         )
         columns = (
             Column("member"),
