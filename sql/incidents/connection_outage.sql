@@ -1,7 +1,8 @@
 -- One row per stretch of time in which a member's process could not connect to brokers, again and again, for long.
 -- Reads: fact_line, client_event, clock_offset, process_life
 -- Grain: process_id, instance, from_ms
--- Failures that follow each other closely are one stretch, unless a coordinator answers one of its members in between. A connection that fails once, or for a moment, shows nothing.
+-- Failures that follow each other closely are one stretch, unless a coordinator answers one of its members in between. A
+-- connection that fails once, or for a moment, shows nothing.
 CREATE OR REPLACE TEMPORARY VIEW connection_outage (
   kafka_cluster COMMENT 'Kafka cluster id',
   process_id    COMMENT 'Process',

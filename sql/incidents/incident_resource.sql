@@ -7,8 +7,6 @@ CREATE OR REPLACE TEMPORARY VIEW incident_resource (
   group_id       COMMENT 'Group',
   resource_kind  COMMENT 'task, connector or partition',
   resource       COMMENT 'Task, connector or partition',
-  from_ts        COMMENT 'The first of these times began at the earliest then',
-  to_ts          COMMENT 'The last ended at the latest then; NULL: nothing bounds it',
   unowned_ms     COMMENT 'Longest time that it surely had no owner, milliseconds; NULL: it had one, as far as the lines tell',
   unowned_hi_ms  COMMENT 'Longest time that it can have had no owner in these, milliseconds; NULL: as unowned_ms, or nothing bounds it',
   double_work_ms COMMENT 'Longest time that two surely worked on it, milliseconds; NULL: nothing shows two at work'
@@ -21,8 +19,6 @@ SELECT
   group_id AS group_id,
   resource_kind AS resource_kind,
   resource AS resource,
-  min(from_ts) AS from_ts,
-  CASE WHEN count(to_ts) = count(*) THEN max(to_ts) END AS to_ts,
   max(unowned_ms) AS unowned_ms,
   CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms,
   max(double_work_ms) AS double_work_ms

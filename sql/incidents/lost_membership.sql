@@ -205,7 +205,8 @@ SELECT
         r.own_hi_ms) + heartbeat_late_ms
       -- Who is back has found it, whether a line says so or not; who is closed looks for it no more. A clock that was set meanwhile makes a
       -- time longer than it was.
-      AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) THEN 'cut_off'
+      AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms
+        > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'

@@ -33,7 +33,7 @@ WITH part AS (
   FROM unowned
   WHERE certain_ms >= resource_hit_ms
   UNION ALL
-  SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, s.ownership_b), a.member_id, s.process_a,
+  SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, '/', s.ownership_b), a.member_id, s.process_a,
     b.generation, unix_millis(s.from_lo), unix_millis(s.to_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), s.work_certain_ms
   FROM split_brain s
   JOIN ownership a ON a.ownership_id = s.ownership_a
