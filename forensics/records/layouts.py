@@ -25,10 +25,10 @@ JSON_LAYOUT = "json"
 _MOST_FIRST = 256
 #: What a paste may leave behind a line: marks of code and of bold, the end of a paragraph.
 _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
-#: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
 #: What stays of a colour that has lost its escape character; begins with one certain sign, so that a line is searched quickly.
 _COLOUR = re.compile(r"\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
+#: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
+_ANSI = re.compile(rf"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?{_COLOUR.pattern}")
 #: A key and its value in an object whose quotation marks are not escaped.
 _BROKEN_PAIR = re.compile(
     r"""\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}

@@ -45,11 +45,15 @@ def done(played: Simulated) -> list[Done]:
             for begun, over in process.freezes:
                 thawed = START_MS + over if over < played.until - 1 else None
                 found.append(Done(frozenset({"process_paused"}), frozenset({who}), int(START_MS + begun), _whole(thawed), text))
-    found += _cut_off(played, end)
-    for what, who, at, _ in _timed(played):  # what begins its life without network has none from then on
-        found += [Done(d.causes, d.subjects, int(at), d.over_ms, text) for d in _cut_off(played, end)
-                  if what == "+" and who in d.subjects and (d.at_ms or 0) < at < (d.over_ms or end)]  # fmt: skip
-    deeds = list(_timed(played))
+    deeds, cuts = list(_timed(played)), list(_cut_off(played, end))
+    # What begins its life without network has none from then on.
+    born = (
+        Done(d.causes, d.subjects, int(at), d.over_ms, text)
+        for what, who, at, _ in deeds
+        for d in cuts
+        if what == "+" and who in d.subjects and (d.at_ms or 0) < at < (d.over_ms or end)
+    )
+    found += [*cuts, *born]
     for n, (what, who, at, _) in enumerate(deeds):
         back = next((later for did, other, later, _ in deeds[n + 1 :] if did == "+" and other == who), None)
         if what == "x":
