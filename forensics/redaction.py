@@ -221,7 +221,10 @@ def _mended(column: pa.Array, texts: Sequence[pa.Array], found: pa.BooleanArray)
     if pa.types.is_string(column.type):
         mended = [scrub(text) for text in column.filter(found).to_pylist()]
         return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, column.type))  # noqa: FBT003
-    known = {text: scrub(text) for text in pc.unique(pa.concat_arrays(texts).filter(found)).to_pylist()}
+    several = pc.unique(pa.concat_arrays(texts).filter(found)).to_pylist()
+    known = {text: mended for text in several if (mended := scrub(text)) != text}
+    if not known:
+        return column  # keys that name a secret
     return pa.array([_mended_cell(cell, known) for cell in column.to_pylist()], column.type)
 
 

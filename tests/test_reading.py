@@ -76,8 +76,8 @@ def test_what_goes_wrong_in_a_reading_process_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     catalogue = load(())
     partitions = plan(find_evidence([SAMPLE]))
-    with pytest.raises(OSError, match="File exists|Not a directory"):
-        reading.read([partitions[0], partitions[0]], catalogue, tmp_path / "file", 2)
+    with reading.Readers(catalogue, tmp_path / "file", 2) as readers, pytest.raises(OSError, match="File exists|Not a directory"):
+        readers.read([partitions[0], partitions[0]])
 
 
 @pytest.mark.spark

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
 from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path, settings
-from forensics.extract.local_reading import range_rows, read
+from forensics.extract.local_reading import Readers, range_rows
 from forensics.extract.local_time_jumps import separate
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from forensics.extract.local_reading import Written
 
 _WATCH_SECONDS = 0.3
+#: Of so many bytes for each process that reads, these start while files are looked at; of fewer, perhaps nothing is new.
+_MUCH_BYTES = 32 << 20
 Progress = Callable[[str, int, int], None]
 
 
@@ -125,16 +128,18 @@ def ingest(
         if isinstance(path, Path) and not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
     catalogue = load(parsers, keep_all=keep_all)
-    with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool:
+    with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool, ExitStack() as open_until_the_end:
         if writer.case is not None and writer.case.manifest.get("keep_all") and not keep_all:
             keep_all, catalogue = True, load(parsers, keep_all=True)
         far = writer.remote if engine and engine.is_far else None
         if engine:
             engine.elsewhere = far
+        staged = writer.staging / "rows"
+        readers = open_until_the_end.enter_context(Readers(catalogue, staged, jobs or os.cpu_count() or 1))
         starting = pool.submit(lambda: engine and engine.session)
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
-            progress=lambda done, total: progress("looking", done, total),
+            sized=lambda size: readers.begin(0 if engine and engine.master else size // _MUCH_BYTES), progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
         if starting.done():
             starting.result()  # what is wrong with the engine is said before all is read
@@ -142,14 +147,13 @@ def ingest(
         faults: dict[str, list[str]] = {}
         if fresh:
             progress("reading", 0, 1)
-            staged = writer.staging / "rows"
             if engine and engine.master:
                 target = far.staging() if far else staged
                 written = _read_on_executors(engine.session, fresh, catalogue, target, range_bytes, progress)
                 if isinstance(target, S3Path) and far:
                     far.fetch_from(target, [name for table, name, _ in written if table != "range_row"], staged)
             else:
-                written = _read(fresh, catalogue, staged, range_bytes, jobs or os.cpu_count() or 1, progress)
+                written = readers.read(plan(fresh, range_bytes, readers.most), lambda done, total: progress("reading", done, total))
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
@@ -176,11 +180,6 @@ def ingest(
 def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
     """Whether the case was made with other patterns, or keeps other records."""
     return writer.case is not None and writer.case.manifest.get("catalogue_hash") != catalogue.hash
-
-
-def _read(evidence: Sequence[Evidence], catalogue: Catalogue, target: Path, range_bytes: int, processes: int, progress: Progress) -> list[Written]:
-    """Reads on this machine."""
-    return read(plan(evidence, range_bytes, processes), catalogue, target, processes, lambda done, total: progress("reading", done, total))
 
 
 def _read_on_executors(

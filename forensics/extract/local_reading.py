@@ -14,8 +14,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
@@ -60,51 +61,67 @@ def read_partition(
     return writer.written()
 
 
-def read(
-    partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path, processes: int, progress: Progress = lambda done, total: None
-) -> list[Written]:
-    """Reads partitions on this machine.
+class Readers:
+    """Processes that read, which may start before it is known what there is to read. Where one is enough, this process reads.
 
     Args:
-        partitions: as `splits.plan` gives them.
         catalogue: the messages.
         target: folder for Parquet files.
-        processes: how many to read in at once.
-        progress: told bytes of the splits that have been read, and all.
-
-    Raises:
-        ForensicsError: a process that read has ended.
+        most: how many processes may read at once.
     """
-    total = sum(map(_size, (split for partition in partitions for split in partition)))
-    read_so_far = 0
 
-    def count(size: int) -> None:
-        nonlocal read_so_far
-        read_so_far += size
-        progress(min(read_so_far, total), total)
+    def __init__(self, catalogue: Catalogue, target: Path, most: int) -> None:
+        self._catalogue, self._target, self.most = catalogue, target, most
+        self._readers: list[_Reader] = []
 
-    if min(processes, len(partitions)) <= 1:
-        recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
-        return [
-            told for splits in partitions for told in read_partition(splits, recogniser, schemas, target, lambda row: count(_bytes_of(row)))
-        ]  # fmt: skip
-    waiting: queue.SimpleQueue[tuple[FileSplit, ...]] = queue.SimpleQueue()
-    for splits in partitions:
-        waiting.put(splits)
-    readers: list[_Reader] = []
-    try:
-        readers.extend(_Reader(catalogue, target) for _ in range(min(processes, len(partitions))))
-        with ThreadPoolExecutor(len(readers)) as pool:
-            futures = [pool.submit(reader.work, waiting, count) for reader in readers]
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for reader in self._readers:
+            reader.close()
+
+    def begin(self, count: int) -> None:
+        """Starts processes, until there are so many."""
+        count = min(count, self.most)
+        while len(self._readers) < count > 1:
+            self._readers.append(_Reader(self._catalogue, self._target))
+
+    def read(self, partitions: Sequence[tuple[FileSplit, ...]], progress: Progress = lambda done, total: None) -> list[Written]:
+        """Reads partitions on this machine.
+
+        Args:
+            partitions: as `splits.plan` gives them.
+            progress: told bytes of the splits that have been read, and all.
+
+        Raises:
+            ForensicsError: a process that read has ended.
+        """
+        total = sum(map(_size, (split for partition in partitions for split in partition)))
+        read_so_far = 0
+
+        def count(size: int) -> None:
+            nonlocal read_so_far
+            read_so_far += size
+            progress(min(read_so_far, total), total)
+
+        if min(self.most, len(partitions)) <= 1:
+            recogniser, schemas = Recogniser(self._catalogue), Schemas.of(self._catalogue.fields.values())
+            return [
+                told for splits in partitions for told in read_partition(splits, recogniser, schemas, self._target, lambda row: count(_bytes_of(row)))
+            ]  # fmt: skip
+        waiting: queue.SimpleQueue[tuple[FileSplit, ...]] = queue.SimpleQueue()
+        for splits in partitions:
+            waiting.put(splits)
+        self.begin(len(partitions))
+        with ThreadPoolExecutor(len(self._readers)) as pool:
+            futures = [pool.submit(reader.work, waiting, count) for reader in self._readers]
             try:
                 return [told for future in futures for told in future.result()]
             except BaseException:
-                for reader in readers:
+                for reader in self._readers:
                     reader.kill()
                 raise
-    finally:
-        for reader in readers:
-            reader.close()
 
 
 def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
@@ -189,8 +206,17 @@ class _Reader:
         self._process.wait()
 
 
+class _WithoutPandas(MetaPathFinder):
+    """Arrow imports pandas where it is installed, if only to see that no array is one of its own; that takes longer than a small file."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+
+
 def serve() -> None:
     """What a process that reads does: takes partitions from its standard input, and tells what it wrote on its standard output."""
+    sys.meta_path.insert(0, _WithoutPandas())
     source, answers = sys.stdin.buffer, _own_output()
     catalogue, target = pickle.load(source)  # noqa: S301  (what our own process wrote)
     recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())

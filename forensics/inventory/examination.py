@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-
-import numpy as np
+from typing import Self
 
 from forensics.errors import reason_of
 from forensics.evidence.containers import SEPARATOR, Content, Text, contents, encoding_of, written
@@ -98,24 +98,61 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
 
 def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerprint, _TextCounter, str]:
     """Hashes, counts and encoding of a content that is read to its end, or to its fault."""
-    whole, head_hash, start_hash = hashlib.sha256(), hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=8)
+    head_hash, start_hash = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=8)
     counter = _TextCounter()
     size = 0
     text: Text | None = None
-    while data := content.read(BLOCK):
-        text = text or Text(content, encoding_of(data))
-        if size < HEAD_BYTES:
-            start_hash.update(data[: max(0, _START_BYTES - size)])
-            head_hash.update(data[: HEAD_BYTES - size])
-        whole.update(data)
-        size += len(data)
-        counter.add(text.recode(data))
-        step(len(data))
-    if text is not None:
-        counter.add(text.recode(b"", final=True))
-    digest = whole.hexdigest()
+    with _Hash() as whole:
+        while data := content.read(BLOCK):
+            text = text or Text(content, encoding_of(data))
+            if size < HEAD_BYTES:
+                start_hash.update(data[: max(0, _START_BYTES - size)])
+                head_hash.update(data[: HEAD_BYTES - size])
+            whole.update(data)
+            size += len(data)
+            counter.add(text.recode(data))
+            step(len(data))
+        if text is not None:
+            counter.add(text.recode(b"", final=True))
+        digest = whole.hexdigest()
     fingerprint = Fingerprint(digest[:24], digest, size, None, head_hash.digest(), start_hash.hexdigest())
     return fingerprint, counter, text.encoding if text else "utf-8"
+
+
+class _Hash:
+    """SHA-256 of blocks, each of which is hashed while the next is read, counted or inflated. A content of one block needs no thread."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._open: Future[None] | None = None
+        self._last = b""
+        self._thread: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._thread is not None:
+            self._thread.shutdown()
+
+    def update(self, data: bytes) -> None:
+        """Takes the next block."""
+        if self._last:
+            self._thread = self._thread or ThreadPoolExecutor(1)
+            self._wait()
+            self._open = self._thread.submit(self._hash.update, self._last)
+        self._last = data
+
+    def hexdigest(self) -> str:
+        """Of all blocks so far."""
+        self._wait()
+        self._hash.update(self._last)
+        self._last = b""
+        return self._hash.hexdigest()
+
+    def _wait(self) -> None:
+        if self._open is not None:
+            self._open.result()
 
 
 def _fault_note(content: Content, size: int, lines: int) -> str:
@@ -155,13 +192,14 @@ class _TextCounter:
             return
         block = self.size // COUNT_BLOCK
         self.counts.extend([0] * (block + 1 - len(self.counts)))
-        newlines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+        newlines = data.count(b"\n")
         self.counts[block] += newlines
         self.lines += newlines
         self.size += len(data)
         self.last = data[-1:]
-        self.holes = self.holes or HOLE in data or b"\n\0" in data or (self.size == len(data) and data[:1] == b"\0")
-        data = without_holes(data)
+        if b"\0" in data:
+            self.holes = self.holes or HOLE in data or b"\n\0" in data or (self.size == len(data) and data[:1] == b"\0")
+            data = without_holes(data)
         self.written += len(data)
         if len(self.sample) < SAMPLE_BYTES:
             self.sample += data[: SAMPLE_BYTES - len(self.sample)]

@@ -29,6 +29,7 @@ def find_evidence(
     known: Sequence[Evidence] = (),
     exclude: Collection[Location] = (),
     again: bool = False,
+    sized: Callable[[int], None] = lambda size: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Evidence]:
     """Looks at everything below some paths.
@@ -39,6 +40,7 @@ def find_evidence(
         known: evidence that the case already has: its content is skipped, and what has grown takes its place.
         exclude: folders, or prefixes of objects, to leave out (the case's own).
         again: read also what the case has, for it would now be read otherwise.
+        sized: told the bytes of all files before any is looked at.
         progress: told bytes done and in all.
 
     Returns:
@@ -51,6 +53,7 @@ def find_evidence(
     options = options or SourceOptions()
     found = list(walk(paths, {p.resolve() if isinstance(p, Path) else p for p in exclude}))
     total = sum(f.size for f in found)
+    sized(total)
     done = [0]
 
     def look(item: FileFound) -> list[Evidence]:
