@@ -222,7 +222,7 @@ def _mended(column: pa.Array, texts: Sequence[pa.Array], found: pa.BooleanArray)
         mended = [scrub(text) for text in column.filter(found).to_pylist()]
         return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, column.type))  # noqa: FBT003
     several = pc.unique(pa.concat_arrays(texts).filter(found)).to_pylist()
-    known = {text: mended for text in several if (mended := scrub(text)) != text}
+    known = {text: clean for text in several if (clean := scrub(text)) != text}
     if not known:
         return column  # keys that name a secret
     return pa.array([_mended_cell(cell, known) for cell in column.to_pylist()], column.type)

@@ -163,8 +163,12 @@ class ColumnReader:
             relevant[fixed] = self._tails.interesting(tails[fixed])
             foreign = fixed[self._tails.foreign(tails[fixed])]
             if len(foreign):
-                relevant[foreign] = self._holding(buffer, begins, foreign, _sieve(self._recogniser.words))
-            fixed = fixed[~self._tails.missing(tails[fixed])]
+                single = lasts[foreign] - firsts[foreign] == 1
+                messages = begins[foreign] + self._finder.message_at(begun.headers[foreign], begun.endings[foreign])
+                behind = np.where(single, ends[foreign] - self._tails.sizes(tails[foreign]), stops[foreign])
+                texts = buffer.parts(messages, np.maximum(messages, behind))
+                relevant[foreign] = _matching(texts, _sieve(self._recogniser.words))
+            fixed = fixed[self._tails.sizes(tails[fixed]) > 0]
         unnamed = np.ones(count, bool)
         unnamed[fixed] = False
         others = np.flatnonzero(unnamed)
@@ -268,7 +272,7 @@ class ColumnReader:
         """Which of some records hold something."""
         found: Flags = np.zeros(len(which), bool)
         if len(which):
-            found[:] = pc.match_substring_regex(buffer.segments(begins).take(pa.array(which)), pattern).to_numpy(zero_copy_only=False)
+            found[:] = _matching(buffer.segments(begins).take(pa.array(which)), pattern)
         return found
 
     def _understand(self, line: str) -> Tail:
@@ -284,6 +288,12 @@ class ColumnReader:
             len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
             found.get("thread"), tells, not tells and not recogniser.is_left_out(logger),
         )  # fmt: skip
+
+
+def _matching(texts: pa.Array, pattern: str) -> Flags:
+    """Which texts hold something."""
+    found: Flags = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
+    return found
 
 
 @lru_cache(maxsize=4)

@@ -7,8 +7,9 @@ with all lines in a few steps of eight bytes; a *tail* (` (org.apache.kafka.clie
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -184,6 +185,19 @@ def _ends_say_all(text: bytes, size: int) -> bool:
     return size <= _TAIL_BYTES or (text.endswith(b")") and any(c in text for c in b".$"))
 
 
+class _Columns(NamedTuple):
+    """What tails are, as columns."""
+
+    sizes: Ints
+    interesting: Flags
+    foreign: Flags
+
+    @classmethod
+    def of(cls, tails: Sequence[Tail]) -> _Columns:
+        sizes = np.array([t.size for t in tails], np.int64)
+        return cls(sizes, np.array([t.interesting for t in tails], bool), np.array([t.foreign for t in tails], bool))
+
+
 class Tails:
     """Tails by the hash of their last bytes. The hash is salted anew in each process: nobody can write a line that collides on purpose.
 
@@ -201,7 +215,7 @@ class Tails:
         self._begins: Words = np.zeros(1, np.uint64)
         self._slots: Ints = np.zeros(1 << 16, np.int64)
         self.found: list[Tail] = [NO_TAIL]
-        self._interesting: Flags = np.empty(0, bool)
+        self._columns = _Columns.of([])
         self._exact: dict[bytes, int] = {b"": 0}
 
     def classify(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
@@ -226,17 +240,25 @@ class Tails:
 
     def interesting(self, indexes: Ints) -> Flags:
         """Which tails name a logger that some pattern is for."""
-        if len(self._interesting) != len(self.found):
-            self._interesting = np.fromiter((t.interesting for t in self.found), bool, len(self.found))
-        return self._interesting[indexes]
+        found: Flags = self._known.interesting[indexes]
+        return found
 
-    def missing(self, indexes: Ints) -> Flags:
-        """Which lines have no tail."""
-        return np.fromiter((t.size == 0 for t in self.found), bool, len(self.found))[indexes]
+    def sizes(self, indexes: Ints) -> Ints:
+        """Bytes of the tails; 0 for lines without one."""
+        found: Ints = self._known.sizes[indexes]
+        return found
 
     def foreign(self, indexes: Ints) -> Flags:
         """Which tails name a logger of another program."""
-        return np.fromiter((t.foreign for t in self.found), bool, len(self.found))[indexes]
+        found: Flags = self._known.foreign[indexes]
+        return found
+
+    @property
+    def _known(self) -> _Columns:
+        if len(self._columns.sizes) != len(self.found):
+            new = _Columns.of(self.found[len(self._columns.sizes) :])
+            self._columns = _Columns(*(np.concatenate(both) for both in zip(self._columns, new, strict=True)))
+        return self._columns
 
     def _places(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words) -> Ints:
         """Place of each hash in the table; hashes that are new are understood and added."""

@@ -129,6 +129,15 @@ class RecordStartFinder:
         lines = np.flatnonzero(found.layout >= 0)
         return RecordStarts(lines, found.layout[lines], found.header[lines], found.ending[lines], found.times[lines])
 
+    def message_at(self, headers: Ints, endings: Ints) -> Ints:
+        """How many bytes stand before the message of lines of the fixed layout, by their headers and how these go on."""
+        most = max(len(h.endings) for h in self.headers)
+        sizes = np.zeros((len(self.headers), most), np.int64)
+        for row, header in zip(sizes, self.headers, strict=True):
+            row[: len(header.endings)] = [ending.end for ending in header.endings]
+        found: Ints = sizes[headers, endings]
+        return found
+
     def _one_by_one(self, rest: Ints, found: _Found) -> None:
         """Finds the layouts of a few lines, for which no expression need be compiled; learns fixed beginnings among them."""
         while len(rest):
