@@ -98,6 +98,14 @@ class _Joined:
     said: list[tuple[Record, _Told]] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     placed: list[dict[str, pa.Array]] = field(default_factory=list)
+    _places: dict[int, int] = field(default_factory=dict)
+
+    def place_of(self, record: Record, told: _Told) -> int:
+        """Index into `said` of a record, which is added when it is a new one."""
+        place = self._places.setdefault(id(record), len(self.said))
+        if place == len(self.said):
+            self.said.append((record, told))
+        return place
 
 
 class RowBuilder:
@@ -120,6 +128,8 @@ class RowBuilder:
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
         self._known_releases: dict[tuple[object, ...], str | None] = {}
+        #: By the identity of records, which are kept so that no other takes it.
+        self._told: dict[int, tuple[Record, _Told]] = {}
         self._seen_at = (-1, 0)
         self._clear()
 
@@ -146,7 +156,7 @@ class RowBuilder:
 
     def add_together(self, items: Together) -> None:
         """Adds records that were read together, each as `add` would add it by itself."""
-        told = [_NOTHING if record is None else self._understand(record) for record in items.said]
+        told = [_NOTHING if record is None else self._understood(record) for record in items.said]
         faulty = np.fromiter((bool(t.fault) for t in told), bool, len(told))
         if faulty.any():
             for i in np.flatnonzero(faulty[items.which]).tolist():
@@ -157,8 +167,8 @@ class RowBuilder:
             if not len(which):
                 continue
             different, index = np.unique(items.which[which], return_inverse=True)
-            joined.index.append(index + len(joined.said))
-            joined.said.extend((record, told[i]) for i in different.tolist() if (record := items.said[i]) is not None)
+            places = [joined.place_of(record, told[i]) for i in different.tolist() if (record := items.said[i]) is not None]
+            joined.index.append(np.array(places, np.int64)[index])
             joined.placed.append(self._placed(items, which, _TABLES[table]))
             self._count += len(which)
             self._bytes += int((items.stops[which] - items.begins[which]).sum())
@@ -236,6 +246,15 @@ class RowBuilder:
             blake2b(data[begin:stop], digest_size=12, salt=salt, person=offset.to_bytes(16, "little")).hexdigest()
             for begin, stop, offset in zip(begins.tolist(), stops.tolist(), offsets, strict=True)
         ]
+
+    def _understood(self, record: Record) -> _Told:
+        """What a record is, which may be the same object as one before."""
+        known = self._told.get(id(record))
+        if known is None:
+            if len(self._told) >= MOST_ROWS:
+                self._told.clear()
+            known = self._told[id(record)] = (record, self._understand(record))
+        return known[1]
 
     def _understand(self, record: Record) -> _Told:
         """What a record is, and which table it is a row of."""
