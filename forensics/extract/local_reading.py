@@ -36,8 +36,14 @@ if TYPE_CHECKING:
 Written = tuple[str, str, int]
 #: Given the bytes that have been read and those that there are.
 Progress = Callable[[int, int], None]
-# The search path is this process's: it may run from a checkout.
-_CHILD = "import sys; sys.path[:] = {path!r}; from forensics.extract.local_reading import serve; serve()"
+# The search path is this process's: it may run from a checkout. What comes first is taken before anything is imported, so that nobody waits for it.
+_CHILD = """
+import sys
+first = sys.stdin.buffer.read(int.from_bytes(sys.stdin.buffer.read(8), "little"))
+sys.path[:] = {path!r}
+from forensics.extract.local_reading import serve
+serve(first)
+"""
 
 
 def read_partition(
@@ -150,7 +156,8 @@ class _Reader:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **SAFE}
         )
-        self._send((catalogue, target))
+        first = pickle.dumps((catalogue, target))
+        self._write(len(first).to_bytes(8, "little") + first)
 
     def work(self, waiting: queue.SimpleQueue[tuple[FileSplit, ...]], count: Callable[[int], None]) -> list[Written]:
         """Reads partitions while there are any."""
@@ -172,9 +179,12 @@ class _Reader:
                         raise error
 
     def _send(self, what: object) -> None:
+        self._write(pickle.dumps(what))
+
+    def _write(self, data: bytes) -> None:
         assert self._process.stdin is not None  # noqa: S101  (for the type checker)
         try:
-            pickle.dump(what, self._process.stdin)
+            self._process.stdin.write(data)
             self._process.stdin.flush()
         except OSError as e:
             raise self._ended() from e
@@ -214,11 +224,15 @@ class _WithoutPandas(MetaPathFinder):
             raise ModuleNotFoundError(fullname)
 
 
-def serve() -> None:
-    """What a process that reads does: takes partitions from its standard input, and tells what it wrote on its standard output."""
+def serve(first: bytes) -> None:
+    """What a process that reads does: takes partitions from its standard input, and tells what it wrote on its standard output.
+
+    Args:
+        first: the catalogue and the folder to write to, as the process that waits sends them.
+    """
     sys.meta_path.insert(0, _WithoutPandas())
     source, answers = sys.stdin.buffer, _own_output()
-    catalogue, target = pickle.load(source)  # noqa: S301  (what our own process wrote)
+    catalogue, target = pickle.loads(first)  # noqa: S301  (what our own process wrote)
     recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
 
     def tell(what: object) -> None:

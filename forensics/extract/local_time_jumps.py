@@ -105,9 +105,7 @@ def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Str
     if not whole.num_rows:
         return []
     whole = whole.filter(pc.and_(pc.is_valid(whole["ts"]), pc.is_valid(whole["process_id"])))
-    names = whole["process_id"].combine_chunks().dictionary_encode()
-    if isinstance(names, pa.ChunkedArray):
-        names = names.combine_chunks()
+    names = _joined(whole["process_id"])
     who = names.indices.to_numpy().astype(np.int64)
     pos = whole["stream_pos"].to_numpy().astype(np.int64)
     ts = whole["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
@@ -126,9 +124,19 @@ def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Str
 def _table(files: Iterable[Path], columns: Sequence[str], condition: pc.Expression | None = None) -> pa.Table:
     """Some columns of files together; those that a file has not are empty."""
     types = {field.name: field.type for field in table_schema("event_row")}
-    parts = [pq.read_table(f, columns=[c for c in columns if c in pq.read_schema(f).names], filters=condition) for f in files]
-    whole = pa.concat_tables([pa.table({c: pa.array([], types[c]) for c in columns}), *parts], promote_options="default")
-    return whole.select(columns)
+    # What repeats stays a dictionary, as it is in the file; of ids there are no two alike.
+    repeated = [c for c in columns if types[c] == pa.string() and c != "event_id"]
+    none = {c: pa.array([], pa.dictionary(pa.int32(), types[c]) if c in repeated else types[c]) for c in columns}
+    parts = [
+        pq.read_table(f, columns=[c for c in columns if c in pq.read_schema(f).names], read_dictionary=repeated, filters=condition) for f in files
+    ]
+    whole = pa.concat_tables([pa.table(none), *parts], promote_options="default")
+    return whole.select(columns).unify_dictionaries()
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece."""
+    return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
 
 
 class _Segment(NamedTuple):
@@ -142,7 +150,9 @@ class _Segment(NamedTuple):
 
 def _is_in(column: pa.ChunkedArray, values: Iterable[str]) -> npt.NDArray[np.bool_]:
     """Which rows have one of these values."""
-    found: npt.NDArray[np.bool_] = pc.is_in(column, value_set=pa.array(sorted(values), column.type)).to_numpy().astype(np.bool_)
+    whole = _joined(column)
+    wanted = np.flatnonzero(np.isin(np.array(whole.dictionary.to_pylist(), object), sorted(values)))
+    found: npt.NDArray[np.bool_] = np.isin(whole.indices.fill_null(-1).to_numpy(zero_copy_only=False), wanted)
     return found
 
 
@@ -156,10 +166,10 @@ class _Said:
     """What lines of a stream say of one thing, as numbers for its values: most say nothing, and long parts are asked for again and again."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:
-        values = pa.chunked_array([column.combine_chunks()]) if column.num_chunks != 1 else column
-        self._at: _Ints = np.flatnonzero(pc.is_valid(values).to_numpy()).astype(np.int64)
-        codes = values.drop_null().combine_chunks().dictionary_encode()
-        codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+        values = _joined(column)
+        self._at: _Ints = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False)).astype(np.int64)
+        codes = values.drop_null()
+        codes = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
         self._codes: _Ints = codes.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         last = np.zeros(len(codes.dictionary), np.int64)
         np.maximum.at(last, self._codes, self._at)
@@ -203,10 +213,13 @@ class _Stream:
         self._name, self._zoned = name, zoned
         columns = ["event_id", "path", "stream_pos", "ts", "event", "category", "component", "group_id", "generation", *_WHO]
         rows = _table(files, columns, pc.field("process_id") == name)
-        rows = rows.filter(pc.is_valid(rows["ts"])).sort_by("stream_pos")
+        rows = rows.filter(pc.is_valid(rows["ts"]))
+        order = pc.sort_indices(rows["stream_pos"])
+        self._ids, self._order = rows["event_id"], order
+        rows = rows.drop_columns("event_id").take(order)
         self._pos: _Ints = rows["stream_pos"].to_numpy().astype(np.int64)
         self._ts: _Ints = rows["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
-        self._ids, self._paths, self._generation, self._groups = (rows[c].combine_chunks() for c in ("event_id", "path", "generation", "group_id"))
+        self._paths, self._generation, self._groups = (_joined(rows[c]) for c in ("path", "generation", "group_id"))
         #: A JVM's or a client's settings.
         self._settings = _is_in(rows["event"], {"config_dumped"})
         #: Only a process that starts prints these, and of these some are its own word for it.
@@ -304,7 +317,7 @@ class _Stream:
 
     def _kept(self, lines: Iterable[int]) -> list[str]:
         """The first two events of lines; a line that is only counted is none."""
-        return list(islice((found for i in lines if (found := self._ids[i].as_py()) is not None), 2))
+        return list(islice((found for i in lines if (found := self._ids[self._order[i].as_py()].as_py()) is not None), 2))
 
     def _backwards(self, begin: int, i: int, end: int, back: int) -> str:
         """What a jump back is; empty: a clock that was set."""
