@@ -61,7 +61,9 @@ pictures: .venv/ready
 .venv/ready: pyproject.toml scripts/setup scripts/java-home
 	scripts/setup
 
-# Benchmarks: figures in bench/figures.json, and docs/speed.md from them. Needs an hour of an idle machine; PARTS chooses.
+# Benchmarks: figures in bench/figures.json, and docs/speed.md and its pictures from them. Needs hours of an idle machine; PARTS chooses. ripgrep and lnav are
+# measured beside if they are there.
 BENCH ?= /tmp/forensics-bench
 bench: .venv/ready
-	python bench/run.py $(BENCH)
+	python -m pip install --quiet --disable-pip-version-check --editable '.[bench,sail]'
+	python bench/run.py $(BENCH) $(if $(PARTS),--parts $(PARTS))

@@ -1,11 +1,14 @@
-"""All benchmarks as one command: figures go to bench/figures.json, and docs/speed.md is made from them.
+"""All benchmarks as one command: figures go to bench/figures.json, and docs/speed.md and its pictures are made from them.
 
-    python bench/run.py WORKFOLDER [--parts reading peers large small growth] [--megabytes 64] [--large 8000] [--rounds 3]
+    python bench/run.py WORKFOLDER [--parts reading peers large small growth processes] [--megabytes 64] [--large 64 1000 8000] [--rounds 3]
+    python bench/run.py WORKFOLDER --trial --parts reading --megabytes 16 --rounds 1
     python bench/run.py --page
 
-Parts that are not asked for keep the figures of an earlier run; each part has its own date and machine. `--page` only makes the page again. WORKFOLDER needs room
-for the logs that are made (a few times `--megabytes`, and `--large`). Programs that are compared run in turn, round after
-round, and each figure is the median of its rounds. Peers that are not installed are left out: DuckDB, polars and pysail are Python packages, ripgrep is `rg` on PATH.
+Parts that are not asked for keep the figures of an earlier run; each part has its own date and machine. `--page` only makes the page and its pictures again;
+`--trial` leaves the project's figures and page alone and writes its own into WORKFOLDER/trial. WORKFOLDER needs room for the logs that are made (a few times
+`--megabytes`, and `--large`). Programs that are compared run in turn, round after round; each figure is the median of its rounds, and how many times longer one
+program took is the median of the rounds' ratios. Pictures need matplotlib: `pip install -e '.[bench]'` installs it with the peers that are Python packages
+(DuckDB, polars; pysail comes with `[sail]`); ripgrep and lnav are `rg` and `lnav` on PATH. Peers that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -21,35 +24,48 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import jinja2
+import pictures
 from ingest_vs_duckdb import DUCKDB
 from ingest_vs_spark import INGEST, SPARK, Cost, measure
-from reading_cost import round_of
+from many_processes import many
+from reading_cost import WORDS, round_of
 from views_cost import grown
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "figures.json"
-PAGE = HERE.parent / "docs" / "speed.md"
+DOCS = HERE.parent / "docs"
 SAMPLES = HERE.parent / "sample_logs"
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 #: Shares of lines whose loggers matter. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
 SHARES = (0.01, 0.05, 0.7, 1.0)
-PARTS = ("reading", "peers", "large", "small", "growth")
+PARTS = ("reading", "peers", "large", "small", "growth", "processes")
 #: Events of the cases of `growth`, by engine.
 GROWTH = {"spark": (250_000, 500_000, 1_000_000), "sail": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)}
 FILES = 500
-_NUMBER = re.compile(r"\b[0-9]{2,}\b")
+#: A number that is a value by itself: no part of an address, of an id, of a date, of a partition's or a task's name; not nought, and no status of HTTP.
+_NUMBER = re.compile(r'(?<![\w.:/-])(?<!" )[1-9][0-9]*(?!\w|[.:/-]\w)')
+#: Header, context (the client, the group, the task that speaks), and who logged it at the end of the line.
+_HEADER = re.compile(r"\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8},[0-9]{3}\] [A-Z]+ +(?:\[[^\]]*\]:? )*")
+_LOGGED_BY = re.compile(r" \([\w.$]+(?::[0-9]+)?\)\n?$")
 #: What the user's cache holds: built cases, and the JVM's class archive.
 CASES, CLASSES = "kafka-forensics/cases", "kafka-forensics/classes"
 PACKAGES = ("pyspark", "pyarrow", "regex", "pysail", "duckdb", "polars")
+#: Programs beside Python's, and how each tells its version; Java as Spark finds it.
+PROGRAMS = {
+    "ripgrep": ("rg", "--version"),
+    "lnav": ("lnav", "-V"),
+    "Java": (str(Path(os.environ["JAVA_HOME"], "bin", "java")) if os.environ.get("JAVA_HOME") else "java", "-version"),
+}
 
 POLARS = r"""
 import sys
@@ -61,6 +77,27 @@ rows.select(
     line.str.extract(head, 1).str.to_datetime("%Y-%m-%d %H:%M:%S,%3f", strict=False).alias("ts"), line.str.extract(head, 2).alias("level"),
     line.str.extract(tail, 1).alias("logger"), line.str.extract(tail, 2).alias("source_line"),
     line.str.extract(r"generationId=(\d+)", 1).alias("generation"), line.alias("message")).sink_parquet(sys.argv[2])
+"""
+RIPGREP = f"""
+import os, sys
+os.dup2(os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT), 1)
+os.execvp("rg", ["rg", "-j", sys.argv[3], {WORDS!r}, sys.argv[1]])
+"""
+#: lnav knows a layout from a file below a folder that it is told; its home is a new one, so that nothing of a user's counts.
+LNAV = r"""
+import json, os, pathlib, sys
+log, out, _ = sys.argv[1:]
+home = pathlib.Path(out + "-home")
+layout = r"^\[(?<timestamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] (?<level>[A-Z]+) (?<body>.*?)(?: \((?<logger>[\w.$]+)(?::(?<source_line>\d+))?\))?$"
+kafka = {"title": "Kafka", "description": "Kafka's default layout", "regex": {"default": {"pattern": layout}}, "level-field": "level", "body-field": "body",
+    "timestamp-format": ["%Y-%m-%d %H:%M:%S,%L"], "value": {"logger": {"kind": "string"}, "source_line": {"kind": "integer"}},
+    "sample": [{"line": "[2026-11-21 08:15:41,476] INFO Kafka version: 3.9.1 (org.apache.kafka.common.utils.AppInfoParser:125)"}]}
+formats = home / "formats" / "kafka"
+formats.mkdir(parents=True)
+(formats / "kafka.json").write_text(json.dumps({"$schema": "https://lnav.org/schemas/format-v1.schema.json", "kafka_text": kafka}))
+os.environ["HOME"] = str(home)
+query = r"SELECT log_time, log_level, logger, source_line, regexp_match('generationId=(\d+)', log_body) AS generation, log_body FROM kafka_text"
+os.execvp("lnav", ["lnav", "-n", "-q", "-I", str(home), "-c", ";" + query, "-c", ":write-csv-to " + out, log])
 """
 BARE = """
 from pyspark.sql import SparkSession
@@ -84,6 +121,11 @@ def machine() -> dict[str, Any]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
+    for name, command in PROGRAMS.items():
+        if shutil.which(command[0]):
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            said = re.search(r"\d+(?:\.\d+)+", done.stdout + done.stderr)  # Java says it on the second
+            found |= {name: said[0]} if said else {}
     model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     memory = next((int(line.split()[1]) // 1_000_000 for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
     return {
@@ -117,49 +159,84 @@ def packed(log: Path) -> Path:
     return found
 
 
-def rewritten(log: Path, name: str, text: Callable[[random.Random, str], str]) -> Path:
-    """Another log of the same number of lines, each made from the one before by chance; made once."""
+def rewritten(log: Path, name: str, texts: Callable[[random.Random, Iterable[str]], Iterator[str]]) -> Path:
+    """Another log, made from the lines of this one by chance; made once."""
     found = log.with_name(name)
     if not found.exists():
-        rng = random.Random(1)
         with log.open(encoding="utf-8") as source, found.open("w", encoding="utf-8") as out:
-            out.writelines(text(rng, line) for line in source)
+            out.writelines(texts(random.Random(1), source))
     return found
 
 
-def new_numbers(rng: random.Random, line: str) -> str:
-    """Every other line with other numbers, so that no message stood before as it is: offsets, sizes and times of a real stream do that."""
-    return line if rng.random() < 0.5 else line[:26] + _NUMBER.sub(lambda _: str(rng.randrange(100_000)), line[26:])
+def new_messages(rng: random.Random, lines: Iterable[str]) -> Iterator[str]:
+    """Every other record of one line with other numbers in its message, as a real stream has other offsets, sizes and times in each.
+
+    A record whose message has no number gives its place to the last that has. What a real stream repeats stays: the context before the
+    message, who logged it (class and line of the source) behind, and records of several lines, such as printed configurations.
+    """
+    place, numbered = 0, ""
+    for line, following in pairwise(chain(lines, ("",))):
+        head, tail = _HEADER.match(line), _LOGGED_BY.search(line)
+        if head and tail and following[:1] in ("", "["):
+            place += 1
+            if _NUMBER.search(line, head.end(), tail.start()):
+                numbered = line
+            if numbered and place % 2:
+                yield line[:26] + _renumbered(rng, numbered)[26:]
+                continue
+        yield line
 
 
-def request(rng: random.Random, line: str) -> str:
-    """A REST request that only reads, as a Connect worker's log has it, at the line's time: a line that is counted."""
-    if not line.startswith("["):
-        return ""
-    path = f"/connectors/{rng.choice(('orders', 'users', 'clicks'))}-{rng.randrange(100_000)}/status"
-    who, sizes = f"10.0.0.{rng.randrange(256)}", f'{rng.randrange(10_000)} "-" "curl/8.5.0" {rng.randrange(1000)}'
-    return f'{line[:26]}INFO {who} - - [21/Nov/2026:10:00:00 +0000] "GET {path} HTTP/1.1" 200 {sizes} (org.apache.kafka.connect.runtime.rest.RestServer:62)\n'
+def _renumbered(rng: random.Random, line: str) -> str:
+    head, tail = _HEADER.match(line), _LOGGED_BY.search(line)
+    assert head
+    assert tail
+    message = _NUMBER.sub(lambda _: str(rng.randrange(1, 1_000_000_000)), line[head.end() : tail.start()])
+    return line[: head.end()] + message + line[tail.start() :]
+
+
+def requests(rng: random.Random, lines: Iterable[str]) -> Iterator[str]:
+    """REST requests that only read, as a Connect worker's log has them, at the records' times: lines that are counted."""
+    for line in lines:
+        if line.startswith("["):
+            path = f"/connectors/{rng.choice(('orders', 'users', 'clicks'))}-{rng.randrange(100_000)}/status"
+            who, sizes = f"10.0.0.{rng.randrange(256)}", f'{rng.randrange(10_000)} "-" "curl/8.5.0" {rng.randrange(1000)}'
+            asked = f'{who} - - [21/Nov/2026:10:00:00 +0000] "GET {path} HTTP/1.1" 200 {sizes}'
+            yield f"{line[:26]}INFO {asked} (org.apache.kafka.connect.runtime.rest.RestServer:62)\n"
 
 
 def in_files(log: Path, count: int) -> Path:
     """The same lines in a folder of so many files; made once."""
     found = log.with_name(f"{log.stem}-in-{count}-files")
     if not found.exists():
-        lines = log.read_bytes().splitlines(keepends=True)
         found.mkdir()
-        for n in range(count):
-            (found / f"connect.{n:04d}.log").write_bytes(b"".join(lines[n * len(lines) // count : (n + 1) * len(lines) // count]))
+        size = log.stat().st_size
+        with log.open("rb") as source:
+            for n in range(count):
+                lines = source.readlines(max(size * (n + 1) // count - source.tell(), 1))
+                (found / f"connect.{n:04d}.log").write_bytes(b"".join(lines))
     return found
 
 
 def in_turn(programs: dict[str, Callable[[int], Cost]], rounds: int) -> dict[str, dict[str, float]]:
-    """Runs each program in each round; medians of wall time, processor time (seconds) and peak memory (bytes)."""
+    """Runs each program in each round.
+
+    Returns:
+        Medians by program: `wall` and `cpu` time (seconds), `peak` memory (bytes), and `times`, the wall time as a multiple of the
+        first program's in the same round.
+    """
     costs: dict[str, list[Cost]] = {name: [] for name in programs}
     for n in range(rounds):
         for name, run in programs.items():
             costs[name].append(run(n))
+    first = costs[next(iter(programs))]
     return {
-        name: {"wall": median(c.wall for c in found), "cpu": median(c.cpu for c in found), "peak": median(c.peak for c in found)}
+        name: {
+            "wall": median(c.wall for c in found),
+            "cpu": median(c.cpu for c in found),
+            "peak": median(c.peak for c in found),
+            "times": median(c.wall / by.wall for c, by in zip(found, first, strict=True)),
+        }
         for name, found in costs.items()
     }
 
@@ -171,20 +248,21 @@ def reading(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     few, all_of = made_log(work, megabytes, 0.05), made_log(work, megabytes, 1.0)
     logs["5% relevant, gzip"] = packed(few)
     logs[f"5% relevant, in {FILES} files"] = in_files(few, FILES)
-    logs["100% relevant, every other message new"] = rewritten(all_of, "new.log", new_numbers)
-    logs["REST requests, each different"] = rewritten(few, "requests.log", request)
+    logs["100% relevant, every other message new"] = rewritten(all_of, f"{all_of.stem}-new-messages.log", new_messages)
+    logs["REST requests, each different"] = rewritten(few, f"{few.stem}-requests.log", requests)
     results = []
     for name, log in logs.items():
         found = [round_of(log, duckdb if log.suffix == ".log" else None) for _ in range(rounds)]
         size = sum(p.stat().st_size for p in (log.iterdir() if log.is_dir() else [log]))
         results.append({"log": name, "bytes": size, **{key: median(r[key] for r in found) for key in found[0]}})
-    return {"logs": results, "rounds": rounds}
+    return {"logs": results, "rounds": rounds, "messages": "numbers of messages alone"}
 
 
 def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     """A whole ingest on two cores beside programs that take only header and one message's fields out of the same log."""
     programs = {"ingest": INGEST, "spark": SPARK}
     programs |= {name: text for name, text in (("duckdb", DUCKDB), ("polars", POLARS)) if find_spec(name)}
+    programs |= {name: text for name, text in (("lnav", LNAV), ("ripgrep", RIPGREP)) if shutil.which(PROGRAMS[name][0])}
     results = []
     for share in (0.05, 0.7):
         log = made_log(work, megabytes, share)
@@ -201,12 +279,15 @@ def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     return {"logs": results, "rounds": rounds}
 
 
-def large(work: Path, megabytes: float) -> dict[str, Any]:
-    """One whole ingest of a large log on two cores: does memory stay where it is?"""
-    log = made_log(work, megabytes, 0.05)
-    with scratch(work) as out:
-        cost = measure(INGEST, [str(log), str(out / "out"), "2"])
-    return {"bytes": log.stat().st_size, "wall": cost.wall, "cpu": cost.cpu, "peak": cost.peak}
+def large(work: Path, sizes: Sequence[float]) -> dict[str, Any]:
+    """One whole ingest of ever larger logs on two cores: does memory stay where it is?"""
+    results = []
+    for megabytes in sizes:
+        log = made_log(work, megabytes, 0.05)
+        with scratch(work) as out:
+            cost = measure(INGEST, [str(log), str(out / "out"), "2"])
+        results.append({"bytes": log.stat().st_size, "wall": cost.wall, "cpu": cost.cpu, "peak": cost.peak})
+    return {"logs": results}
 
 
 def small(work: Path, rounds: int) -> dict[str, Any]:
@@ -237,6 +318,7 @@ def small(work: Path, rounds: int) -> dict[str, Any]:
     found = in_turn(programs, rounds)
     case = next((caches[engines[-1]]).rglob("case.json")).parent
     found |= in_turn({"stored": command(engines[-1], "sql", "split_brain", "--case", str(case))}, rounds)
+    found["stored"]["times"] = found["stored"]["wall"] / found["bare"]["wall"]  # it did not run in turn with the others
     return {"lines": sum(len(p.read_bytes().splitlines()) for p in SAMPLE.rglob("*") if p.is_file()), "programs": found, "rounds": rounds}
 
 
@@ -251,10 +333,15 @@ def _wait_for_archive(folder: Path) -> None:
         time.sleep(5)
 
 
-def growth(work: Path, events: Sequence[int]) -> dict[str, Any]:
+def growth(work: Path, events: Sequence[int], asked: Sequence[str]) -> dict[str, Any]:
     """All views of ever larger cases, on each engine: seconds and peak memory, one run each."""
-    engines = [name for name in GROWTH if name == "spark" or find_spec("pysail")]
+    engines = [name for name in asked if name == "spark" or find_spec("pysail")]
     return {"cases": [{"engine": name, **grown(work / "growth", size, name)} for name in engines for size in events or GROWTH[name]]}
+
+
+def processes(work: Path, counts: Sequence[int], asked: Sequence[str]) -> dict[str, Any]:
+    """Ingest and all views of many processes with a small log each: seconds and peak memory, one run each."""
+    return {"cases": [many(work / "processes", count, name) for name in asked if name == "spark" or find_spec("pysail") for count in counts]}
 
 
 class scratch:  # noqa: N801 (used like a function)
@@ -281,7 +368,18 @@ def page(figures: dict[str, Any]) -> str:
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 (Markdown)
     )
-    return environment.get_template("speed.md.j2").render(**figures)
+    environment.filters |= {"mb": lambda size: f"{size / 1e6:,.0f} MB", "n": lambda count: f"{count:,.0f}"}
+    return environment.get_template("speed.md.j2").render(**figures, pictures=pictures.texts(figures))
+
+
+def make_page(figures: dict[str, Any], docs: Path) -> None:
+    """The page and its pictures in a folder of documentation."""
+    docs.mkdir(parents=True, exist_ok=True)
+    (docs / "speed.md").write_text(page(figures), encoding="utf-8")
+    if find_spec("matplotlib"):
+        pictures.draw(figures, docs / "pictures")
+    else:
+        print("matplotlib is missing: the pictures stay as they were", file=sys.stderr)
 
 
 def main() -> None:
@@ -290,28 +388,35 @@ def main() -> None:
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--megabytes", type=float, default=64)
-    parser.add_argument("--large", type=float, default=8000, help="megabytes of the large log")
+    parser.add_argument("--large", type=float, nargs="+", default=[64, 1000, 8000], help="megabytes of the logs of `large`")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--events", type=int, nargs="+", help="sizes of growth, instead of each engine's own")
-    parser.add_argument("--page", action="store_true", help="only make docs/speed.md again")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1900], help="how many processes the cases of `processes` have")
+    parser.add_argument("--engines", nargs="+", choices=GROWTH, help="of growth (both, if not told) and of processes (Sail alone, if not told)")
+    parser.add_argument("--page", action="store_true", help="only make docs/speed.md and its pictures again")
+    parser.add_argument("--trial", action="store_true", help="figures, page and pictures go to WORKFOLDER/trial, not to the project")
     told = parser.parse_args()
-    figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    if not told.page and not find_spec("matplotlib"):  # told before hours of measuring
+        parser.error("the pictures of the page need matplotlib: pip install -e '.[bench]'")
+    if told.work is None and (told.trial or not told.page):
+        parser.error("WORKFOLDER is missing")
+    docs, file = (told.work / "trial", told.work / "trial" / FIGURES.name) if told.trial else (DOCS, FIGURES)
+    figures = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if not told.page:
-        if told.work is None:
-            parser.error("WORKFOLDER is missing")
-        told.work.mkdir(parents=True, exist_ok=True)
+        docs.mkdir(parents=True, exist_ok=True)
         measured: dict[str, Callable[[], dict[str, Any]]] = {
             "reading": lambda: reading(told.work, told.megabytes, told.rounds),
             "peers": lambda: peers(told.work, told.megabytes, told.rounds),
             "large": lambda: large(told.work, told.large),
             "small": lambda: small(told.work, told.rounds),
-            "growth": lambda: growth(told.work, told.events),
+            "growth": lambda: growth(told.work, told.events, told.engines or tuple(GROWTH)),
+            "processes": lambda: processes(told.work, told.processes, told.engines or ("sail",)),
         }
         for part in told.parts:
             print(f"{part} ...", file=sys.stderr, flush=True)
             figures[part] = {"machine": machine(), **measured[part]()}
-            FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(figures), encoding="utf-8")
+            file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    make_page(figures, docs)
 
 
 if __name__ == "__main__":

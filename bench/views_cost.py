@@ -143,18 +143,23 @@ print(json.dumps({"events": events, "read": read - begun, "views": seconds, "row
 """
 
 
-def grown(folder: Path, events: int, engine: str) -> dict[str, Any]:
-    """Reads a case of about so many events and builds its views, in a process of its own.
+def built(logs: Path, case: Path, engine: str) -> dict[str, Any]:
+    """Reads logs to a new case and builds its views, in a process of its own.
 
     Returns:
         `events`, seconds of `read` and `views`, `rows` by view, and `peak`: the largest resident memory of the process tree, bytes.
     """
-    logs, case = folder / f"logs-{events}", folder / f"case-{events}-{engine}"
-    if not logs.exists():
-        make(logs, events)
     shutil.rmtree(case, ignore_errors=True)
     done = measure(_BUILD, [str(logs), str(case), engine])
     return {**json.loads(done.said.splitlines()[-1]), "peak": done.peak}
+
+
+def grown(folder: Path, events: int, engine: str) -> dict[str, Any]:
+    """What `built` tells of a case of about so many events."""
+    logs = folder / f"logs-{events}"
+    if not logs.exists():
+        make(logs, events)
+    return built(logs, folder / f"case-{events}-{engine}", engine)
 
 
 def main() -> None:

@@ -1,0 +1,66 @@
+"""The page about speed says what bench/figures.json holds; the logs that are measured are what the page says of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+import many_processes
+import pictures
+import pytest
+import run
+
+FIGURES = json.loads(run.FIGURES.read_text(encoding="utf-8"))
+JOINED = (
+    "[2026-11-21 10:00:00,000] INFO [Worker clientId=c-12, groupId=g] Successfully joined group with generation {} at 10.0.0.12:9092 (a.b.C:604)\n"
+)
+
+
+def test_the_page_is_made_from_the_figures() -> None:
+    assert (run.DOCS / "speed.md").read_text(encoding="utf-8") == run.page(FIGURES), "run `python bench/run.py --page`"
+
+
+@pytest.mark.parametrize("part", pictures.texts(FIGURES))
+def test_a_picture_shows_the_figures(part: str) -> None:
+    drawn = (run.DOCS / "pictures" / f"speed-{part}.svg").read_text(encoding="utf-8")
+    told = re.findall(r" (\d+(?:\.\d+)?)(?: s)?(?=[;,] |\.$)", pictures.texts(FIGURES)[part])
+    assert told
+    assert [value for value in told if f">{value} {'µs' if part == 'reading' else 's'}<" not in drawn] == []
+
+
+def test_new_messages_change_in_nothing_but_their_numbers() -> None:
+    printed = ["[2026-11-21 10:00:00,001] INFO ConsumerConfig values: \n", "\tfetch.max.bytes = 52428800\n", "\t (a.b.Config:370)\n"]
+    joining = "[2026-11-21 10:00:00,002] INFO [Worker clientId=c-12, groupId=g] (Re-)joining group (a.b.C:555)\n"
+    lines = [JOINED.format(7), JOINED.format(7), *printed, joining, joining]
+    found = list(run.new_messages(random.Random(1), lines))
+    assert found[1:5] == [JOINED.format(7), *printed]
+    assert found[6] == joining
+    assert found[5].startswith("[2026-11-21 10:00:00,002] INFO [Worker clientId=c-12, groupId=g] Successfully joined")
+    for changed in (found[0], found[5]):
+        generation = re.search(r"generation (\d+)", changed)
+        assert generation
+        assert generation[1] != "7"
+        assert changed[26:] == JOINED.format(generation[1])[26:]
+
+
+def test_a_log_in_many_files_has_the_same_lines(tmp_path: Path) -> None:
+    log = tmp_path / "some.log"
+    log.write_text("".join(f"{n} {'x' * (n % 50)}\n" for n in range(1000)), encoding="utf-8")
+    files = sorted(run.in_files(log, 30).iterdir())
+    assert len(files) == 30
+    assert b"".join(path.read_bytes() for path in files) == log.read_bytes()
+    assert all(path.read_bytes().endswith(b"\n") for path in files)
+
+
+def test_many_processes_are_clusters_of_their_own(tmp_path: Path) -> None:
+    many_processes.make(tmp_path, 34)
+    logs = {path.relative_to(tmp_path): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.log")}
+    assert len(logs) == 34
+    assert all(40 <= text.count("\n") <= many_processes.MOST for text in logs.values())
+    first, again = (logs[Path(f"cluster-{number:04d}/w1/connect.log")] for number in (0, 4))
+    assert "groupId=connect-cluster-0000]" in first
+    assert "groupId=connect-cluster-0004]" in again
+    names = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b10\.\d+\.\d+\.\d+\b|[Cc]luster ID: [\w-]+")
+    assert not set(names.findall(first)) & set(names.findall(again))
