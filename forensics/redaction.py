@@ -180,7 +180,7 @@ def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = [list(_texts(column)) for column in columns]
+    texts = [_looked_at(column) for column in columns]
     everything = [text for mine in texts for text in mine]
     if not everything:
         return list(columns)
@@ -194,6 +194,15 @@ def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
         result.append(_mended(column, mine, found.slice(at, size)))
         at += size
     return result
+
+
+def _looked_at(column: pa.Array) -> list[pa.Array]:
+    """The texts of a column; of one that holds several in a cell (a printed configuration, say), which repeat, each once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = list(_texts(column))
+    return found if pa.types.is_string(column.type) or not found else [pc.unique(pa.concat_arrays(found))]
 
 
 def _texts(column: pa.Array) -> Iterator[pa.Array]:
@@ -221,7 +230,7 @@ def _mended(column: pa.Array, texts: Sequence[pa.Array], found: pa.BooleanArray)
     if pa.types.is_string(column.type):
         mended = [scrub(text) for text in column.filter(found).to_pylist()]
         return pc.replace_with_mask(column, pc.fill_null(found, False), pa.array(mended, column.type))  # noqa: FBT003
-    several = pc.unique(pa.concat_arrays(texts).filter(found)).to_pylist()
+    several = pa.concat_arrays(texts).filter(found).to_pylist()
     known = {text: clean for text in several if (clean := scrub(text)) != text}
     if not known:
         return column  # keys that name a secret
