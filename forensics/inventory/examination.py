@@ -11,7 +11,7 @@ from typing import Self
 
 from forensics.errors import reason_of
 from forensics.evidence.containers import SEPARATOR, Content, Text, contents, encoding_of, written
-from forensics.evidence.streams import BLOCK
+from forensics.evidence.streams import BLOCK, count_lines
 from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Place, TextForm, Times
 from forensics.inventory.file_type import is_binary, is_log, looks_like
 from forensics.inventory.source_options import SourceOptions
@@ -192,7 +192,7 @@ class _TextCounter:
             return
         block = self.size // COUNT_BLOCK
         self.counts.extend([0] * (block + 1 - len(self.counts)))
-        newlines = data.count(b"\n")
+        newlines = count_lines(data)
         self.counts[block] += newlines
         self.lines += newlines
         self.size += len(data)
