@@ -25,6 +25,7 @@ from forensics.snapshots.detection import kind_of
 HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 64 * 1024
 _START_BYTES = 96
+_FEW_BLOCKS = 8
 
 
 def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None]) -> Iterator[Evidence]:
@@ -120,10 +121,11 @@ def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerpri
 
 
 class _Hash:
-    """SHA-256 of blocks, each of which is hashed while the next is read, counted or inflated. A content of one block needs no thread."""
+    """SHA-256 of blocks, each of which is hashed while the next is read, counted or inflated. A content of a few needs no thread."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
+        self._alone = _FEW_BLOCKS
         self._open: Future[None] | None = None
         self._last = b""
         self._thread: ThreadPoolExecutor | None = None
@@ -137,6 +139,10 @@ class _Hash:
 
     def update(self, data: bytes) -> None:
         """Takes the next block."""
+        if self._alone:
+            self._alone -= 1
+            self._hash.update(data)
+            return
         if self._last:
             self._thread = self._thread or ThreadPoolExecutor(1)
             self._wait()
