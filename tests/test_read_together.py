@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 from collections.abc import Callable
@@ -72,3 +73,28 @@ def test_what_is_said_often_is_read_as_what_is_said_once(
     assert quick.unrecognised == slow.unrecognised
     assert quick.faults == slow.faults
     assert [told(r) for r in quick.ranges if r["events"]] == [told(r) for r in slow.ranges if r["events"]]
+
+
+def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few records and messages that are kept, chunks of a few lines, words looked for in messages by threes: as with all at once."""
+    log = harmed((SAMPLES / LOGS[0] / "logs" / "w2" / "connect.log").read_bytes(), 7)
+    foreign = b"[2026-11-21 07:50:00,000] INFO Flushing 17 records (com.example.Writer:3)\n[2026-11-21 07:50:00,001] INFO  (com.example.Writer:4)\n"
+    (tmp_path / "connect.log").write_bytes(b"\n".join((log, foreign * 20, log)))
+    evidence = find_evidence([tmp_path])
+    whole = read_evidence(evidence, 100_000, broken=True)
+    for name, value in (("_MOST_SEEN", 5), ("_TOGETHER", 3), ("CHUNK", 20_000)):
+        monkeypatch.setattr(f"forensics.extract.column_reader.{name}", value)
+    monkeypatch.setattr("forensics.extract.row_builder.MOST_ROWS", 50)
+    parts = read_evidence(evidence, 100_000, broken=True)
+    assert (parts.events, parts.counted, parts.unrecognised) == (whole.events, whole.counted, whole.unrecognised)
+    assert any(e["logger"] and e["logger"].startswith("com.example") for e in whole.events)
+
+
+@pytest.mark.parametrize("megabytes", [0, 1, 7, 8, 9, 12])
+def test_the_hash_of_a_file_is_that_of_all_its_bytes(megabytes: int, tmp_path: Path) -> None:
+    line = b"[2026-11-21 07:50:00,000] INFO Worker stopping (org.apache.kafka.connect.runtime.Worker:250)\n"
+    content = line * ((megabytes << 20) // len(line) + 3)
+    (tmp_path / "connect.log").write_bytes(content)
+    (found,) = find_evidence([tmp_path])
+    assert found.fingerprint.sha256 == hashlib.sha256(content).hexdigest()
+    assert found.fingerprint.lines == content.count(b"\n")
