@@ -214,6 +214,10 @@ class Recogniser:
     def __reduce__(self) -> tuple[Callable[[Catalogue], Recogniser], tuple[Catalogue]]:
         return _revive, (self.catalogue,)
 
+    def prepare(self) -> None:
+        """Computes now what the first records would wait for."""
+        _ = self.interesting_loggers, self.literals, self.words, self._telling
+
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:
         """Simple class names of all loggers that some block names."""

@@ -234,6 +234,7 @@ def serve(first: bytes) -> None:
     source, answers = sys.stdin.buffer, _own_output()
     catalogue, target = pickle.loads(first)  # noqa: S301  (what our own process wrote)
     recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
+    recogniser.prepare()
 
     def tell(what: object) -> None:
         pickle.dump(what, answers)

@@ -19,6 +19,8 @@ from forensics.records.vectorized.line_fields import MOST_HEADER_BYTES, NO_TIME,
 _MOST_HEADERS = 16
 #: So many lines cost less in Python than the compiling of an expression in RE2.
 _FEW = 500
+#: So many lines are learned from before an expression is compiled for all: most of a log's lines have one of its first beginnings.
+_FIRST = 8
 _ANY_TIME = TimeFormat("ANY")
 _FIXED = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}.*+?|^$])*")
 _FIELD = re.compile(r"\(\?P<(?:ts|level)>(?:[^()]|\([^()]*\))*\)")
@@ -106,6 +108,8 @@ class RecordStartFinder:
         self._one_by_one(rest[odd], found)
         rest = rest[~odd]
         rest = rest[self._may_begin[buffer.at(starts[rest])]]
+        if not self.headers:
+            rest = self._begin(rest, found)
         if len(rest) <= _FEW:
             self._one_by_one(rest, found)
             rest = rest[:0]
@@ -137,6 +141,18 @@ class RecordStartFinder:
             row[: len(header.endings)] = [ending.end for ending in header.endings]
         found: Ints = sizes[headers, endings]
         return found
+
+    def _begin(self, rest: Ints, found: _Found) -> Ints:
+        """Learns beginnings of the fixed layout from the first lines, and gives them the lines that fit; returns the others."""
+        for _ in range(_FIRST if self._fixed >= 0 else 0):
+            if not len(rest) or self._learned >= _MOST_HEADERS:
+                break
+            i = int(rest[0])
+            index = self._learn_fixed(found.buffer.slice(int(found.starts[i]), int(found.ends[i])))
+            if index < 0:
+                break
+            rest = self._take(index, rest, found)
+        return rest
 
     def _one_by_one(self, rest: Ints, found: _Found) -> None:
         """Finds the layouts of a few lines, for which no expression need be compiled; learns fixed beginnings among them."""
