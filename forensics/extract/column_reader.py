@@ -81,6 +81,8 @@ class ColumnReader:
         self._tails = Tails(self._understand)
         self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
         self._seen: dict[tuple[int, bytes], Record | None] = {}
+        #: Whether most records that are only counted differ in their texts, so that it is quicker to look for these before those that say the same.
+        self._counted_differ = False
         candidates = reader.layouts.candidates(reader.profile.untimed)
         #: Layouts that print a date; JSON may.
         self._dated = np.array([*(x.time is not None and x.time.dated for x in candidates), True], bool)
@@ -229,20 +231,37 @@ class ColumnReader:
         Told apart are those that differ in a byte from `begins` to `stops`, behind their times; of those that are only counted, no more is told apart
         than is kept of them.
         """
-        numbers, firsts = _different(page.buffer, begins, stops, page.begun.headers[which])
-        single = np.flatnonzero(places.lasts[which[firsts]] - places.firsts[which[firsts]] == 1)
-        lines = which[firsts[single]]
-        begun = page.begun
-        alike = self._counted.alike(page.buffer, places.begins[lines], places.ends[lines], tails[lines], begun.headers[lines], begun.endings[lines])
-        counted = single[alike >= 0]
+        headers = page.begun.headers[which]
+        if self._counted_differ:
+            alike = self._counted_alike(page, which, places, tails)
+            rest, counted = np.flatnonzero(alike < 0), np.flatnonzero(alike >= 0)
+            numbers, firsts = _different(page.buffer, begins[rest], stops[rest], headers[rest])
+            _, first, number = np.unique(alike[counted], return_index=True, return_inverse=True)
+            whole = np.empty(len(which), np.int64)
+            whole[rest], whole[counted] = numbers, number + len(firsts)
+            return whole, np.append(rest[firsts], counted[first])
+        numbers, firsts = _different(page.buffer, begins, stops, headers)
+        alike = self._counted_alike(page, which[firsts], places, tails)
+        counted = np.flatnonzero(alike >= 0)
         if not len(counted):
             return numbers, firsts
-        _, first, number = np.unique(alike[alike >= 0], return_index=True, return_inverse=True)
+        _, first, number = np.unique(alike[counted], return_index=True, return_inverse=True)
         others = np.ones(len(firsts), bool)
         others[counted] = False
+        self._counted_differ = 2 * len(counted) > int(np.count_nonzero(~others[numbers]))
         renamed = np.cumsum(others) - 1
         renamed[counted] = number + int(others.sum())
         return renamed[numbers], np.append(firsts[others], firsts[counted[first]])
+
+    def _counted_alike(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> Ints:
+        """A number for each of some records of the fixed layout: the same for those that are counted alike, -1 for all that are not only counted."""
+        found = np.full(len(which), -1, np.int64)
+        single = np.flatnonzero(places.lasts[which] - places.firsts[which] == 1)
+        lines, begun = which[single], page.begun
+        found[single] = self._counted.alike(
+            page.buffer, places.begins[lines], places.ends[lines], tails[lines], begun.headers[lines], begun.endings[lines]
+        )
+        return found
 
     def _known(
         self, buffer: Buffer, message: int, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
@@ -344,6 +363,8 @@ def _sieve(texts: tuple[str, ...]) -> str:
 
 def _different(buffer: Buffer, begins: Ints, stops: Ints, kinds: Ints) -> tuple[Ints, Ints]:
     """Number of each of some texts among those that differ, in bytes or in kind, and the first place of each number."""
+    if not len(begins):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     array = buffer.parts(begins, stops).dictionary_encode()
     numbers: Ints = array.indices.to_numpy().astype(np.int64)
     most = len(array.dictionary)
