@@ -98,3 +98,21 @@ def test_the_hash_of_a_file_is_that_of_all_its_bytes(megabytes: int, tmp_path: P
     (found,) = find_evidence([tmp_path])
     assert found.fingerprint.sha256 == hashlib.sha256(content).hexdigest()
     assert found.fingerprint.lines == content.count(b"\n")
+
+
+def test_requests_of_which_each_is_another_are_counted_as_the_slow_reader_counts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = '[2026-11-21 07:50:{:02},000] INFO 10.0.0.{} - - [21/Nov/2026:10:00:00 +0000] "{} /connectors/a-{}/status HTTP/1.1" {} 417 "-" "curl/8.5.0" 12'
+    tail = " (org.apache.kafka.connect.runtime.rest.RestServer:62)"
+    odd = ("GET", "GET", "GET", "PUT", "GET ", "gét", "HEAD")
+    lines = [request.format(n // 40, n % 250, odd[n % 7 if n % 5 == 0 else 0], n, 500 if n % 31 == 0 else 200) + tail for n in range(2_000)]
+    lines[::97] = [x.replace("] INFO ", "] ERROR ").replace(" 12 (", "  (") for x in lines[::97]]
+    (tmp_path / "connect.log").write_text("\n".join(lines))
+    evidence = find_evidence([tmp_path])
+    monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 40_000)
+    monkeypatch.setattr("forensics.extract.counted_records._FEW", 5)
+    quick = read_evidence(evidence, 1 << 20)
+    monkeypatch.setattr(Profile, "plain", property(lambda self: False))
+    slow = read_evidence(evidence, 1 << 20)
+    assert len(quick.counted) > 1_000
+    assert quick.events
+    assert (quick.counted, quick.events, quick.unrecognised) == (slow.counted, slow.events, slow.unrecognised)
