@@ -51,7 +51,17 @@ def test_where_nothing_can_be_written_spark_starts_without(cache: Path) -> None:
 def test_a_users_own_options_stay(monkeypatch) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dmine=1")
     spark_session._expect_little("17.0.1")
+    spark_session._expect_much()
     assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dmine=1"
+
+
+def test_a_large_case_has_a_jvm_that_compiles_less(monkeypatch) -> None:
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+    spark_session._expect_much()
+    options = os.environ.pop("SPARK_SUBMIT_OPTS").split()
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else "java"
+    # A JVM that does not know an option does not start.
+    subprocess.run([java, *options, "-version"], capture_output=True, check=True)
 
 
 def test_a_users_own_memory_stays(monkeypatch) -> None:
