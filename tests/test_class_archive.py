@@ -55,6 +55,7 @@ def test_a_users_own_options_stay(monkeypatch) -> None:
     assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dmine=1"
 
 
+@pytest.mark.spark
 def test_a_large_case_has_a_jvm_that_compiles_less(monkeypatch) -> None:
     monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
     spark_session._expect_much()
