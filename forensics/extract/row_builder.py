@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -65,8 +65,7 @@ _TABLES = (EVENTS, UNRECOGNISED, COUNTED)
 _EVENT, _OTHER, _COUNT, _NONE = range(4)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(NamedTuple):
     """What a record is.
 
     Attributes:
@@ -157,11 +156,11 @@ class RowBuilder:
     def add_together(self, items: Together) -> None:
         """Adds records that were read together, each as `add` would add it by itself."""
         told = [_NOTHING if record is None else self._understood(record) for record in items.said]
-        faulty = np.fromiter((bool(t.fault) for t in told), bool, len(told))
-        if faulty.any():
+        if any(t.fault for t in told):
+            faulty = np.array([bool(t.fault) for t in told], bool)
             for i in np.flatnonzero(faulty[items.which]).tolist():
                 self.note_fault(int(items.lines[i]), told[items.which[i]].fault)
-        kinds = np.fromiter((t.table for t in told), np.int8, len(told))[items.which]
+        kinds = np.array([t.table for t in told], np.int8)[items.which]
         for table, joined in enumerate(self._joined):
             which = np.flatnonzero(kinds == table)
             if not len(which):
