@@ -22,7 +22,7 @@ from forensics.records.layouts import packaged
 from forensics.records.line_reader import Profile, RecordReader, read_records
 
 BLOCK_LINES = 40_000
-_START = datetime(2026, 11, 21, tzinfo=UTC)
+START = datetime(2026, 11, 21, tzinfo=UTC)
 _TIME = re.compile(r"^\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8},[0-9]{3}\]")
 _NOISE = (
     "INFO [{c}|task-{t}] Wrote {n} records to table {w}_{w} in {m} ms (io.confluent.connect.jdbc.sink.BufferedRecords:{t}7)",
@@ -87,7 +87,7 @@ def main() -> None:
     relevant = relevant_records(args.logs)
     source = blocks(relevant, args.relevant, seed=1)
     some = [next(source) for _ in range(20)]
-    written, number, time = 0, 0, _START
+    written, number, time = 0, 0, START
     with args.out.open("w", encoding="utf-8") as out:
         while written < args.gigabytes * 1e9:
             parts = []

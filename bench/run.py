@@ -25,7 +25,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import chain, pairwise
@@ -37,6 +37,7 @@ import jinja2
 import pictures
 from ingest_vs_duckdb import DUCKDB
 from ingest_vs_spark import INGEST, SPARK, Cost, measure
+from make_log import START
 from many_processes import many
 from reading_cost import WORDS, round_of
 from views_cost import grown
@@ -52,6 +53,8 @@ PARTS = ("reading", "peers", "large", "small", "growth", "processes")
 #: Events of the cases of `growth`, by engine.
 GROWTH = {"spark": (250_000, 500_000, 1_000_000), "sail": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)}
 FILES = 500
+#: Megabytes of a made log that are written record by record; a larger one repeats them day by day.
+A_DAY = 1000
 #: A number that is a value by itself: no part of an address, of an id, of a date, of a partition's or a task's name; not nought, and no status of HTTP.
 _NUMBER = re.compile(r'(?<![\w.:/-])(?<!" )[1-9][0-9]*(?!\w|[.:/-]\w)')
 #: Header, context (the client, the group, the task that speaks), and who logged it at the end of the line.
@@ -144,9 +147,21 @@ def _lines(path: str) -> list[str]:
 def made_log(work: Path, megabytes: float, share: float) -> Path:
     """A log of so many megabytes in which this share of lines is of loggers that matter; made once."""
     log = work / f"{megabytes:g}mb-{share * 100:g}.log"
+    if not log.exists() and megabytes > A_DAY:
+        return of_days(made_log(work, A_DAY, share), log, round(megabytes / A_DAY))
     if not log.exists():
         source = [sys.executable, str(HERE / "make_log.py"), str(SAMPLES), str(log)]
         subprocess.run([*source, "--gigabytes", str(megabytes / 1000), "--relevant", str(share)], check=True, capture_output=True)
+    return log
+
+
+def of_days(day: Path, log: Path, count: int) -> Path:
+    """A log that repeats that of its first day, with the dates of as many days."""
+    with log.open("wb") as out:
+        for n in range(count):
+            date = f"[{START + timedelta(days=n):%Y-%m-%d} ".encode()
+            with day.open("rb") as lines:
+                out.writelines(line.replace(f"[{START:%Y-%m-%d} ".encode(), date, 1) for line in lines)
     return log
 
 
