@@ -19,7 +19,7 @@ report: .venv/ready
 
 # Two processes share the files; then one has all tests of Spark, which uses two cores by itself.
 test: .venv/ready
-	pytest -n 2 --dist loadfile -m "not spark and not slow"
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow"
 	pytest -m "spark and not slow"
 
 # Minutes: whole recordings with known truth, and the wheel in an empty environment.

@@ -1,8 +1,13 @@
-"""Engines for the tests: one that starts at once for what views say, Spark for what is about Spark; each starts once a run."""
+"""Engines for the tests: one that starts at once for what views say, Spark for what is about Spark; each starts once a run.
+
+The cases of the samples are built once a run too, whichever process of it asks first.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -10,6 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 from forensics.engines import SAIL, SPARK, VARIABLE, engine
 
@@ -26,10 +32,20 @@ ANY = GIVEN or (SAIL if find_spec("pysail") else SPARK)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who asks for any engine is a test of the engine."""
+    """Who asks for any engine is a test of the engine. Files with such tests come first: a long one at the end would leave one of two cores idle."""
+    long = set()
     for item in items:
         if "any_engine" in getattr(item, "fixturenames", ()):
             item.add_marker("engine")
+        if item.get_closest_marker("engine"):
+            long.add(item.path)
+    items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests that stay are not looked through again whenever Python looks for rubbish."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -92,11 +108,24 @@ def _forget_views(session: SparkSession) -> None:
 
 @pytest.fixture(scope="session")
 def sample_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
-    """Gives the case of a sample incident by its name; each is read once a run by each engine that is asked for it."""
+    """Gives the case of a sample incident by its name; each is built once a run by each engine that is asked for it. Nobody changes it."""
     from expect_samples import case_of
+
+    from forensics.case.folder import open_case
+
+    # Processes that share the tests have folders of their own in that of the run.
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "sample-cases"
 
     @cache
     def built(name: str, told: str | None) -> Case:
-        return case_of(name, tmp_path_factory.mktemp(f"{name}-{told}") / "case")
+        folder = shared / f"{name}-{told}"
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            if not (folder / "built").exists():
+                shutil.rmtree(folder / "case", ignore_errors=True)
+                case_of(name, folder / "case")
+                (folder / "built").touch()
+        return open_case(folder / "case")
 
     return lambda name: built(name, os.environ.get(VARIABLE))

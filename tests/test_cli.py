@@ -9,7 +9,6 @@ import json
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 from importlib.resources import files
@@ -21,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from forensics import __version__
+from forensics import __version__, cli
 from forensics.catalogue import patterns
 from forensics.cli import app
 from forensics.errors import UsageError
@@ -38,6 +37,25 @@ def run(*args: str, given: bytes = b"", **env: str) -> subprocess.CompletedProce
     """The command as a user's shell runs it."""
     done = subprocess.run([sys.executable, "-m", "forensics", *args], input=given, capture_output=True, env={**os.environ, **env}, check=False)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_here(*args: str, given: bytes = b"", **env: str) -> subprocess.CompletedProcess[str]:
+    """The same in this process, where nothing has to be imported again; what a process of its own does is in the tests that start one."""
+    told = [io.BytesIO(given), io.BytesIO(), io.BytesIO()]
+    here = [io.TextIOWrapper(stream, encoding="utf-8", write_through=True) for stream in told]
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in env.items():
+            patched.setenv(name, value)
+        patched.setattr(sys, "argv", ["forensics", *args])
+        for name, stream in zip(("stdin", "stdout", "stderr"), here, strict=True):
+            patched.setattr(sys, name, stream)
+        patched.setattr(cli.SHELL, "reads", False)
+        try:
+            cli.main()
+            code: object = 0
+        except SystemExit as e:
+            code = e.code
+    return subprocess.CompletedProcess(args, int(str(code or 0)), told[1].getvalue().decode(), told[2].getvalue().decode())
 
 
 def cpu_seconds() -> float:
@@ -88,7 +106,7 @@ def test_every_command_has_help(name: str) -> None:
     ],
 )
 def test_wrong_use_is_2_without_a_traceback(args: list[str], tmp_path: Path) -> None:
-    done = run(*args, FORENSICS_CASE=str(tmp_path / "none"))
+    done = run_here(*args, FORENSICS_CASE=str(tmp_path / "none"))
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert done.stderr.strip()
@@ -97,7 +115,7 @@ def test_wrong_use_is_2_without_a_traceback(args: list[str], tmp_path: Path) -> 
 
 @pytest.mark.parametrize("args", [["report"], ["verify"], ["show", "0123456789abcdef01234567"], ["sql", "generation"], ["sql", "-e", "SELECT 1"]])
 def test_a_missing_case_says_what_to_do(args: list[str], tmp_path: Path) -> None:
-    done = run(*args, FORENSICS_CASE=str(tmp_path / "none"))
+    done = run_here(*args, FORENSICS_CASE=str(tmp_path / "none"))
     assert done.returncode == 4
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
@@ -131,7 +149,7 @@ def test_explain_reads_standard_input_and_survives_anything() -> None:
     ],
 )
 def test_explain_says_why_it_knows_nothing(line: str, said: str) -> None:
-    done = run("explain", line)
+    done = run_here("explain", line)
     assert done.returncode == (1 if line else 0)
     assert said in " ".join(done.stdout.split())
 
@@ -151,7 +169,7 @@ def test_explain_says_why_it_knows_nothing(line: str, said: str) -> None:
     ],
 )
 def test_explain_takes_part_of_a_line_and_exceptions(line: str, said: list[str]) -> None:
-    done = run("explain", line)
+    done = run_here("explain", line)
     assert done.returncode == 0, done.stdout
     for part in said:
         assert part in done.stdout
@@ -183,14 +201,14 @@ def test_explain_prints_no_secret(head: str) -> None:
 
 
 def test_explain_names_what_comes_nearest() -> None:
-    done = run("explain", "Attempt to heartbeat did not succeed since group is rebalancing again")
+    done = run_here("explain", "Attempt to heartbeat did not succeed since group is rebalancing again")
     assert done.returncode == 1
     assert "heartbeat_failed" in done.stdout
 
 
 def test_explain_groups_repeats() -> None:
     lines = [JOINED.replace("generationId=7", f"generationId={n}") for n in range(1, 9)]
-    done = run("explain", "-", given="\n".join([*lines, "[2026-11-21 07:51:24,897] INFO gibberish (x.Y)"]).encode())
+    done = run_here("explain", "-", given="\n".join([*lines, "[2026-11-21 07:51:24,897] INFO gibberish (x.Y)"]).encode())
     assert done.returncode == 0
     assert done.stdout.count("(membership)") == 1
     assert ", 8 times" in done.stdout
@@ -216,7 +234,7 @@ def test_check_shows_what_where_and_help(tmp_path: Path) -> None:
         "[[event]]\nname = 'mine'\ncategory = 'other'\nlogger = ['com.example.Mine']\nkafka = '3.0.0..'\npattern = 'Hello\\ (?P<nobody>.*)'\n"
         "[[event.example]]\nline = 'Hello x'\nfields = {nobody = 'x'}\n"
     )
-    done = run("check", str(own))
+    done = run_here("check", str(own))
     assert done.returncode == 2
     for part in ("error: `mine` captures `nobody`", "reason:", f"--> {own}:", "help:"):
         assert part in done.stderr
@@ -248,13 +266,13 @@ def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "Split brain: PROVED" in shown.stdout
     assert re.search(r"w2/connect\.log:\d+ ", shown.stdout)
-    page = run("report", "--case", case, "--format", "html", "-o", str(tmp_path / "r.html"))
+    page = run_here("report", "--case", case, "--format", "html", "-o", str(tmp_path / "r.html"))
     assert page.returncode == 0
     assert page.stdout == ""
     assert "<!doctype html>" in (tmp_path / "r.html").read_text()
-    assert run("report", "--case", case, "--format", "markdown").stdout.startswith("# Kafka group forensics")
+    assert run_here("report", "--case", case, "--format", "markdown").stdout.startswith("# Kafka group forensics")
     schema = json.loads(files("forensics").joinpath("report-schema.json").read_text(encoding="utf-8"))
-    written = run("report", "--format", "json", FORENSICS_CASE=case).stdout
+    written = run_here("report", "--format", "json", FORENSICS_CASE=case).stdout
     jsonschema.Draft202012Validator(schema).validate(json.loads(written))
 
 
@@ -274,7 +292,7 @@ def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
     ],
 )
 def test_exit_codes_of_a_report(case: str, args: tuple[str, ...], code: int) -> None:
-    assert run("report", "--case", case, *args).returncode == code
+    assert run_here("report", "--case", case, *args).returncode == code
 
 
 @pytest.mark.engine
@@ -285,21 +303,21 @@ def test_a_report_starts_no_spark(case: str) -> None:
 
 @pytest.mark.engine
 def test_show_prints_the_raw_lines_of_events_findings_and_ownerships(case: str) -> None:
-    found = json.loads(run("report", "--case", case, "--format", "json").stdout)
+    found = json.loads(run_here("report", "--case", case, "--format", "json").stdout)
     finding = next(f for f in found["findings"] if f["rule"] == "split-brain-task")
-    shown = run("show", "--case", case, finding["finding_id"])
+    shown = run_here("show", "--case", case, finding["finding_id"])
     assert shown.returncode == 0, shown.stderr
     assert "has changed" not in shown.stdout
     for line in finding["witness"]:
         assert re.search(rf"^> +{line['line']}  \[", shown.stdout, re.MULTILINE), line
         assert line["text"][:60] in shown.stdout
     one = finding["witness"][0]
-    alone = run("show", "--case", case, one["event_id"][:10], "-C", "0").stdout
+    alone = run_here("show", "--case", case, one["event_id"][:10], "-C", "0").stdout
     assert len([x for x in alone.splitlines() if x.startswith("> ")]) == 1
     owned = found["ownership"][0]["ownership_id"]
-    assert run("show", "--case", case, owned).returncode == 0
-    assert run("show", "--case", case, "ffffffffffffffffffffffff").returncode == 2
-    assert run("show", "--case", case, "ff").returncode == 2
+    assert run_here("show", "--case", case, owned).returncode == 0
+    assert run_here("show", "--case", case, "ffffffffffffffffffffffff").returncode == 2
+    assert run_here("show", "--case", case, "ff").returncode == 2
 
 
 def test_show_says_when_evidence_moved_or_changed(tmp_path: Path) -> None:
@@ -360,18 +378,21 @@ def test_wrong_sql_is_2_and_says_why(case: str) -> None:
 
 
 @pytest.mark.engine
-def test_views_of_another_version_are_built_anew(case: str, tmp_path: Path) -> None:
+def test_views_of_another_version_are_built_anew(tmp_path: Path) -> None:
     from forensics.case import folder as case_folder
 
-    copy = tmp_path / "moved case"
-    shutil.copytree(case, copy)
-    opened = case_folder.open_case(copy)
-    kept = {path: (copy / path).read_text(encoding="utf-8") for path in opened.manifest["contents"] if path.startswith("sql/")}
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "connect.log").write_text(JOINED + "\n")
+    case = tmp_path / "moved case"
+    assert CliRunner().invoke(app, ["ingest", str(tmp_path / "logs"), "--case", str(tmp_path / "case")]).exit_code == 0
+    (tmp_path / "case").rename(case)
+    opened = case_folder.open_case(case)
+    kept = {path: (case / path).read_text(encoding="utf-8") for path in opened.manifest["contents"] if path.startswith("sql/")}
     case_folder.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
-    shown = CliRunner().invoke(app, ["report", "--case", str(copy)])
+    shown = CliRunner().invoke(app, ["report", "--case", str(case)])
     assert shown.exit_code == 0, shown.output
     assert "built again" in shown.stderr
-    assert "built again" not in CliRunner().invoke(app, ["report", "--case", str(copy)]).stderr
+    assert "built again" not in CliRunner().invoke(app, ["report", "--case", str(case)]).stderr
 
 
 @pytest.mark.engine

@@ -171,13 +171,17 @@ WORKERS = {
 }
 
 
+#: The views that these tests read.
+READ = ("holding", "log_hole", "client_event", "broker_generation", "coverage")
+
+
 def rows(case, view):
     return ds.dataset(str(case.view_path(view)), format="parquet").to_table().to_pylist()
 
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory):
-    return case_of(CONSUMERS | {path: named(path.split("/")[0], text) for path, text in WORKERS.items()}, tmp_path_factory.mktemp("lost"))
+    return case_of(CONSUMERS | {path: named(path.split("/")[0], text) for path, text in WORKERS.items()}, tmp_path_factory.mktemp("lost"), READ)
 
 
 def named(worker: str, text: str) -> str:
@@ -273,7 +277,7 @@ def interleaved(*members: str) -> str:
 
 
 def test_members_that_cannot_be_told_apart_own_nothing(any_engine, tmp_path):
-    case = case_of({"pods/app.log": interleaved("a", "b", "c"), "one/app.log": interleaved("d").replace("pods", "one")}, tmp_path)
+    case = case_of({"pods/app.log": interleaved("a", "b", "c"), "one/app.log": interleaved("d").replace("pods", "one")}, tmp_path, READ)
     assert {r["process_id"] for r in rows(case, "holding")} == {"one/app.log"}
     (said,) = [r for r in rows(case, "coverage") if r["code"] == "several_members"]
     assert said["process_id"] == "pods/app.log"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verdicts on random histories, held against an oracle that knows what was true.
 
-A hundred histories make one case, so that one run judges them all. The slow tests judge two thousand more, in cases of five hundred, and the
-first hundred with lines, files and clocks changed. `FORENSICS_SEED` sets where the random numbers begin, for a long hunt. A failure names the history as one line that
+Fifty histories make one case, so that one run judges them all. The slow tests judge two thousand more, in cases of five hundred, and the
+first fifty with lines, files and clocks changed. `FORENSICS_SEED` sets where the random numbers begin, for a long hunt. A failure names the history as one line that
 plays it again.
 """
 
@@ -18,7 +18,7 @@ from judging import damage, judge
 from oracle import Truth, contradictions, contradictions_whatever_the_clocks, unmentioned
 from simulator import simulate
 
-HISTORIES, MANY, BATCHES = 100, 500, 4
+HISTORIES, MANY, BATCHES = 50, 500, 4
 SEED = int(os.environ.get("FORENSICS_SEED", "1"))
 
 pytestmark = pytest.mark.engine

@@ -49,7 +49,7 @@ def test_a_release_that_nothing_prints_is_found(sample, release, tmp_path):
         f"{log.parent.name}/{log.name}": "".join(t for t in log.open(encoding="utf-8") if "AppInfoParser" not in t)
         for log in (SAMPLES / sample / "logs").glob("*/*.log")
     }
-    case = case_of(logs, tmp_path)
+    case = case_of(logs, tmp_path, ["process"])
     found = {r["process_id"]: r for r in pq.read_table(case.view_path("process")).to_pylist()}
     for worker in ("w1/connect.log", "w2/connect.log", "w3/connect.log"):
         assert (found[worker]["kafka_version"], found[worker]["version_how"], found[worker]["version_range"]) == (release, "fingerprint", release)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow.dataset as ds
 from oracle import Row
 from simulator import Simulated
+from some_views import with_views
 
-from forensics.case import views
 from forensics.case.folder import Case
 from forensics.case.ingestion import ingest as read_in
 from forensics.engines import engine
@@ -83,7 +83,7 @@ def judge(
                 file = root / "logs" / rename(one) / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-    case = views.build(read_in([root / "logs"], root / "case").case, engine())
+    case = with_views(read_in([root / "logs"], root / "case").case, engine(), VIEWS)
     return _read(played, case, ahead, rename)
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,8 +58,10 @@ def told(*lines: tuple[float, str | list[str]]) -> list[tuple[float, str]]:
     return [(at + i / 1000, m) for at, messages in lines for i, m in enumerate([messages] if isinstance(messages, str) else messages)]
 
 
-def case_of(logs: Mapping[str, str], root: Path) -> Case:
-    """Writes logs below a folder, reads them, and builds their views."""
+def case_of(logs: Mapping[str, str], root: Path, views: Iterable[str] = ()) -> Case:
+    """Writes logs below a folder, reads them, and builds their views: all, or those of these names."""
+    from some_views import with_views
+
     from forensics.case.ingestion import ingest
     from forensics.case.views import build
     from forensics.engines import engine
@@ -68,4 +70,5 @@ def case_of(logs: Mapping[str, str], root: Path) -> Case:
         file = root / "logs" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return build(ingest([root / "logs"], root / "case").case, engine())
+    case = ingest([root / "logs"], root / "case").case
+    return with_views(case, engine(), views) if views else build(case, engine())
