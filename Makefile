@@ -1,6 +1,6 @@
 # Two commands are enough to begin with:
 #   make report     set everything up, read a sample incident, print the report
-#   make test       set everything up, run the tests (a few minutes)
+#   make test       set everything up, run the tests (some six minutes)
 # LOGS=/path/to/your/logs make report    reads your own logs instead.
 
 LOGS ?= sample_logs/split-brain-frozen-worker-3.9.1/logs
@@ -17,7 +17,7 @@ report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
 	forensics report --case $(CASE)
 
-# Two processes share the files; then one has all tests of Spark, which uses two cores by itself.
+# Two processes share the files, those with the long tests first; then one has all tests of Spark, which uses two cores by itself.
 test: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow"
 	pytest -m "spark and not slow"

@@ -33,7 +33,8 @@ LINE = (
 def tree(tmp_path: Path) -> Path:
     """A copy of what is installed, in the folders of the source tree."""
     for folder in ("forensics", "parsers", "sql"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        # With what Python has compiled, but for what a process is writing now.
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.pyc.*"))
     for folder in ("parsers", "sql"):
         (tmp_path / "forensics" / folder).symlink_to(tmp_path / folder)
     return tmp_path
