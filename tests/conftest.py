@@ -81,7 +81,7 @@ def _choose(name: str | None) -> None:
 def any_engine() -> Engine:
     """The engine of tests marked `engine`, without the temporary views of the tests before."""
     runs = engine(ANY, jobs=2, little=True)
-    _forget_views(runs.session)
+    forget_views(runs.session)
     return runs
 
 
@@ -96,11 +96,16 @@ def spark_session() -> Iterator[SparkSession]:
 @pytest.fixture
 def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
     """Spark's session, without the temporary views of the tests before."""
-    _forget_views(spark_session)
+    forget_views(spark_session)
     yield spark_session
 
 
-def _forget_views(session: SparkSession) -> None:
+def forget_views(session: SparkSession) -> None:
+    """Drops the temporary views of a session."""
+    if hasattr(session, "_jsparkSession"):
+        # One by one, Spark would look at the files of each view that it lists.
+        session._jsparkSession.sessionState().catalog().clearTempTables()
+        return
     for table in session.catalog.listTables():
         if table.isTemporary:
             session.catalog.dropTempView(table.name)

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from conftest import ANY, forget_views
 from examples import assert_rows, examples, give, run
 
 from forensics.case import view_files
 from forensics.case.materialise import with_words
+from forensics.engines import engine
 from forensics.wording import tell
+
+if TYPE_CHECKING:
+    from forensics.engines.base import Engine
 
 VIEWS = view_files.views()
 RULES = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].folder == "rules"]
@@ -32,13 +37,24 @@ def test_examples_have_what_is_given_and_what_is_expected() -> None:
     assert all(set(example) == {"given", "expect"} for its in examples().values() for example in its)
 
 
+@pytest.fixture(scope="module")
+def runs(sample_case) -> tuple[Engine, set[str]]:
+    """The engine, and the tables that are empty in it. What an example leaves there can stay: the next gives all that its view reads, and a view
+    reads nothing else (`test_reads_names_exactly_what_is_read`).
+    """
+    sample_case(CASE)
+    found = engine(ANY, jobs=2, little=True)
+    forget_views(found.session)
+    return found, set()
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize(("name", "number"), RULES)
-def test_a_rule_finds_what_its_example_says(name: str, number: int, any_engine, sample_case) -> None:
+def test_a_rule_finds_what_its_example_says(name: str, number: int, runs, sample_case) -> None:
     from pyspark.sql.pandas.types import to_arrow_type
 
     rule, example = view_files.rule_id(name), examples()[name][number]
-    table = run(any_engine, sample_case(CASE), VIEWS[name], example)
+    table = run(runs[0], sample_case(CASE), VIEWS[name], example, runs[1])
     found = [row.asDict(recursive=True) for row in table.collect()]
     assert_rows(found, example["expect"])
     for row in found:
@@ -48,18 +64,18 @@ def test_a_rule_finds_what_its_example_says(name: str, number: int, any_engine, 
 
 @pytest.mark.engine
 @pytest.mark.parametrize(("name", "number"), OTHERS)
-def test_a_view_yields_what_its_example_says(name: str, number: int, any_engine, sample_case, tmp_path) -> None:
+def test_a_view_yields_what_its_example_says(name: str, number: int, runs, sample_case, tmp_path) -> None:
     view, example = VIEWS[name], examples()[name][number]
-    table = run(any_engine, sample_case(CASE), view, example).toArrow()
+    table = run(runs[0], sample_case(CASE), view, example, runs[1]).toArrow()
     rows = with_words(view, table, tmp_path) if view.words == "by view" else table
     assert_rows(rows.to_pylist(), example["expect"])
 
 
 @pytest.mark.engine
-def test_nothing_follows_from_nothing(any_engine, sample_case) -> None:
+def test_nothing_follows_from_nothing(runs, sample_case) -> None:
     tables = {read for view in VIEWS.values() for read in view.reads}
-    give(any_engine, sample_case(CASE), tables, {})
-    rows = {name: any_engine.sql(view.query).count() for name, view in VIEWS.items() if name not in NEVER_EMPTY}
+    give(runs[0], sample_case(CASE), tables, {}, runs[1])
+    rows = {name: runs[0].sql(view.query).count() for name, view in VIEWS.items() if name not in NEVER_EMPTY}
     assert {name: count for name, count in rows.items() if count} == {}
 
 

@@ -42,7 +42,7 @@ def examples() -> dict[str, tuple[Example, ...]]:
     return found
 
 
-def run(runs: Engine, case: Case, view: view_files.View, example: Example) -> Any:  # noqa: ANN401
+def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty: set[str] | None = None) -> Any:  # noqa: ANN401
     """A view's rows over what an example gives, as a data frame with the columns that the view declares.
 
     Args:
@@ -50,16 +50,25 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example) -> An
         case: any that has all views: it tells the types of what is given.
         view: the view.
         example: one of its examples.
+        empty: as for `give`.
     """
-    give(runs, case, view.reads, example["given"])
+    give(runs, case, view.reads, example["given"], empty)
     rows = runs.sql(view.query)
     if view.folder == "rules":
         return rows.select(*view_files.RULE_COLUMNS)
     return rows.toDF(*view.columns) if view.columns else rows
 
 
-def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Sequence[Row]]) -> None:
-    """The thresholds, and given rows under the names of tables and views; those of which none are given are empty."""
+def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Sequence[Row]], empty: set[str] | None = None) -> None:
+    """The thresholds, and given rows under the names of tables and views; those of which none are given are empty.
+
+    Args:
+        runs: gets them.
+        case: any that has all views: it tells the types of what is given.
+        reads: the names.
+        given: rows by name.
+        empty: names that the calls before, with this same set, have left empty, if nobody else has given the engine anything since; they stay.
+    """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     names = tuple(reads)
@@ -67,8 +76,14 @@ def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Seq
     for statement in view_files.statements(view_files.knobs()):
         runs.sql(statement)
     # To look up the columns of one makes others that it reads.
+    if empty and any(name not in _SCHEMAS and not _kept(case, name) for name in names):
+        empty.clear()
     schemas = {name: _schema(runs, case, name) for name in names}
     for name, schema in schemas.items():
+        if empty is not None:
+            if name in empty and not given.get(name):
+                continue
+            (empty.discard if given.get(name) else empty.add)(name)
         rows = _stored(pa.Table.from_pylist([_row(name, row, schema) for row in given.get(name, ())], schema))
         # Arrow makes no frame without rows.
         frame = runs.session.createDataFrame(rows) if rows else runs.session.createDataFrame([], from_arrow_schema(schema))
@@ -92,8 +107,13 @@ def _schema(runs: Engine, case: Case, name: str) -> pa.Schema:
     return _SCHEMAS[name]
 
 
+def _kept(case: Case, name: str) -> Any:  # noqa: ANN401
+    """The place of rows of a view or table; None of a view that is computed when it is read."""
+    return case.views().get(name) or (case.table_paths(name) or [None])[0]
+
+
 def _looked_up(runs: Engine, case: Case, name: str) -> pa.Schema:
-    path = case.views().get(name) or (case.table_paths(name) or [None])[0]
+    path = _kept(case, name)
     if path:
         return dataset(str(path), format="parquet").schema
     # A view that is computed when it is read.
