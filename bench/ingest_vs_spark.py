@@ -10,6 +10,7 @@ memory are of the whole process tree: Python, the JVM and Spark's Python workers
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import shutil
 import subprocess
@@ -70,11 +71,11 @@ def measure(program: str, arguments: Sequence[str]) -> Cost:
         for pid in _tree(process.pid):
             try:
                 fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+                name = names.get(pid) or f"{pid} " + Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")[-40:]
             except OSError:
-                continue
-            cpu[pid] = (int(fields[11]) + int(fields[12])) / _TICK
+                continue  # it has ended meanwhile
+            cpu[pid], names[pid] = (int(fields[11]) + int(fields[12])) / _TICK, name
             resident += int(fields[21]) * _PAGE
-            names.setdefault(pid, f"{pid} " + Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")[-40:])
         peak = max(peak, resident)
         time.sleep(0.1 if time.perf_counter() - begun > 3 else 0.01)  # some programs end within a tenth of a second
     wall, after = time.perf_counter() - begun, os.times()
@@ -94,11 +95,11 @@ def _tree(root: int) -> list[int]:
     while open_:
         pid = open_.pop()
         found.append(pid)
-        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for children in glob.iglob(f"/proc/{pid}/task/*/children"):
             try:
-                open_.extend(int(child) for child in task.read_text().split())
+                open_.extend(map(int, Path(children).read_text().split()))
             except OSError:
-                continue
+                continue  # its thread has ended meanwhile
     return found
 
 

@@ -1,6 +1,6 @@
 """All benchmarks as one command: figures go to bench/figures.json, and docs/speed.md and its pictures are made from them.
 
-    python bench/run.py WORKFOLDER [--parts reading peers large small growth processes] [--megabytes 64] [--large 64 1000 8000] [--rounds 3]
+    python bench/run.py WORKFOLDER [--parts reading peers large small growth processes daily] [--megabytes 64] [--large 64 1000 8000] [--rounds 3]
     python bench/run.py WORKFOLDER --trial --parts reading --megabytes 16 --rounds 1
     python bench/run.py --page
 
@@ -35,6 +35,7 @@ from typing import Any
 
 import jinja2
 import pictures
+from growing_case import growing
 from ingest_vs_duckdb import DUCKDB
 from ingest_vs_spark import INGEST, SPARK, Cost, measure
 from make_log import START
@@ -49,7 +50,7 @@ SAMPLES = HERE.parent / "sample_logs"
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 #: Shares of lines whose loggers matter. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
 SHARES = (0.01, 0.05, 0.7, 1.0)
-PARTS = ("reading", "peers", "large", "small", "growth", "processes")
+PARTS = ("reading", "peers", "large", "small", "growth", "processes", "daily")
 #: Events of the cases of `growth`, by engine.
 GROWTH = {"spark": (250_000, 500_000, 1_000_000), "sail": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)}
 FILES = 500
@@ -383,7 +384,7 @@ def page(figures: dict[str, Any]) -> str:
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 (Markdown)
     )
-    environment.filters |= {"mb": lambda size: f"{size / 1e6:,.0f} MB", "n": lambda count: f"{count:,.0f}"}
+    environment.filters |= {"mb": lambda size: f"{size / 1e6:,.0f} MB", "n": lambda count: f"{count:,.0f}", "median": median}
     return environment.get_template("speed.md.j2").render(**figures, pictures=pictures.texts(figures))
 
 
@@ -426,6 +427,7 @@ def main() -> None:
             "small": lambda: small(told.work, told.rounds),
             "growth": lambda: growth(told.work, told.events, told.engines or tuple(GROWTH)),
             "processes": lambda: processes(told.work, told.processes, told.engines or ("sail",)),
+            "daily": lambda: growing(made_log(told.work, 20, 0.7), 30),
         }
         for part in told.parts:
             print(f"{part} ...", file=sys.stderr, flush=True)

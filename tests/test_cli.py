@@ -368,8 +368,8 @@ def test_sql_runs_saved_and_own_queries(case: str, spark, tmp_path: Path) -> Non
 
 
 @pytest.mark.spark
-def test_wrong_sql_is_2_and_says_why(case: str) -> None:
-    wrong = run("sql", "-e", "SELECT nothing FROM nowhere", "--case", case)
+def test_wrong_sql_is_2_and_says_why(case: str, spark) -> None:
+    wrong = run_here("sql", "-e", "SELECT nothing FROM nowhere", "--case", case)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("error: The query cannot be run.")
     assert "nowhere" in wrong.stderr

@@ -44,7 +44,7 @@ def test_the_same_rows_in_another_order_are_the_same(written) -> None:
 def test_rows_that_only_one_has_are_counted_and_shown(written) -> None:
     a = written("a", lambda rows: rows["generation"].append(made_case.generation(99, 500)))
     b = written("b", lambda rows: rows["process"][0].update(role="client"))
-    found = {d.view: d for d in comparison.compare(a, b) if not d.same}
+    found = {d.view: d for d in comparison.compare(a, b, ["generation", "process", "finding"]) if not d.same}
     assert {view: d.only for view, d in found.items()} == {"generation": (1, 0), "process": (1, 1)}
     assert '"generation": 99' in found["generation"].samples[0][0]
     assert '"role": "client"' in found["process"].samples[1][0]
@@ -53,28 +53,28 @@ def test_rows_that_only_one_has_are_counted_and_shown(written) -> None:
     assert "2 of " in said
     assert "Only in B" in said
     assert compare(a, b, "--view", "finding")[0] == 0
-    assert "Only in" not in compare(a, b, "--rows", "0")[1]
+    assert "Only in" not in compare(a, b, "--rows", "0", "--view", "process")[1]
 
 
 def test_a_row_that_one_has_twice_is_a_difference(written) -> None:
     a, b = written("a"), written("b", lambda rows: rows["process"].append(dict(rows["process"][0])))
-    (found,) = [d for d in comparison.compare(a, b) if not d.same]
+    (found,) = [d for d in comparison.compare(a, b, ["process"]) if not d.same]
     assert (found.view, found.only) == ("process", (0, 1))
 
 
 def test_sentences_may_differ_where_facts_are_compared(written) -> None:
     a, b = written("a"), written("b", lambda rows: rows["finding"][0].update(headline="Told in other words"))
-    assert compare(a, b)[0] == 1
+    assert compare(a, b, "--view", "finding")[0] == 1
     assert compare(a, b, "--facts")[0] == 0
     c = written("c", lambda rows: rows["finding"][0].update(severity="note", headline="Told in other words"))
-    assert compare(a, c, "--facts")[0] == 1
+    assert compare(a, c, "--facts", "--view", "finding")[0] == 1
 
 
 def test_a_column_that_only_one_has_is_named_and_the_others_are_compared(written) -> None:
     a, b = written("a"), written("b", lambda rows: [row.pop("kafka_version") for row in rows["process"]])
-    (found,) = [d for d in comparison.compare(a, b) if not d.same]
+    (found,) = [d for d in comparison.compare(a, b, ["process", "generation"]) if not d.same]
     assert (found.view, found.only, found.columns) == ("process", (0, 0), (["kafka_version"], []))
-    assert "kafka_version" in compare(a, b)[1]
+    assert "kafka_version" in compare(a, b, "--view", "process")[1]
 
 
 def test_what_cannot_be_compared_is_said(written) -> None:

@@ -61,7 +61,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def told(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)])
+    return CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "200"})
 
 
 def without_place(evidence: list[Evidence]) -> list[tuple[object, ...]]:
