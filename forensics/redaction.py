@@ -57,6 +57,9 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Names of Kafka's requests, behind the `apiKey` of a printed request: no secrets.
 _REQUEST = re.compile(r"[A-Z_]{3,40}|\d{1,3}")
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+#: So many texts are compared with those that are known; so many of those are kept, if they are not longer; so many characters are much for Python.
+_MOST_REMEMBERED, _MOST_KNOWN, _LONGEST_KNOWN, _MUCH = 5_000, 20_000, 1_000, 8_000
 _JAVA_CLASS = re.compile(r"(?:[a-z]\w*\.){1,12}[A-Z]\w*:?")
 #: An object as Java prints it: what is secret in it has a key of its own.
 _OBJECT = re.compile(r"[A-Z][A-Za-z]{2,80}[({][a-z]\w{0,80} ?=")
@@ -178,15 +181,13 @@ def scrub(text: str) -> str:
 def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
     """Columns of a table without secrets; one that holds no text, or none with a secret, is given back as it is."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     texts = [_looked_at(column) for column in columns]
     everything = [text for mine in texts for text in mine]
     if not everything:
         return list(columns)
-    # All at once: to make the sieve ready costs more than it takes a small file.
-    found = pc.match_substring_regex(pa.concat_arrays(everything), sieve())
-    if not pc.any(found).as_py():
+    found = _CLEAN.suspected(pa.concat_arrays(everything))
+    if found is None:
         return list(columns)
     result, at = [], 0
     for column, mine in zip(columns, texts, strict=True):
@@ -194,6 +195,52 @@ def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
         result.append(_mended(column, mine, found.slice(at, size)))
         at += size
     return result
+
+
+class _CleanTexts:
+    """Texts in which the sieve finds nothing: logs say again what they and others have said."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def suspected(self, texts: pa.Array) -> pa.BooleanArray | None:
+        """Which texts may hold a secret; None where none does."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if len(texts) > _MOST_REMEMBERED:
+            found = pc.match_substring_regex(texts, sieve())
+            return found if pc.any(found).as_py() else None
+        said = texts.to_pylist()
+        new = {*said} - self._known - {None}
+        matching = _matching(new)
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        self._known.update(text for text in new - matching if len(text) <= _LONGEST_KNOWN)
+        return pa.array([text in matching for text in said]) if matching else None
+
+
+_CLEAN = _CleanTexts()
+
+
+def _matching(texts: set[str]) -> set[str]:
+    """Texts that may hold a secret. To make the sieve ready, RE2 takes as long as Python does to look at a hundred texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # There both mean the same by blanks, letters and the ends of words.
+    simple = [text for text in texts if text.isascii() and not _CONTROL.search(text)]
+    if len(simple) < len(texts) or sum(map(len, simple)) > _MUCH:
+        every = list(texts)
+        found = pc.match_substring_regex(pa.array(every, pa.string()), sieve()).to_pylist()
+        return {text for text, held in zip(every, found, strict=True) if held}
+    search = _compiled_sieve().search
+    return {text for text in simple if search(text)}
+
+
+@cache
+def _compiled_sieve() -> re.Pattern[str]:
+    return re.compile(sieve())
 
 
 def _looked_at(column: pa.Array) -> list[pa.Array]:

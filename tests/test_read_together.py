@@ -7,6 +7,7 @@ import hashlib
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,25 @@ def test_requests_of_which_each_is_another_are_counted_as_the_slow_reader_counts
     assert len(quick.counted) > 1_000
     assert quick.events
     assert (quick.counted, quick.events, quick.unrecognised) == (slow.counted, slow.events, slow.unrecognised)
+
+
+def test_logs_that_are_read_one_after_the_other_give_the_rows_that_each_gives_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was learned of one log serves the next: whatever stood in it, and however the next is written."""
+    logs = sorted((SAMPLES / LOGS[0]).rglob("*.log")) + sorted((SAMPLES / LOGS[1]).rglob("*.log"))
+    for number, log in enumerate(logs):
+        content = harmed(log.read_bytes(), number)
+        if number % 3 == 1:
+            content = re.sub(rb"(?m)^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] ([A-Z]+) ", rb"\1.\2 \3 ", content)
+        (tmp_path / f"{number}.log").write_bytes(content)
+    zones = "UTC", "Asia/Tokyo"
+    evidence = [replace(e, times=replace(e.times, zone=zones[n % 2])) for n, e in enumerate(find_evidence([tmp_path]))]
+    for name, value in (("reading._MOST_KINDS", 3), ("column_reader._MOST_TAILS", 40), ("row_builder.MOST_ROWS", 300)):
+        monkeypatch.setattr(f"forensics.extract.{name}", value)
+    together = read_evidence(evidence, 1 << 30, broken=True)
+    alone = [read_evidence([e], 1 << 30, broken=True) for e in evidence]
+    for rows in ("events", "unrecognised", "counted"):
+        found = [row for reading in alone for row in getattr(reading, rows)]
+        assert found
+        assert getattr(together, rows) == sorted(found, key=lambda r: (r.get("process_id", ""), r["stream_pos"]))
+    assert sorted(together.faults) == sorted(fault for reading in alone for fault in reading.faults)
+    assert sorted(map(told, together.ranges), key=lambda r: r["path"]) == sorted((told(r) for a in alone for r in a.ranges), key=lambda r: r["path"])

@@ -32,6 +32,8 @@ _TOGETHER = 32
 #: Messages whose reading is kept: a log says again what it said a few megabytes before.
 _MOST_SEEN = 20_000
 _LONGEST_SEEN = 4_000
+#: Ends of lines that are known, and more than any program has.
+_MOST_TAILS = 20_000
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
 
 
@@ -67,7 +69,7 @@ class _Page(NamedTuple):
 
 
 class ColumnReader:
-    """Reads a text, or a range of one.
+    """Reads texts that are written alike, or ranges of them, one after the other.
 
     Args:
         reader: the slow reader, for single records.
@@ -88,6 +90,11 @@ class ColumnReader:
         self._dated = np.array([*(x.time is not None and x.time.dated for x in candidates), True], bool)
         #: Layouts in which a record without a logger's name cannot be: all others are searched for all literals, these for clients' words only.
         self._named = np.array([*("(?P<logger>" in x.head and "(?P<logger>" not in "".join(x.tails) for x in candidates), False], bool)
+
+    @property
+    def full(self) -> bool:
+        """Whether so much was learned that a new reader should begin to learn anew."""
+        return len(self._tails.found) >= _MOST_TAILS
 
     def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[Chunk]:
         """The records that begin from `start` to before `end`.

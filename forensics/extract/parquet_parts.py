@@ -8,11 +8,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forensics.evidence.objects import Location, arrow
-from forensics.extract.row_builder import Rows, Schemas
+from forensics.extract.row_builder import MOST_BYTES, MOST_ROWS, Rows, Schemas
 from forensics.extract.split_counts import RangeRow
+
+
+@dataclass
+class _Waiting:
+    """Batches of a table that are not written yet, and their size."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    rows: int = 0
+    bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Takes one more."""
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.bytes += batch.nbytes
 
 
 @dataclass
@@ -28,6 +44,7 @@ class PartWriter:
     schemas: Schemas
     _files: dict[str, tuple[str, pq.ParquetWriter]] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[str, _Waiting] = field(default_factory=dict)
     _ranges: list[RangeRow] = field(default_factory=list)
 
     def __enter__(self) -> PartWriter:
@@ -36,7 +53,9 @@ class PartWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for _, file in self._files.values():
+        for table, (_, file) in self._files.items():
+            if error is None:
+                self._flush(table)
             file.close()
 
     def write(self, part: Rows | RangeRow) -> None:
@@ -49,8 +68,17 @@ class PartWriter:
             system, path = arrow(self.folder / name)
             schema = self.schemas.by_table[part.table]
             self._files[part.table] = name, pq.ParquetWriter(path, schema, filesystem=system, compression="zstd", compression_level=1)
-        self._files[part.table][1].write_batch(part.batch)
         self._rows[part.table] = self._rows.get(part.table, 0) + part.batch.num_rows
+        waiting = self._waiting.setdefault(part.table, _Waiting())
+        waiting.add(part.batch)
+        if waiting.rows >= MOST_ROWS or waiting.bytes >= MOST_BYTES:
+            self._flush(part.table)
+
+    def _flush(self, table: str) -> None:
+        """Writes the batches that wait: to begin a group of rows takes as long as hundreds of rows."""
+        waiting = self._waiting.pop(table, None)
+        if waiting is not None:
+            self._files[table][1].write_table(pa.Table.from_batches(waiting.batches), row_group_size=waiting.rows)
 
     def written(self) -> list[tuple[str, str, int]]:
         """Table, file name and rows of each file; and each range's row as JSON."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
@@ -15,52 +14,104 @@ from forensics.evidence.containers import Content, Text, contents, place_of
 from forensics.evidence.streams import Limited, Readable
 from forensics.extract.chunks import Chunk
 from forensics.extract.column_reader import ColumnReader
-from forensics.extract.row_builder import RowBuilder, Rows, Schemas
+from forensics.extract.row_builder import RowBuilder, Rows, Schemas, Understanding
 from forensics.extract.snapshot_reader import SnapshotReader
 from forensics.extract.split_counts import RangeRow, Statistics
 from forensics.extract.splits import FileSplit
 from forensics.extract.wrapped_reader import WrappedReader
 from forensics.inventory.evidence import LOG
-from forensics.records.layouts import Layouts, packaged
-from forensics.records.line_reader import MOST_RECORD_BYTES, RecordReader
+from forensics.records.layouts import packaged
+from forensics.records.line_reader import MOST_RECORD_BYTES, Profile, RecordReader
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.record_starts import RecordStartFinder
 
 Part = Rows | RangeRow
 _LOOK_BACK = 64 << 10
+#: So many readers of logs that are written differently are kept.
+_MOST_KINDS = 4
 
 
 def read_splits(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
     """All rows of some splits, in batches by table, and each split's statistics, which also say what could not be read."""
     done: set[str] = set()
+    tools = _Tools(recogniser, schemas)
     for split in splits:
         if split.text.plain:
-            yield from _read_plain(split, recogniser, schemas)
+            yield from _read_plain(split, tools)
         elif split.place.location not in done:
             done.add(split.place.location)
-            yield from _read_archive([p for p in splits if p.place.location == split.place.location and not p.text.plain], recogniser, schemas)
+            yield from _read_archive([p for p in splits if p.place.location == split.place.location and not p.text.plain], tools)
 
 
-def _read_archive(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
+class _Kind:
+    """What reads logs that are written alike.
+
+    Args:
+        split: of one of them.
+        recogniser: knows the messages.
+    """
+
+    def __init__(self, split: FileSplit, recogniser: Recogniser) -> None:
+        pattern = split.format.pattern
+        self._recogniser, self._pattern, self._profile, self._zone = recogniser, pattern, _how_written(split), split.zone
+        self.reader = RecordReader(packaged().with_pattern(pattern) if pattern else packaged(), split.format.profile)
+        self.zone = Zone(split.zone)
+        self._quick: ColumnReader | None = None
+
+    def fits(self, split: FileSplit) -> bool:
+        """Whether a split is of such a log."""
+        return (split.format.pattern, split.zone, _how_written(split)) == (self._pattern, self._zone, self._profile)
+
+    @property
+    def quick(self) -> ColumnReader:
+        """Reads lines that stand as they were written, many at a time."""
+        if self._quick is None or self._quick.full:
+            self._quick = ColumnReader(self.reader, self.zone, self._recogniser)
+        return self._quick
+
+
+def _how_written(split: FileSplit) -> Profile:
+    """A log's profile, but for how much was looked at."""
+    return replace(split.format.profile, lines=0, fitting=0)
+
+
+class _Tools:
+    """What reads splits, one after the other: what is learned of one log serves the next that is written alike."""
+
+    def __init__(self, recogniser: Recogniser, schemas: Schemas) -> None:
+        self._recogniser, self.schemas = recogniser, schemas
+        self.understanding = Understanding(recogniser)
+        self._kinds: list[_Kind] = []
+
+    def kind(self, split: FileSplit) -> _Kind:
+        """For logs that are written as this one is."""
+        found = next((kind for kind in self._kinds if kind.fits(split)), None)
+        if found is None:
+            found = _Kind(split, self._recogniser)
+            self._kinds = [found, *self._kinds[: _MOST_KINDS - 1]]
+        return found
+
+
+def _read_archive(splits: Sequence[FileSplit], tools: _Tools) -> Iterator[Part]:
     wanted = {p.place.member: p for p in splits}
     try:
         for member, content in contents(place_of(splits[0].place.location), frozenset(wanted)):
             split = wanted.pop(member, None)
             if split is None:
                 continue
-            task = _Task(split, recogniser, schemas)
+            task = _Task(split, tools)
             try:
                 yield from task.run(Limited(Text(content, split.text.encoding), split.text.size), 0, 1, b"", content)
             except Exception as e:
                 yield from task.fault(e)
     except Exception as e:  # whatever is wrong with one file, it is named and the others are read
         for split in wanted.values():
-            yield from _Task(split, recogniser, schemas).fault(e)
+            yield from _Task(split, tools).fault(e)
 
 
-def _read_plain(split: FileSplit, recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
-    task = _Task(split, recogniser, schemas)
+def _read_plain(split: FileSplit, tools: _Tools) -> Iterator[Part]:
+    task = _Task(split, tools)
     try:
         with place_of(split.place.location).open("rb", buffering=0) as file:
             place, line = split.start, split.breaks + 1
@@ -100,10 +151,10 @@ def _skip_line(file: BinaryIO) -> int:
 class _Task:
     """Reads one split: owns its rows and its counts; readers only yield what they find."""
 
-    def __init__(self, split: FileSplit, recogniser: Recogniser, schemas: Schemas) -> None:
-        self._split, self._recogniser = split, recogniser
+    def __init__(self, split: FileSplit, tools: _Tools) -> None:
+        self._split, self._tools = split, tools
         self._statistics = Statistics()
-        self._rows = RowBuilder(recogniser, schemas, split)
+        self._rows = RowBuilder(tools.understanding, tools.schemas, split)
 
     def run(self, stream: Readable, place: int, line: int, behind: bytes, content: Content | None) -> Iterator[Part]:
         """Rows of the split.
@@ -135,9 +186,10 @@ class _Task:
         split = self._split
         if split.format.kind != LOG:
             return SnapshotReader(split.format.kind).read(stream)
-        reader, zone = RecordReader(_layouts(split.format.pattern), split.format.profile), Zone(split.zone)
+        kind = self._tools.kind(split)
+        reader, zone = kind.reader, kind.zone
         if split.format.profile.plain:
-            return ColumnReader(reader, zone, self._recogniser).read(stream, place, split.end, line, _open_before(reader, zone, place, behind))
+            return kind.quick.read(stream, place, split.end, line, _open_before(reader, zone, place, behind))
         if split.format.profile.document is not None:
             return WrappedReader(reader, zone).read_document(stream)
         ahead = behind[behind.find(b"\n") + 1 :] if len(behind) < place else behind
@@ -188,8 +240,3 @@ class _Joined:
             data, self.ahead = self.ahead, b""
             return data
         return self.stream.read(size)
-
-
-@lru_cache(maxsize=64)
-def _layouts(pattern: str | None) -> Layouts:
-    return packaged().with_pattern(pattern) if pattern else packaged()

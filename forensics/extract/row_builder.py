@@ -107,17 +107,65 @@ class _Joined:
         return place
 
 
+class Understanding:
+    """What records are. Logs say again what they and others have said: the same object is understood once.
+
+    Args:
+        recogniser: knows the messages.
+    """
+
+    def __init__(self, recogniser: Recogniser) -> None:
+        self._recogniser = recogniser
+        self._known_releases: dict[tuple[object, ...], str | None] = {}
+        #: By the identity of records, which are kept so that no other takes it.
+        self._told: dict[int, tuple[Record, _Told]] = {}
+
+    def of(self, record: Record) -> _Told:
+        """What a record is, which may be the same object as one before."""
+        known = self._told.get(id(record))
+        if known is None:
+            if len(self._told) >= MOST_ROWS:
+                self._told.clear()
+            known = self._told[id(record)] = (record, self._understand(record))
+        return known[1]
+
+    def _understand(self, record: Record) -> _Told:
+        """What a record is, and which table it is a row of."""
+        found, fault = None, record.fault
+        try:
+            if not fault:
+                found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
+            if found is not None:
+                table = _COUNT if self._recogniser.is_counted(found, record.level) else _EVENT
+                return _Told(table, found, self._releases(found.pattern, record))
+        except Exception as e:
+            fault = reason_of(e)
+        if fault:
+            return _Told(_OTHER, fault=fault)
+        return _Told(_OTHER) if self._recogniser.is_worth_a_row(record.logger, record.level, record.message) else _NOTHING
+
+    def _releases(self, block: EventPattern, record: Record) -> str | None:
+        """Releases that can have printed a record; there are few different lines of source."""
+        key = (id(block), record.logger, record.source_line, record.level)
+        if key not in self._known_releases:
+            if len(self._known_releases) >= MOST_ROWS:
+                self._known_releases.clear()
+            wording = "" if block.category == "other" else block.kafka
+            self._known_releases[key] = releases_of(record.logger, record.source_line, record.level, wording)
+        return self._known_releases[key]
+
+
 class RowBuilder:
     """Collects rows of one file, column by column.
 
     Args:
-        recogniser: tells what a record is.
+        understanding: tells what a record is.
         schemas: of the tables.
         split: what is read.
     """
 
-    def __init__(self, recogniser: Recogniser, schemas: Schemas, split: FileSplit) -> None:
-        self._recogniser, self._schemas, self._split = recogniser, schemas, split
+    def __init__(self, understanding: Understanding, schemas: Schemas, split: FileSplit) -> None:
+        self._understanding, self._schemas, self._split = understanding, schemas, split
         #: Size of the text when it is sorted newest first.
         self._backwards = split.text.size if split.format.profile.newest_first else None
         self.events = self.unrecognised = 0
@@ -126,9 +174,6 @@ class RowBuilder:
         #: Records that could not be read, and line and reason of the first.
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
-        self._known_releases: dict[tuple[object, ...], str | None] = {}
-        #: By the identity of records, which are kept so that no other takes it.
-        self._told: dict[int, tuple[Record, _Told]] = {}
         self._seen_at = (-1, 0)
         self._clear()
 
@@ -155,7 +200,7 @@ class RowBuilder:
 
     def add_together(self, items: Together) -> None:
         """Adds records that were read together, each as `add` would add it by itself."""
-        told = [_NOTHING if record is None else self._understood(record) for record in items.said]
+        told = [_NOTHING if record is None else self._understanding.of(record) for record in items.said]
         if any(t.fault for t in told):
             faulty = np.array([bool(t.fault) for t in told], bool)
             for i in np.flatnonzero(faulty[items.which]).tolist():
@@ -246,30 +291,6 @@ class RowBuilder:
             for begin, stop, offset in zip(begins.tolist(), stops.tolist(), offsets, strict=True)
         ]
 
-    def _understood(self, record: Record) -> _Told:
-        """What a record is, which may be the same object as one before."""
-        known = self._told.get(id(record))
-        if known is None:
-            if len(self._told) >= MOST_ROWS:
-                self._told.clear()
-            known = self._told[id(record)] = (record, self._understand(record))
-        return known[1]
-
-    def _understand(self, record: Record) -> _Told:
-        """What a record is, and which table it is a row of."""
-        found, fault = None, record.fault
-        try:
-            if not fault:
-                found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
-            if found is not None:
-                table = _COUNT if self._recogniser.is_counted(found, record.level) else _EVENT
-                return _Told(table, found, self._releases(found.pattern, record))
-        except Exception as e:
-            fault = reason_of(e)
-        if fault:
-            return _Told(_OTHER, fault=fault)
-        return _Told(_OTHER) if self._recogniser.is_worth_a_row(record.logger, record.level, record.message) else _NOTHING
-
     def _process(self, record: Record) -> str | None:
         return f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id
 
@@ -285,7 +306,7 @@ class RowBuilder:
 
     def _add_record(self, item: Found) -> None:
         record, raw, offset = item.record, item.raw, item.offset
-        told = self._understand(record)
+        told = self._understanding.of(record)
         if told.fault:
             self.note_fault(item.line, told.fault)
         if told is _NOTHING:
@@ -361,16 +382,6 @@ class RowBuilder:
     def _event_id(self, raw: bytes, offset: int) -> str:
         """An id that a file keeps when it grows or moves: of its beginning, of what stands there, and of the place."""
         return hashlib.blake2b(raw, digest_size=12, salt=self._split.head_id, person=offset.to_bytes(16, "little")).hexdigest()
-
-    def _releases(self, block: EventPattern, record: Record) -> str | None:
-        """Releases that can have printed a record; there are few different lines of source."""
-        key = (id(block), record.logger, record.source_line, record.level)
-        if key not in self._known_releases:
-            if len(self._known_releases) >= MOST_ROWS:
-                self._known_releases.clear()
-            wording = "" if block.category == "other" else block.kafka
-            self._known_releases[key] = releases_of(record.logger, record.source_line, record.level, wording)
-        return self._known_releases[key]
 
     def take(self) -> Iterator[Rows]:
         """The rows so far; the builder is empty afterwards."""
