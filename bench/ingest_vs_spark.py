@@ -10,7 +10,6 @@ memory are of the whole process tree: Python, the JVM and Spark's Python workers
 from __future__ import annotations
 
 import argparse
-import glob
 import os
 import shutil
 import subprocess
@@ -89,15 +88,23 @@ def measure(program: str, arguments: Sequence[str]) -> Cost:
     return Cost(wall, max(sum(cpu.values()), waited), peak, said)
 
 
+def _children(pid: int) -> list[Path]:
+    """Where the threads of a process tell their children; none when it has ended."""
+    try:
+        return [Path(task.path, "children") for task in os.scandir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
+
+
 def _tree(root: int) -> list[int]:
     """A process and all below it."""
     found, open_ = [], [root]
     while open_:
         pid = open_.pop()
         found.append(pid)
-        for children in glob.iglob(f"/proc/{pid}/task/*/children"):
+        for children in _children(pid):
             try:
-                open_.extend(map(int, Path(children).read_text().split()))
+                open_.extend(map(int, children.read_text().split()))
             except OSError:
                 continue  # its thread has ended meanwhile
     return found
