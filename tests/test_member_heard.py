@@ -97,7 +97,9 @@ def case(tmp_path_factory):
     for name, told_of in HISTORIES.items():
         logs |= {path: text for path, text in told_of.items() if path != "kept"}
         logs[f"broker-{name}/server.log"] = told_of["kept"]
-    return case_of(logs, tmp_path_factory.mktemp("heard"))
+    return case_of(
+        logs, tmp_path_factory.mktemp("heard"), ("member_heard", "partition_holding", "split_brain", "occurrence", "clock_edge", "clock_offset")
+    )
 
 
 def test_a_removed_member_was_alive_one_session_timeout_before(case):
