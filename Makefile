@@ -20,7 +20,7 @@ report: .venv/ready
 # Two processes share the files, those with the long tests first; then one has all tests of Spark, which uses two cores by itself.
 test: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow"
-	pytest -m "spark and not slow"
+	pytest -m "spark and not slow" $$(grep -l 'mark\.spark' tests/*.py)
 
 # Minutes: whole recordings with known truth, and the wheel in an empty environment.
 slow: .venv/ready
