@@ -328,7 +328,11 @@ def _case_of(
     if case is None and (place / "case.json").is_file():
         from forensics.case.folder import open_case
 
-        return place, any(e.note and e.status in ("read", "unreadable") for e in open_case(place).evidence())
+        evidence = open_case(place).evidence()
+        if not any(e.status in ("read", "unreadable") for e in evidence):
+            _say_no_log(sum(e.status == "skipped" for e in evidence), paths)
+            return place, True
+        return place, any(e.note and e.status in ("read", "unreadable") for e in evidence)
     engine, master, jobs = runs
     with progress() as step:
         read = api.ingest(
@@ -352,10 +356,15 @@ def _nothing_in(read: api.Ingested, paths: Sequence[Location]) -> bool:
     """Whether the case holds no log at all, which is said."""
     if read.summary.files("read") or read.faults:
         return False
-    names = ", ".join(f"`{path}`" for path in paths[:3]) + ", …" * (len(paths) > 3)
-    found = read.summary.files("skipped")
-    say(f"No log was found in {names}: " + (f"{len(found):,} other files are there." if found else "nothing is there."))
+    _say_no_log(len(read.summary.files("skipped")), paths)
     return True
+
+
+def _say_no_log(others: int, paths: Sequence[Location]) -> None:
+    """Says that there is no log, and how many other files there are."""
+    names = ", ".join(f"`{path}`" for path in paths[:3]) + ", …" * (len(paths) > 3)
+    files = "1 other file is" if others == 1 else f"{others:,} other files are"
+    say(f"No log was found in {names}: " + (f"{files} there." if others else "nothing is there."))
 
 
 def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew: int | None = None) -> api.Case:

@@ -423,6 +423,16 @@ def test_an_empty_folder_has_a_report_too(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case"), "--fail-on", "any"]).exit_code == 3
 
 
+@pytest.mark.engine
+def test_a_report_of_a_folder_without_logs_is_3_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "picture.bin").write_bytes(bytes(range(256)))
+    for _ in range(2):
+        shown = run_here("report", str(tmp_path / "logs"), XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert shown.returncode == 3
+        assert "1 other file is there" in shown.stderr
+
+
 def test_an_ending_that_no_form_has_is_a_wrong_use_unless_the_form_is_told(tmp_path: Path) -> None:
     case = made_case.written(tmp_path / "case").root
     wrong = CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / "x.pdf2")])

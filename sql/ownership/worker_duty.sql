@@ -1,5 +1,5 @@
 -- One row per task that an assignment gave to a worker: whether it ran there.
--- Reads: join_round, holding, process_life
+-- Reads: client_event, join_round, holding, process_life
 -- Grain: process_id, group_id, round, task
 CREATE OR REPLACE TEMPORARY VIEW worker_duty (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -17,16 +17,20 @@ CREATE OR REPLACE TEMPORARY VIEW worker_duty (
 COMMENT 'One row per task that an assignment gave to a worker: whether it ran there.'
 AS
 WITH given AS (
-  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.round, j.generation, j.assigned,
+  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.round, j.generation,
+    -- By their place in the line: a connector may have the name of a task, `orders-1`.
+    e.assigned_tasks,
     j.worker_assigned_ms AS at_ms,
     j.worker_assigned_id AS event_id,
     coalesce(lead(j.worker_assigned_ms) OVER (PARTITION BY j.process_id, j.instance, j.group_id, j.client ORDER BY j.round),
       l.stopping_ms, l.last_ms) AS until_ms
-  FROM join_round j JOIN process_life l ON l.process_id = j.process_id AND l.instance = j.instance
+  FROM join_round j
+  JOIN process_life l ON l.process_id = j.process_id AND l.instance = j.instance
+  JOIN client_event e ON e.event_id = j.worker_assigned_id
   WHERE j.is_worker AND j.worker_assigned_ms IS NOT NULL
 ), task AS (
   SELECT kafka_cluster, group_id, process_id, instance, round, generation, at_ms, until_ms, event_id,
-    explode(filter(assigned, a -> a RLIKE '-[0-9]+$')) AS task FROM given
+    explode(assigned_tasks) AS task FROM given
 ), run AS (
   SELECT process_id, resource, start_lo_ms, start_hi_ms, stop_asked_ms, stop_hi_ms AS stop_ms FROM holding WHERE resource_kind = 'task'
 )
