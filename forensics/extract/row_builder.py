@@ -126,11 +126,11 @@ class Understanding:
         if known is None:
             if len(self._told) >= MOST_ROWS:
                 self._told.clear()
-            known = self._told[id(record)] = (record, self._understand(record))
+            known = self._told[id(record)] = (record, self.understand(record))
         return known[1]
 
-    def _understand(self, record: Record) -> _Told:
-        """What a record is, and which table it is a row of."""
+    def understand(self, record: Record) -> _Told:
+        """What a record is, and which table it is a row of; it is not kept."""
         found, fault = None, record.fault
         try:
             if not fault:
@@ -306,7 +306,7 @@ class RowBuilder:
 
     def _add_record(self, item: Found) -> None:
         record, raw, offset = item.record, item.raw, item.offset
-        told = self._understanding.of(record)
+        told = self._understanding.understand(record)
         if told.fault:
             self.note_fault(item.line, told.fault)
         if told is _NOTHING:
