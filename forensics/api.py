@@ -366,7 +366,7 @@ class Ingested:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """`lines`, `records`, `events`, `unrecognised` records and `unfit` lines of the whole case."""
+        """`lines`, `records`, `events`, `counted` and `unrecognised` records, and `unfit` lines of the whole case. What is counted is no event."""
         return self.summary.counts
 
 
@@ -444,7 +444,9 @@ def ingest(
     runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
     runs.little = bytes_below(paths) < _LITTLE_BYTES
 
-    def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str]]:
+    def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str] | None]:
+        if case_views.outdated(found, knobs) is None:
+            return found, None  # nothing is new
         if not views:
             return case_views.without(found, knobs)
         try:

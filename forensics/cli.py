@@ -211,7 +211,7 @@ def ingest(
             assume_skew_ms=assume_skew, views=not no_views, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv,
         )  # fmt: skip
     say_ingested(read.summary, location(case))
-    if no_views:
+    if no_views and not read.summary.case.views():
         say(f"The case has no views; the next `forensics report --case {quote(str(location(case)))}` builds them.")
     if _nothing_in(read, [*map(location, paths)]) or read.faults:
         raise typer.Exit(3)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from forensics.redact.copying import Summary as Redacted
 
 _SHOWN = 5
+_FORBIDDEN = "Run the command again as a user who may read the file, or on a copy of it."
 
 
 def say(text: str) -> None:
@@ -92,29 +95,36 @@ def amount(done: int, total: int, rate: float | None, *, in_bytes: bool) -> str:
 def say_ingested(summary: Summary, case: Location) -> None:
     """What was read and what was not, on standard error."""
     counts = summary.counts
-    unknown = counts.get("unrecognised", 0)
-    say(
-        f"{count(len(summary.added), 'file')} read into {case}; the case has {count(counts.get('lines', 0), 'line')}, "
-        f"{count(counts.get('records', 0), 'record')}, {count(counts.get('events', 0), 'event')}; "
-        + (
-            f"{count(unknown, 'record')} from relevant loggers {'was' if unknown == 1 else 'were'} not recognised."
-            if unknown
-            else "every record from a relevant logger was recognised."
-            if counts.get("records")
-            else "nothing in it is a record of a log."
-        )
-    )
+    found = [count(counts.get(kind, 0), kind.removesuffix("s")) for kind in ("lines", "records", "events")]
+    if counts.get("counted"):
+        found[-1] += f" and {count(counts['counted'], 'line')} that {'is' if counts['counted'] == 1 else 'are'} only counted"
+    news = f"{count(len(summary.added), 'file')} read into {case}" if summary.added or not summary.files("read") else f"nothing is new for {case}"
+    say(f"{news}; the case has {', '.join(found)}; {_recognised(counts)}")
     skipped = summary.files("skipped")
     for e in skipped[:_SHOWN]:
         say(f"skipped {printable(e.path)}: {e.note}")
     if len(skipped) > _SHOWN:
         say(f"skipped {count(len(skipped) - _SHOWN, 'more file')}")
     _say_layouts(summary)
+    unread = {e.path for e in summary.files("unreadable")}
     for path, reason in summary.faults:
-        say(f"error: {printable(path)} could not be read (to its end).\n  reason: {printable(reason)}")
+        what = f"{printable(path)} could not be read." if path in unread else f"not all of {printable(path)} could be read."
+        say(f"error: {what}\n  reason: {printable(reason)}" + (f"\n  help: {_FORBIDDEN}" if reason == os.strerror(errno.EACCES) else ""))
     if summary.assumed_zones:
         files = count(len(summary.assumed_zones), "file")
         say(f"times of {files} have no zone and were read as UTC; if that is wrong, ingest again with --time-zone.")
+
+
+def _recognised(counts: Mapping[str, int]) -> str:
+    """How much of what matters was understood."""
+    unknown = counts.get("unrecognised", 0)
+    if unknown:
+        return f"{count(unknown, 'record')} from relevant loggers {'was' if unknown == 1 else 'were'} not recognised."
+    if not counts.get("records"):
+        return "nothing in it is a record of a log."
+    if not counts.get("events") and not counts.get("counted"):
+        return "no record is from a logger that tells of Kafka groups."
+    return "every record from a relevant logger was recognised."
 
 
 def say_redacted(summary: Redacted, target: Path, mapping: Path | None) -> None:

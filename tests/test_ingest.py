@@ -70,6 +70,31 @@ def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.engine
+def test_where_nothing_is_new_the_views_stay(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = tmp_path / "case"
+    assert ingest(log.parent, "--case", case).exit_code == 0
+    before = case_folder.open_case(case)
+    with monkeypatch.context() as patched:
+        patched.setattr(materialise, "build", None)
+        for again in ((), ("--no-views",)):
+            done = ingest(log.parent, "--case", case, *again)
+            assert done.exit_code == 0
+            assert "0 files read" in done.stderr
+            assert "no views" not in done.stderr
+            opened = case_folder.open_case(case)
+            assert (opened.manifest["views"], opened.manifest["contents"]) == (before.manifest["views"], before.manifest["contents"])
+        assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
+    # What is told anew, or is gone, or is new, is no longer what the views were made of.
+    assert ingest(log.parent, "--case", case, "--assume-skew", "7").exit_code == 0
+    assert case_folder.open_case(case).manifest["views"] != before.manifest["views"]
+    for change in (lambda: log.with_name("more.log").write_text(LINE * 2), lambda: log.write_text(LINE * 3), lambda: log.rename(log.with_name("other.log"))):
+        views_before = case_folder.open_case(case).manifest["views"]
+        change()
+        assert ingest(log.parent, "--case", case).exit_code == 0
+        assert case_folder.open_case(case).manifest["views"] != views_before
+
+
+@pytest.mark.engine
 def test_logs_that_tell_nothing_of_groups_are_no_all_clear(tmp_path: Path) -> None:
     app_log, quiet = tmp_path / "app" / "app.log", tmp_path / "quiet" / "connect.log"
     for file in (app_log, quiet):

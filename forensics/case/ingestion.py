@@ -68,7 +68,7 @@ class Summary:
         case: the case as it is now.
         evidence: all of its files.
         added: those that were read now.
-        counts: records, events, unrecognised, unfit and lines of the whole case.
+        counts: lines, records, events, counted and unrecognised records, and unfit lines of the whole case. What is counted is no event.
         faults: path and reason of what could not be read, or not to its end.
         read: what was found in each file that was read, by its path.
         assumed_zones: paths whose times were read as UTC though nothing says so.
@@ -99,7 +99,7 @@ def ingest(
     command_line: Sequence[str] = (),
     range_bytes: int = RANGE_BYTES,
     progress: Progress = lambda step, done, total: None,
-    views: Callable[[Case], tuple[Case, Mapping[str, str]]] | None = None,
+    views: Callable[[Case], tuple[Case, Mapping[str, str] | None]] | None = None,
 ) -> Summary:
     """Reads evidence into a case; what the case has by content is not read again.
 
@@ -109,13 +109,14 @@ def ingest(
         options: zones, layouts and hosts as the user told them.
         parsers: folders of the user's own pattern files.
         keep_all: records that carry no fact are rows of `event`, too, and not only counted. A case remembers it.
-        engine: starts while evidence is looked at and read, for the views; with a master its executors read. None: no engine is needed.
+        engine: starts while evidence is read, and for a new case while it is looked at, for the views; with a master its executors read.
+            None: no engine is needed.
         jobs: cores to read with on this machine; all when None.
         command_line: kept in the manifest.
         range_bytes: size of the ranges that large files are cut in.
         progress: told a step (`looking`, `reading`, both in bytes, `reading on executors`, `writing`), what of it is done, and all of it.
         views: makes the views of the case and the texts that go with them, before it is published: rows and views become part of the case at once,
-            or not at all. None: the case has no views yet.
+            or not at all. A case in which no row changed comes with the views that it has. None: the case has no views yet.
 
     Raises:
         UsageError: a path does not exist.
@@ -136,14 +137,17 @@ def ingest(
             engine.elsewhere = far
         staged = writer.staging / "rows"
         readers = open_until_the_end.enter_context(Readers(catalogue, staged, jobs or os.cpu_count() or 1))
-        starting = pool.submit(lambda: engine and engine.session)
+        starting = [pool.submit(lambda: engine and engine.session)] if writer.case is None else []
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
             sized=lambda size: readers.begin(0 if engine and engine.master else size // _MUCH_BYTES), progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
-        if starting.done():
-            starting.result()  # what is wrong with the engine is said before all is read
         fresh = [e for e in found if e.status == READ]
+        if fresh and not starting:
+            starting.append(pool.submit(lambda: engine and engine.session))
+        for start in starting:
+            if start.done():
+                start.result()  # what is wrong with the engine is said before all is read
         faults: dict[str, list[str]] = {}
         if fresh:
             progress("reading", 0, 1)
@@ -169,7 +173,8 @@ def ingest(
         evidence = _merged(writer, found, faults)
         case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line, keep_all=keep_all)), None
         if views is not None:
-            starting.result()
+            for start in starting:
+                start.result()
             if far:
                 far.upload(case.manifest["contents"])
             case, texts = views(case)
@@ -247,9 +252,10 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Sum
     ranges = ds.dataset(case.table_paths("range_row")[0], format="parquet") if len(case.table_paths("range_row")) == 1 else ds.dataset(
         [ds.dataset(p, format="parquet") for p in case.table_paths("range_row")]
     )  # fmt: skip
-    columns = ["path", "range_start", "lines", "records", "events", "unrecognised", "unfit", "unfit_line", "unfit_text", "layouts"]
+    columns = ["path", "range_start", "lines", "records", "events", "counted", "unrecognised", "unfit", "unfit_line", "unfit_text", "layouts"]
     table = ranges.to_table(columns=columns).sort_by([("path", "ascending"), ("range_start", "ascending")])
-    counts = {name: pc.sum(table.column(name)).as_py() or 0 for name in ("lines", "records", "events", "unrecognised", "unfit")}
+    counts = {name: pc.sum(table.column(name)).as_py() or 0 for name in ("lines", "records", "events", "counted", "unrecognised", "unfit")}
+    counts["events"] -= counts["counted"]
     read: dict[str, FileRead] = {}
     for row in table.to_pylist():
         file = read.setdefault(row["path"], FileRead())

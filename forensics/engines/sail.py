@@ -58,10 +58,11 @@ class Sail(Engine):
 
     def query(self, text: str) -> DataFrame:
         """As for every engine. `session.sql` has the server parse a query once more, to see whether it is one: a tenth of what a small view costs."""
+        session = self.session  # before the client is imported, of which its start keeps a warning back
         from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
         from pyspark.sql.connect.plan import SQL
 
-        return ConnectFrame(SQL(to_sail(text, self._variables.texts())), self.session)  # type: ignore[arg-type]
+        return ConnectFrame(SQL(to_sail(text, self._variables.texts())), session)  # type: ignore[arg-type]
 
     def collected(self, frame: DataFrame) -> tuple[pa.Table, StructType]:
         """As for every engine. The types come with the rows: to ask for them before has the server parse and analyse the query once more."""
