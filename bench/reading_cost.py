@@ -37,7 +37,7 @@ from pathlib import Path
 import pyarrow
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
-from forensics.extract.memory import keep_memory
+from forensics.extract.memory import collect_seldom, keep_memory
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import read_splits
 from forensics.extract.row_builder import Schemas
@@ -47,6 +47,7 @@ from forensics.inventory.evidence import READ
 from forensics.inventory.inventory import find_evidence
 pyarrow.set_cpu_count(1)
 keep_memory()
+collect_seldom()
 recogniser = Recogniser(load(keep_all="--keep-all" in sys.argv))
 schemas = Schemas.of(recogniser.catalogue.fields.values())
 started = time.process_time()

@@ -7,7 +7,9 @@ def main() -> None:
     """Runs the command line."""
     forget_working_folder()  # before anything else is imported
     from forensics.cli import main as run
+    from forensics.extract.memory import collect_seldom
 
+    collect_seldom()
     run()
 
 

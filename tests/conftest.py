@@ -18,6 +18,7 @@ import pytest
 from filelock import FileLock
 
 from forensics.engines import SAIL, SPARK, VARIABLE, engine
+from forensics.extract.memory import collect_seldom
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests that stay are not looked through again whenever Python looks for rubbish."""
+    """Thousands of tests that stay are not looked through again whenever Python looks for rubbish, which it does as seldom as in a command."""
+    collect_seldom()
     gc.collect()
     gc.freeze()
 

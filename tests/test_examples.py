@@ -54,11 +54,11 @@ def test_a_rule_finds_what_its_example_says(name: str, number: int, runs, sample
     from pyspark.sql.pandas.types import to_arrow_type
 
     rule, example = view_files.rule_id(name), examples()[name][number]
-    table = run(runs[0], sample_case(CASE), VIEWS[name], example, runs[1])
-    found = [row.asDict(recursive=True) for row in table.collect()]
+    table, types = run(runs[0], sample_case(CASE), VIEWS[name], example, runs[1])
+    found = table.to_pylist()
     assert_rows(found, example["expect"])
     for row in found:
-        sentences = tell.findings([_finding(rule, row)], {rule: to_arrow_type(table.schema["facts"].dataType)})
+        sentences = tell.findings([_finding(rule, row)], {rule: to_arrow_type(types["facts"].dataType)})
         assert all(sentences[0][text] for text in tell.TEXTS)
 
 
@@ -66,7 +66,7 @@ def test_a_rule_finds_what_its_example_says(name: str, number: int, runs, sample
 @pytest.mark.parametrize(("name", "number"), OTHERS)
 def test_a_view_yields_what_its_example_says(name: str, number: int, runs, sample_case, tmp_path) -> None:
     view, example = VIEWS[name], examples()[name][number]
-    table = run(runs[0], sample_case(CASE), view, example, runs[1]).toArrow()
+    table, _ = run(runs[0], sample_case(CASE), view, example, runs[1])
     rows = with_words(view, table, tmp_path) if view.words == "by view" else table
     assert_rows(rows.to_pylist(), example["expect"])
 
@@ -75,7 +75,7 @@ def test_a_view_yields_what_its_example_says(name: str, number: int, runs, sampl
 def test_nothing_follows_from_nothing(runs, sample_case) -> None:
     tables = {read for view in VIEWS.values() for read in view.reads}
     give(runs[0], sample_case(CASE), tables, {}, runs[1])
-    rows = {name: runs[0].sql(view.query).count() for name, view in VIEWS.items() if name not in NEVER_EMPTY}
+    rows = {name: runs[0].query(view.query).count() for name, view in VIEWS.items() if name not in NEVER_EMPTY}
     assert {name: count for name, count in rows.items() if count} == {}
 
 

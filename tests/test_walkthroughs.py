@@ -122,7 +122,7 @@ def test_a_rule(tree: Path, changed, before: list[int], any_engine, sample_case)
     its = examples()[view.name]
     assert [len(example["expect"]) for example in its] == [1, 0]
     for example in its:
-        assert_rows([row.asDict(recursive=True) for row in run(any_engine, case, view, example).collect()], example["expect"])
+        assert_rows(run(any_engine, case, view, example)[0].to_pylist(), example["expect"])
 
 
 @pytest.mark.engine
@@ -132,4 +132,4 @@ def test_a_view(tree: Path, changed, before: list[int], any_engine, sample_case)
     assert counted(forensics(tree, "check")) == before
     assert "static_member" in forensics(tree, "sql", "--list")
     (example,) = examples()["static_member"]
-    assert_rows(run(any_engine, case, view_files.views()["static_member"], example).toArrow().to_pylist(), example["expect"])
+    assert_rows(run(any_engine, case, view_files.views()["static_member"], example)[0].to_pylist(), example["expect"])

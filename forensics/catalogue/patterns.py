@@ -75,11 +75,17 @@ def load(extra: Sequence[Path] = (), *, keep_all: bool = False) -> Catalogue:
         text = file.read_text(encoding="utf-8")
         digest.update(f"{file.name}\n{text}\n".encode())
         if file.name not in OTHER_FILES:
-            events.extend(parse_events(text, name))
+            events.extend(_events(text, name))
     if keep_all:
         events = [replace(event, counted=False) for event in events]
         digest.update(b"keep all")
     return Catalogue(fields, tuple(events), digest.hexdigest())
+
+
+@lru_cache(maxsize=128)
+def _events(text: str, name: str) -> tuple[EventPattern, ...]:
+    """The blocks of a file of this text, which a process parses once."""
+    return tuple(parse_events(text, name))
 
 
 def _files(extra: Sequence[Path]) -> Iterator[tuple[Traversable | Path, str]]:

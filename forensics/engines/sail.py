@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.client.retries import RetryPolicy
     from pyspark.sql.types import StructType
 
+#: Rows of no more are sent to the server, which then opens no file for each query that reads them: a tenth of what a small case's views cost.
+_SENT_BYTES = 1 << 20
 _INSTALL = "pip install 'kafka-forensics[sail]' installs versions that fit each other."
 
 
@@ -100,8 +102,10 @@ class Sail(Engine):
             self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        del table, schema  # they are in the folder
-        self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)
+        if table.nbytes > _SENT_BYTES:
+            self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)
+        else:  # Arrow makes no frame without rows.
+            self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
 
 
 def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:

@@ -12,7 +12,7 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     split_counts        what a split held
     reading             splits to rows
     parquet_parts       rows to files
-    memory              arrays are used again, not given back
+    memory              arrays are used again, not given back, and cycles looked for seldom
     spark_source        the tasks as a data source of Spark
     local_reading       the tasks on this machine, before an engine has started
     local_time_jumps    stretches of a stream in which one zone holds

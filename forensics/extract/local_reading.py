@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
 from forensics.evidence.objects import Location
-from forensics.extract.memory import keep_memory
+from forensics.extract.memory import collect_seldom, keep_memory
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import read_splits
 from forensics.extract.row_builder import Schemas
@@ -231,6 +231,7 @@ def serve(first: bytes) -> None:
         first: the catalogue and the folder to write to, as the process that waits sends them.
     """
     sys.meta_path.insert(0, _WithoutPandas())
+    collect_seldom()
     source, answers = sys.stdin.buffer, _own_output()
     catalogue, target = pickle.loads(first)  # noqa: S301  (what our own process wrote)
     recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())

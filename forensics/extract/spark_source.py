@@ -84,8 +84,10 @@ class EvidenceReader(DataSourceReader):
 def _prepared(catalogue: bytes) -> tuple[Recogniser, Schemas]:
     """What all tasks of a worker process share: patterns are read and compiled once."""
     from forensics.catalogue.recogniser import Recogniser
+    from forensics.extract.memory import collect_seldom
     from forensics.extract.row_builder import Schemas
 
+    collect_seldom()
     found: Catalogue = pickle.loads(catalogue)  # noqa: S301
     return Recogniser(found), Schemas.of(found.fields.values())
 

@@ -23,6 +23,8 @@ from forensics.report.query import _needed
 from forensics.resources import sql_dir
 
 if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
     from forensics.case.folder import Case
     from forensics.engines.base import Engine
 
@@ -42,8 +44,8 @@ def examples() -> dict[str, tuple[Example, ...]]:
     return found
 
 
-def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty: set[str] | None = None) -> Any:  # noqa: ANN401
-    """A view's rows over what an example gives, as a data frame with the columns that the view declares.
+def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty: set[str] | None = None) -> tuple[pa.Table, StructType]:
+    """A view's rows over what an example gives, with the columns that the view declares, and the types of its query.
 
     Args:
         runs: runs the query.
@@ -53,10 +55,10 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
         empty: as for `give`.
     """
     give(runs, case, view.reads, example["given"], empty)
-    rows = runs.sql(view.query)
+    rows, types = runs.collected(runs.query(view.query))
     if view.folder == "rules":
-        return rows.select(*view_files.RULE_COLUMNS)
-    return rows.toDF(*view.columns) if view.columns else rows
+        return rows.select(view_files.RULE_COLUMNS), types
+    return rows.rename_columns(view.columns) if view.columns else rows, types
 
 
 def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Sequence[Row]], empty: set[str] | None = None) -> None:
@@ -73,7 +75,7 @@ def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Seq
 
     names = tuple(reads)
     assert set(given) <= set(names), f"rows are given of what is not read: {set(given) - set(names)}"
-    for statement in view_files.statements(view_files.knobs()):
+    for statement in _thresholds():
         runs.sql(statement)
     # To look up the columns of one makes others that it reads.
     if empty and any(name not in _SCHEMAS and not _kept(case, name) for name in names):
@@ -84,10 +86,16 @@ def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Seq
             if name in empty and not given.get(name):
                 continue
             (empty.discard if given.get(name) else empty.add)(name)
-        rows = _stored(pa.Table.from_pylist([_row(name, row, schema) for row in given.get(name, ())], schema))
+        rows = [_row(name, row, schema) for row in given.get(name, ())]
         # Arrow makes no frame without rows.
-        frame = runs.session.createDataFrame(rows) if rows else runs.session.createDataFrame([], from_arrow_schema(schema))
+        of_rows = (_stored(pa.Table.from_pylist(rows, schema)),) if rows else ([], from_arrow_schema(schema))
+        frame = runs.session.createDataFrame(*of_rows)
         frame.createOrReplaceTempView(name)
+
+
+@cache
+def _thresholds() -> list[str]:
+    return view_files.statements(view_files.knobs())
 
 
 def _stored(rows: pa.Table) -> pa.Table:
