@@ -37,7 +37,8 @@ class CountedRecords:
         self._of_tail: list[int] = []
         self._texts: list[tuple[CountedTexts, ...]] = []
         self._known: dict[str | None, int] = {}
-        self._prefixed = "^(?:" + "|".join(map(re.escape, kafka_words().begins)) + ")"
+        #: How a message begins that has a context before it, which is taken off before blocks are asked.
+        self._prefixed = f"^(?:{'|'.join(map(re.escape, kafka_words().begins))})"
 
     def alike(self, buffer: Buffer, begins: Ints, ends: Ints, tails: Ints, headers: Ints, endings: Ints) -> Ints:
         """A number for each of some lines with a fixed head: the same for those that are counted alike, -1 for all others.
@@ -67,14 +68,22 @@ class CountedRecords:
                 continue
             texts = buffer.parts(starts[which], stops[which])
             plain = _plain(texts)
-            plain[plain] = ~_matching(texts.filter(pa.array(plain)), self._prefixed)
-            which, texts = which[plain], texts.filter(pa.array(plain))
+            if not plain.all():
+                which, texts = which[plain], texts.filter(pa.array(plain))
             for number, block in enumerate(self._texts[logger]):
                 mine = np.flatnonzero(_matching(texts, block.expression))
-                mine = mine[~_rivalled(texts.take(pa.array(mine)), block)]
+                mine = mine[~self._doubtful(texts if len(mine) == len(texts) else texts.take(pa.array(mine)), block)]
                 at = which[mine]
                 found[at] = (tails[at] * len(keys) + key[at]) * _MOST_BLOCKS + number
         return found
+
+    def _doubtful(self, texts: pa.Array, block: CountedTexts) -> Flags:
+        """Which of some texts another block of the logger may match, too, or have a context before the message."""
+        # An expression for a whole text mostly fails at its beginning, and is quicker than a search for words; and one of all is quicker than each.
+        whole = [rival.expression for rival in block.rivals if rival.expression]
+        words = [re.escape(word) for rival in block.rivals if not rival.expression for word in rival.words]
+        found = _matching(texts, "|".join((*whole, self._prefixed)))
+        return found | _matching(texts, "|".join(words)) if words else found
 
     def _learn(self) -> None:
         """Looks up what is new among the tails."""
@@ -85,17 +94,6 @@ class CountedRecords:
                 self._known[logger] = len(self._texts) if blocks else -1
                 self._texts += [blocks] if blocks else []
             self._of_tail.append(self._known[logger])
-
-
-def _rivalled(texts: pa.Array, block: CountedTexts) -> Flags:
-    """Which of some texts another block of the logger may match, too."""
-    found: Flags = np.zeros(len(texts), bool)
-    # An expression for a whole text mostly fails at its beginning, and is quicker than a search for words; and one of all is quicker than each.
-    whole = [rival.expression[1:-1] for rival in block.rivals if rival.expression]
-    words = [re.escape(word) for rival in block.rivals if not rival.expression for word in rival.words]
-    for expression in ([f"^(?:{'|'.join(whole)})$"] if whole else []) + (["|".join(words)] if words else []):
-        found |= _matching(texts, expression)
-    return found
 
 
 def _plain(texts: pa.LargeBinaryArray) -> Flags:

@@ -16,6 +16,12 @@ from forensics.extract.row_builder import MOST_BYTES, MOST_ROWS, Rows, Schemas
 from forensics.extract.split_counts import RangeRow
 
 
+#: Columns of places and times: they rise from row to row, so that the differences are all there is to write. No value of these or of the ids stands
+#: twice, so that a dictionary of them would be built for nothing.
+_RISING = ("line", "byte_offset", "stream_pos", "ts")
+_UNIQUE = frozenset({*_RISING, "event_id"})
+
+
 @dataclass
 class _Waiting:
     """Batches of a table that are not written yet, and their size."""
@@ -67,7 +73,7 @@ class PartWriter:
             name = f"{part.table}-{uuid.uuid4().hex}.parquet"
             system, path = arrow(self.folder / name)
             schema = self.schemas.by_table[part.table]
-            self._files[part.table] = name, pq.ParquetWriter(path, schema, filesystem=system, compression="zstd", compression_level=1)
+            self._files[part.table] = name, _writer(path, schema, system)
         self._rows[part.table] = self._rows.get(part.table, 0) + part.batch.num_rows
         waiting = self._waiting.setdefault(part.table, _Waiting())
         waiting.add(part.batch)
@@ -84,3 +90,12 @@ class PartWriter:
         """Table, file name and rows of each file; and each range's row as JSON."""
         files = [(table, name, self._rows[table]) for table, (name, _) in self._files.items()]
         return files + [("range_row", json.dumps({**r.row, "error": r.error}), 1) for r in self._ranges]
+
+
+def _writer(path: str, schema: pa.Schema, system: pa.fs.FileSystem | None) -> pq.ParquetWriter:
+    """A file of rows; what a reader may choose rows by is their places and times."""
+    rising = [name for name in _RISING if name in schema.names]
+    return pq.ParquetWriter(
+        path, schema, filesystem=system, compression="zstd", compression_level=1, write_statistics=rising,
+        use_dictionary=[name for name in schema.names if name not in _UNIQUE], column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
+    )  # fmt: skip
