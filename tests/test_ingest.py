@@ -79,7 +79,7 @@ def test_where_nothing_is_new_the_views_stay(log: Path, tmp_path: Path, monkeypa
         for again in ((), ("--no-views",)):
             done = ingest(log.parent, "--case", case, *again)
             assert done.exit_code == 0
-            assert "0 files read" in done.stderr
+            assert "nothing is new" in done.stderr
             assert "no views" not in done.stderr
             opened = case_folder.open_case(case)
             assert (opened.manifest["views"], opened.manifest["contents"]) == (before.manifest["views"], before.manifest["contents"])
@@ -87,7 +87,11 @@ def test_where_nothing_is_new_the_views_stay(log: Path, tmp_path: Path, monkeypa
     # What is told anew, or is gone, or is new, is no longer what the views were made of.
     assert ingest(log.parent, "--case", case, "--assume-skew", "7").exit_code == 0
     assert case_folder.open_case(case).manifest["views"] != before.manifest["views"]
-    for change in (lambda: log.with_name("more.log").write_text(LINE * 2), lambda: log.write_text(LINE * 3), lambda: log.rename(log.with_name("other.log"))):
+    for change in (
+        lambda: log.with_name("more.log").write_text(LINE * 2),
+        lambda: log.write_text(LINE * 3),
+        lambda: log.rename(log.with_name("other.log")),
+    ):
         views_before = case_folder.open_case(case).manifest["views"]
         change()
         assert ingest(log.parent, "--case", case).exit_code == 0

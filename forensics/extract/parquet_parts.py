@@ -15,7 +15,6 @@ from forensics.evidence.objects import Location, arrow
 from forensics.extract.row_builder import MOST_BYTES, MOST_ROWS, Rows, Schemas
 from forensics.extract.split_counts import RangeRow
 
-
 #: Columns of places and times: they rise from row to row, so that the differences are all there is to write. No value of these or of the ids stands
 #: twice, so that a dictionary of them would be built for nothing.
 _RISING = ("line", "byte_offset", "stream_pos", "ts")
