@@ -216,7 +216,7 @@ class Recogniser:
 
     def prepare(self) -> None:
         """Computes now what the first records would wait for."""
-        _ = self.interesting_loggers, self.literals, self.words, self._telling
+        _ = self.interesting_loggers, self.words
 
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
 from forensics.evidence.objects import Location
-from forensics.extract.memory import collect_seldom, keep_memory
+from forensics.extract.memory import ONE_THREAD, collect_seldom, keep_memory
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import read_splits
 from forensics.extract.row_builder import Schemas
@@ -123,11 +123,14 @@ class Readers:
         with ThreadPoolExecutor(len(self._readers)) as pool:
             futures = [pool.submit(reader.work, waiting, count) for reader in self._readers]
             try:
-                return [told for future in futures for told in future.result()]
+                written = [told for future in futures for told in future.result()]
             except BaseException:
                 for reader in self._readers:
                     reader.kill()
                 raise
+        for reader in self._readers:
+            reader.dismiss()
+        return written
 
 
 def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
@@ -154,7 +157,7 @@ class _Reader:
     def __init__(self, catalogue: Catalogue, target: Path) -> None:
         code = _CHILD.format(path=sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **SAFE}
+            [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **SAFE, **ONE_THREAD}
         )
         first = pickle.dumps((catalogue, target))
         self._write(len(first).to_bytes(8, "little") + first)
@@ -205,8 +208,13 @@ class _Reader:
     def kill(self) -> None:
         self._process.kill()
 
+    def dismiss(self) -> None:
+        """Lets the process end, which takes it a while, as nothing more will come."""
+        assert self._process.stdin is not None  # noqa: S101
+        self._process.stdin.close()
+
     def close(self) -> None:
-        """Ends the process, which ends when nothing more comes."""
+        """Ends the process."""
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None  # noqa: S101
             try:

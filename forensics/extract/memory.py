@@ -8,6 +8,8 @@ import gc
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _BYTES = 256 << 20
 _COLLECTED_AFTER = 100_000, 20, 100
+#: For processes that read, before numpy is imported: its linear algebra, which nothing here uses, would start threads that wait by spinning.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def collect_seldom() -> None:
