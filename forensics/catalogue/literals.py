@@ -51,11 +51,26 @@ def requirements(pattern: str) -> Requirements:
     return Requirements(tuple(sorted(prefixes)), needle, tuple(sorted(_strongest(runs))))
 
 
+def _joined(items: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (nodes of re's own parser)
+    """Nodes by their names; characters that follow each other are one `TEXT`, for most of a pattern is that."""
+    text = ""
+    for op, arg in items:
+        if op is _PARSER.LITERAL:
+            text += chr(arg)
+            continue
+        if text:
+            yield "TEXT", text
+            text = ""
+        yield str(op), arg
+    if text:
+        yield "TEXT", text
+
+
 def _texts(items: Any) -> tuple[Texts, bool]:  # noqa: ANN401  (nodes of re's own parser)
     """Texts of which `items` begins with one, and whether these are the whole of it."""
     found: Texts = frozenset([""])
-    for op, arg in items:
-        more, whole = _alternatives(str(op), arg)
+    for name, arg in _joined(items):
+        more, whole = _alternatives(name, arg)
         grown = frozenset(a + b for a in found for b in more)
         if len(grown) > _MOST_ALTERNATIVES:
             return found, False
@@ -68,8 +83,8 @@ def _texts(items: Any) -> tuple[Texts, bool]:  # noqa: ANN401  (nodes of re's ow
 def _alternatives(op: str, arg: Any) -> tuple[Texts, bool]:  # noqa: ANN401
     """What one node of a pattern can begin with, and whether that is the whole of it."""
     nothing: Texts = frozenset([""])
-    if op == "LITERAL":
-        return frozenset([chr(arg)]), True
+    if op == "TEXT":
+        return frozenset([arg]), True
     if op == "IN" and all(str(kind) == "LITERAL" for kind, _ in arg):
         return frozenset(chr(char) for _, char in arg), True
     if op == "SUBPATTERN" and not (arg[1] or arg[2]):
@@ -88,8 +103,7 @@ def _alternatives(op: str, arg: Any) -> tuple[Texts, bool]:  # noqa: ANN401
 def _runs(items: Any) -> Iterator[Texts]:  # noqa: ANN401
     """Sets of texts, of each of which every match contains one."""
     run: Texts = frozenset([""])
-    for op, arg in items:
-        name = str(op)
+    for name, arg in _joined(items):
         more, whole = _alternatives(name, arg)
         grown = frozenset(a + b for a in run for b in more)
         fits = len(grown) <= _MOST_ALTERNATIVES
