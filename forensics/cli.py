@@ -10,7 +10,7 @@ from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -20,6 +20,9 @@ from forensics.console import progress, say, say_ingested, say_redacted
 from forensics.errors import SHELL, ForensicsError, UsageError
 from forensics.evidence.objects import Location
 from forensics.evidence.objects import place as location
+
+if TYPE_CHECKING:
+    from forensics.inventory.evidence import Evidence
 
 app = typer.Typer(
     name="forensics",
@@ -213,7 +216,7 @@ def ingest(
     say_ingested(read.summary, location(case))
     if no_views and not read.summary.case.views():
         say(f"The case has no views; the next `forensics report --case {quote(str(location(case)))}` builds them.")
-    if _nothing_in(read, [*map(location, paths)]) or read.faults:
+    if _nothing_in(read.summary.evidence, [*map(location, paths)]) or read.faults:
         raise typer.Exit(3)
 
 
@@ -329,10 +332,7 @@ def _case_of(
         from forensics.case.folder import open_case
 
         evidence = open_case(place).evidence()
-        if not any(e.status in ("read", "unreadable") for e in evidence):
-            _say_no_log(sum(e.status == "skipped" for e in evidence), paths)
-            return place, True
-        return place, any(e.note and e.status in ("read", "unreadable") for e in evidence)
+        return place, _nothing_in(evidence, paths) or any(e.note and e.status in ("read", "unreadable") for e in evidence)
     engine, master, jobs = runs
     with progress() as step:
         read = api.ingest(
@@ -349,22 +349,18 @@ def _case_of(
     say_ingested(read.summary, place)
     if case is None:
         shelf.tidy()
-    return place, _nothing_in(read, paths) or bool(read.faults)
+    return place, _nothing_in(read.summary.evidence, paths) or bool(read.faults)
 
 
-def _nothing_in(read: api.Ingested, paths: Sequence[Location]) -> bool:
-    """Whether the case holds no log at all, which is said."""
-    if read.summary.files("read") or read.faults:
+def _nothing_in(evidence: Sequence[Evidence], paths: Sequence[Location]) -> bool:
+    """Whether a case holds no log at all, which is said, and how many other files there are."""
+    if any(e.status in ("read", "unreadable") for e in evidence):
         return False
-    _say_no_log(len(read.summary.files("skipped")), paths)
-    return True
-
-
-def _say_no_log(others: int, paths: Sequence[Location]) -> None:
-    """Says that there is no log, and how many other files there are."""
+    others = sum(e.status == "skipped" for e in evidence)
     names = ", ".join(f"`{path}`" for path in paths[:3]) + ", …" * (len(paths) > 3)
     files = "1 other file is" if others == 1 else f"{others:,} other files are"
     say(f"No log was found in {names}: " + (f"{files} there." if others else "nothing is there."))
+    return True
 
 
 def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew: int | None = None) -> api.Case:

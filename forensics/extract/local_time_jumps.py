@@ -104,7 +104,8 @@ def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Str
     whole = _table(files, ["process_id", "stream_pos", "ts", *_NAMES])
     if not whole.num_rows:
         return []
-    if whole["ts"].null_count or whole["process_id"].null_count:
+    alone = not whole["process_id"].null_count
+    if whole["ts"].null_count or not alone:
         whole = whole.filter(pc.and_(pc.is_valid(whole["ts"]), pc.is_valid(whole["process_id"])))
     names = _joined(whole["process_id"])
     who = names.indices.to_numpy().astype(np.int64)
@@ -120,7 +121,7 @@ def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Str
         named = pa.table({"process": whole["process_id"], "name": whole[column]}).filter(pc.is_valid(whole[column]))
         counts = named.group_by("process").aggregate([("name", "count_distinct")]).to_pylist()
         wanted |= {row["process"] for row in counts if row["name_count_distinct"] > 1}
-    alone = len(names.dictionary) == 1
+    alone = alone and len(names.dictionary) == 1
     return [stretch for name in sorted(wanted) for stretch in _Stream(name, files, name in zoned, alone=alone).stretches()]
 
 
@@ -217,7 +218,7 @@ class _Stream:
         name: of the stream.
         files: hold its rows.
         zoned: its times say their offset from UTC.
-        alone: no row with a time is of another stream.
+        alone: every row of the files is of this stream.
     """
 
     def __init__(self, name: str, files: Iterable[Path], zoned: bool, *, alone: bool) -> None:
