@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,6 +140,14 @@ def _table(files: Iterable[Path], columns: Sequence[str], condition: pc.Expressi
     return whole.select(columns).unify_dictionaries()
 
 
+def _in_order(rows: pa.Table) -> pa.Table:
+    """Rows that have a time, by their place in the stream."""
+    if rows["ts"].null_count:
+        rows = rows.filter(pc.is_valid(rows["ts"]))
+    # Each file's rows are in order: to merge such runs is quicker than any other way of sorting.
+    return rows.take(pa.array(np.argsort(rows["stream_pos"].to_numpy(), kind="stable")))
+
+
 def _joined(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece."""
     return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
@@ -223,14 +232,8 @@ class _Stream:
 
     def __init__(self, name: str, files: Iterable[Path], zoned: bool, *, alone: bool) -> None:
         self._name, self._zoned = name, zoned
-        columns = ["event_id", "path", "stream_pos", "ts", "event", "category", "component", "group_id", "generation", *_WHO]
-        rows = _table(files, columns, None if alone else pc.field("process_id") == name)
-        if rows["ts"].null_count:
-            rows = rows.filter(pc.is_valid(rows["ts"]))
-        # Each file's rows are in order: to merge such runs is quicker than any other way of sorting.
-        order = pa.array(np.argsort(rows["stream_pos"].to_numpy(), kind="stable"))
-        self._ids, self._order = rows["event_id"], order
-        rows = rows.drop_columns("event_id").take(order)
+        self._files, self._alone = files, alone
+        rows = self._read(["path", "event", "category", "component", "group_id", "generation", *_WHO])
         self._pos: _Ints = rows["stream_pos"].to_numpy().astype(np.int64)
         self._ts: _Ints = rows["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
         self._paths, self._generation, self._groups = (_joined(rows[c]) for c in ("path", "generation", "group_id"))
@@ -329,9 +332,18 @@ class _Stream:
         behind = self._kept(range(begin, len(self._ts)))
         return Stretch(self._name, int(self._pos[begin]), end, shift, name, why, self._paths[begin].as_py(), jump, (*before, *behind))
 
+    def _read(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns of the stream's lines that have a time, in their order."""
+        return _in_order(_table(self._files, ["stream_pos", "ts", *columns], None if self._alone else pc.field("process_id") == self._name))
+
+    @cached_property
+    def _ids(self) -> pa.ChunkedArray:
+        """Ids of the lines' events: most streams have no stretch, and need none of them."""
+        return self._read(["event_id"])["event_id"]
+
     def _kept(self, lines: Iterable[int]) -> list[str]:
         """The first two events of lines; a line that is only counted is none."""
-        return list(islice((found for i in lines if (found := self._ids[self._order[i].as_py()].as_py()) is not None), 2))
+        return list(islice((found for i in lines if (found := self._ids[i].as_py()) is not None), 2))
 
     def _backwards(self, begin: int, i: int, end: int, back: int) -> str:
         """What a jump back is; empty: a clock that was set."""
