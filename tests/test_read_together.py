@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,66 +74,8 @@ def test_what_is_said_often_is_read_as_what_is_said_once(
     assert [told(r) for r in quick.ranges if r["events"]] == [told(r) for r in slow.ranges if r["events"]]
 
 
-def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few records and messages that are kept, chunks of a few lines, words looked for in messages by threes: as with all at once."""
-    log = harmed((SAMPLES / LOGS[0] / "logs" / "w2" / "connect.log").read_bytes(), 7)
-    foreign = b"[2026-11-21 07:50:00,000] INFO Flushing 17 records (com.example.Writer:3)\n[2026-11-21 07:50:00,001] INFO  (com.example.Writer:4)\n"
-    (tmp_path / "connect.log").write_bytes(b"\n".join((log, foreign * 20, log)))
-    evidence = find_evidence([tmp_path])
-    whole = read_evidence(evidence, 100_000, broken=True)
-    for name, value in (("_MOST_SEEN", 5), ("_TOGETHER", 3), ("CHUNK", 20_000)):
-        monkeypatch.setattr(f"forensics.extract.column_reader.{name}", value)
-    monkeypatch.setattr("forensics.extract.row_builder.MOST_ROWS", 50)
-    parts = read_evidence(evidence, 100_000, broken=True)
-    assert (parts.events, parts.counted, parts.unrecognised) == (whole.events, whole.counted, whole.unrecognised)
-    assert any(e["logger"] and e["logger"].startswith("com.example") for e in whole.events)
-
-
-@pytest.mark.parametrize("megabytes", [0, 1, 7, 8, 9, 12])
-def test_the_hash_of_a_file_is_that_of_all_its_bytes(megabytes: int, tmp_path: Path) -> None:
-    line = b"[2026-11-21 07:50:00,000] INFO Worker stopping (org.apache.kafka.connect.runtime.Worker:250)\n"
-    content = line * ((megabytes << 20) // len(line) + 3)
-    (tmp_path / "connect.log").write_bytes(content)
-    (found,) = find_evidence([tmp_path])
-    assert found.fingerprint.sha256 == hashlib.sha256(content).hexdigest()
-    assert found.fingerprint.lines == content.count(b"\n")
-
-
-def test_requests_of_which_each_is_another_are_counted_as_the_slow_reader_counts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = '[2026-11-21 07:50:{:02},000] INFO 10.0.0.{} - - [21/Nov/2026:10:00:00 +0000] "{} /connectors/a-{}/status HTTP/1.1" {} 417 "-" "curl/8.5.0" 12'
-    tail = " (org.apache.kafka.connect.runtime.rest.RestServer:62)"
-    odd = ("GET", "GET", "GET", "PUT", "GET ", "gét", "HEAD")
-    lines = [request.format(n // 40, n % 250, odd[n % 7 if n % 5 == 0 else 0], n, 500 if n % 31 == 0 else 200) + tail for n in range(2_000)]
-    lines[::97] = [x.replace("] INFO ", "] ERROR ").replace(" 12 (", "  (") for x in lines[::97]]
-    (tmp_path / "connect.log").write_text("\n".join(lines))
-    evidence = find_evidence([tmp_path])
-    monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 40_000)
-    monkeypatch.setattr("forensics.extract.counted_records._FEW", 5)
-    quick = read_evidence(evidence, 1 << 20)
-    monkeypatch.setattr(Profile, "plain", property(lambda self: False))
-    slow = read_evidence(evidence, 1 << 20)
-    assert len(quick.counted) > 1_000
-    assert quick.events
-    assert (quick.counted, quick.events, quick.unrecognised) == (slow.counted, slow.events, slow.unrecognised)
-
-
-def test_logs_that_are_read_one_after_the_other_give_the_rows_that_each_gives_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was learned of one log serves the next: whatever stood in it, and however the next is written."""
-    logs = sorted((SAMPLES / LOGS[0]).rglob("*.log")) + sorted((SAMPLES / LOGS[1]).rglob("*.log"))
-    for number, log in enumerate(logs):
-        content = harmed(log.read_bytes(), number)
-        if number % 3 == 1:
-            content = re.sub(rb"(?m)^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] ([A-Z]+) ", rb"\1.\2 \3 ", content)
-        (tmp_path / f"{number}.log").write_bytes(content)
-    zones = "UTC", "Asia/Tokyo"
-    evidence = [replace(e, times=replace(e.times, zone=zones[n % 2])) for n, e in enumerate(find_evidence([tmp_path]))]
-    for name, value in (("reading._MOST_KINDS", 3), ("column_reader._MOST_TAILS", 40), ("row_builder.MOST_ROWS", 300)):
-        monkeypatch.setattr(f"forensics.extract.{name}", value)
-    together = read_evidence(evidence, 1 << 30, broken=True)
-    alone = [read_evidence([e], 1 << 30, broken=True) for e in evidence]
-    for rows in ("events", "unrecognised", "counted"):
-        found = [row for reading in alone for row in getattr(reading, rows)]
-        assert found
-        assert getattr(together, rows) == sorted(found, key=lambda r: (r.get("process_id", ""), r["stream_pos"]))
-    assert sorted(together.faults) == sorted(fault for reading in alone for fault in reading.faults)
-    assert sorted(map(told, together.ranges), key=lambda r: r["path"]) == sorted((told(r) for a in alone for r in a.ranges), key=lambda r: r["path"])
+def test_a_time_with_a_fraction_is_not_read_as_one_without_where_lines_are_cut(tmp_path: Path) -> None:
+    whole = b"[2026-11-21 07:51:21,404] INFO Worker stopping (org.apache.kafka.connect.runtime.Worker:250)\n"
+    (tmp_path / "connect.log").write_bytes(whole * 50 + b"[2026-11-21 07:51:25]\n[2026-11-21 07:51:25,735] I")
+    found = read_evidence(find_evidence([tmp_path]), 1 << 20)
+    assert [r["last_ts"] % 60_000_000 for r in found.ranges] == [25_735_000]

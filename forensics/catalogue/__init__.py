@@ -9,6 +9,7 @@ The modules, in reading order:
     counted_texts       messages without a fact, told many at once
     client_libraries    clients whose words an application prints in a manner of its own
     patterns            the catalogue: loaded, compiled, checked
+    plans               blocks made ready, and found by how a message begins
     prefixes            context in front of a message
     releases            which releases can have printed a record
     known_bugs          which releases have which bug

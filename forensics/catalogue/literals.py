@@ -19,6 +19,9 @@ _MOST_ALTERNATIVES = 16
 _TELLING = 12
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
+#: Nodes that hold no other nodes, or none of which something is kept.
+_WITHOUT_GROUPS = ("LITERAL", "NOT_LITERAL", "ANY", "IN", "AT", "CATEGORY", "ASSERT", "ASSERT_NOT", "GROUPREF")
+
 Texts = frozenset[str]
 
 
@@ -49,6 +52,38 @@ def requirements(pattern: str) -> Requirements:
     runs = list(_runs(tree))
     needle = max((text for run in runs if len(run) == 1 for text in run), key=len, default="")
     return Requirements(tuple(sorted(prefixes)), needle, tuple(sorted(_strongest(runs))))
+
+
+def captures_once(pattern: str) -> bool:
+    """Whether no group of a verbose pattern can be captured several times; False where that is not known."""
+    names = _NAMED_GROUP.findall(pattern)
+    if len(set(names)) < len(names):
+        return False
+    try:
+        return not _repeats_a_group(_PARSER.parse(pattern, re.VERBOSE), repeated=False)
+    except re.error:
+        return False
+
+
+def _repeats_a_group(items: Any, *, repeated: bool) -> bool:  # noqa: ANN401
+    """Whether a group among nodes of a pattern is inside of what may be repeated."""
+    for op, arg in items:
+        name = str(op)
+        if name == "SUBPATTERN":
+            if (repeated and arg[0] is not None) or _repeats_a_group(arg[3], repeated=repeated):
+                return True
+        elif name in _REPEATS:
+            if _repeats_a_group(arg[2], repeated=repeated or arg[1] > 1):
+                return True
+        elif name == "ATOMIC_GROUP":
+            if _repeats_a_group(arg, repeated=repeated):
+                return True
+        elif name == "BRANCH":
+            if any(_repeats_a_group(branch, repeated=repeated) for branch in arg[1]):
+                return True
+        elif name not in _WITHOUT_GROUPS:
+            return True
+    return False
 
 
 def _joined(items: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (nodes of re's own parser)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,22 +10,11 @@ from typing import Any
 import regex
 
 from forensics.catalogue.client_libraries import Pairs, beginnings_of, cover_of, places, stands_alone, tells, ways_to_read
-from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
 from forensics.catalogue.counted_texts import CountedTexts, counted_texts
 from forensics.catalogue.literals import requirements
 from forensics.catalogue.pattern_files import EventPattern
-from forensics.catalogue.patterns import (
-    LEAST_SECONDS,
-    LONG_MESSAGE,
-    MATCH_SECONDS,
-    Catalogue,
-    beginnings,
-    compiled,
-    convert,
-    read,
-    read_at,
-    simple_name,
-)
+from forensics.catalogue.patterns import Catalogue, beginnings, read, read_at, simple_name
+from forensics.catalogue.plans import Index
 from forensics.catalogue.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
 from forensics.records.kafka_words import kafka_words
 from forensics.schema import Field
@@ -35,13 +23,9 @@ from forensics.schema import Field
 _OTHER = "other_"
 #: Levels of records that are kept whatever they say.
 _ERRORS = frozenset({"ERROR", "SEVERE", "FATAL", "CRITICAL"})
-_KEY = 5
 #: Any program says `started` or `shutting down`; without a logger that tells nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
-_LETTERS = re.compile("[A-Za-z]+")
-#: So many blocks cost more to try than the words of a message to look up.
-_MANY = 8
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
 
@@ -65,111 +49,6 @@ class Recognised:
     message: str
     context: str | None
     pattern: EventPattern
-
-
-class _Plan:
-    """One block made ready: what to look for, the pattern, and a converter for each of its groups."""
-
-    __slots__ = ("_fullmatch", "_seconds", "anchors", "event", "fields", "needle", "simple")
-
-    def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
-        self.event, self.fields = event, fields
-        required = requirements(event.pattern)
-        self.needle = required.needle
-        #: One of them is in every match; empty where the needle says as much.
-        self.anchors = () if self.needle in required.anchors else required.anchors
-        self._seconds = MATCH_SECONDS
-        self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
-        self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
-
-    def may_match(self, message: str) -> bool:
-        """Whether a message holds the text that every match holds."""
-        if self.needle not in message:
-            return False
-        for anchor in self.anchors:
-            if anchor in message:
-                return True
-        return not self.anchors
-
-    def match(self, text: str) -> dict[str, Any] | None:
-        """Captures of a full match, or None; a long text that takes too much time is no match."""
-        if self._fullmatch is None:
-            self._prepare()
-        assert self._fullmatch is not None  # noqa: S101  (for the type checker)
-        if len(text) <= LONG_MESSAGE:
-            found = self._fullmatch(text)
-        else:
-            try:
-                found = self._fullmatch(text, timeout=self._seconds)
-            except TimeoutError:
-                # A file of such lines must not hold up the reading: each costs half of the one before.
-                self._seconds = max(self._seconds / 2, LEAST_SECONDS)
-                return None
-        if found is None:
-            return None
-        if self.simple is None:
-            return convert(found, self.fields)
-        captures = {}
-        for (name, converter), value in zip(self.simple, found.groups(), strict=True):
-            if value is not None:
-                typed = converter(value) if converter else value
-                if typed is not None:
-                    captures[name] = typed
-        return captures
-
-    def _prepare(self) -> None:
-        pattern = compiled(self.event.pattern)
-        self._fullmatch = pattern.fullmatch
-        names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
-        kinds = [self.fields[n].type for n in names]
-        # A list may be captured item by item, and bytes become several captures: those go the general way.
-        if pattern.groups == len(names) and not any(k in EXPANDING or k in LISTS for k in kinds):
-            self.simple = tuple((n, CONVERTERS[k]) for n, k in zip(names, kinds, strict=True))
-
-
-class _Index:
-    """The blocks of one logger, found by the beginning of the message, then by text that it must contain.
-
-    Those that begin with nothing certain are found by a word in that text, once they are many.
-    """
-
-    def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
-        self.by_start: dict[str, list[_Plan]] = {}
-        self.rest: list[_Plan] = []
-        self._by_word: dict[str, list[int]] = {}
-        self._without_word: list[int] = []
-        for event in events:
-            plan, prefixes = _Plan(event, fields), requirements(event.pattern).prefixes
-            if all(len(p) >= _KEY for p in prefixes):
-                for key in sorted({p[:_KEY] for p in prefixes}):
-                    self.by_start.setdefault(key, []).append(plan)
-            else:
-                self.rest.append(plan)
-
-        for place, plan in enumerate(self.rest):
-            words = [_whole_word(text) for text in requirements(plan.event.pattern).anchors]
-            if words and all(words):
-                for word in set(words):
-                    self._by_word.setdefault(word, []).append(place)
-            else:
-                self._without_word.append(place)
-
-    def candidates(self, message: str) -> list[_Plan]:
-        """The blocks that may match a message, in their order."""
-        found = self.by_start.get(message[:_KEY])
-        rest = self.rest if len(self.rest) < _MANY else self._by_words(message)
-        return found + rest if found and rest else found or rest
-
-    def _by_words(self, message: str) -> list[_Plan]:
-        places = set(self._without_word)
-        for word in self._by_word.keys() & _LETTERS.findall(message):
-            places.update(self._by_word[word])
-        return [self.rest[place] for place in sorted(places)]
-
-
-def _whole_word(text: str) -> str:
-    """The longest word in a text that neither begins nor ends it, so that it is a word of whatever contains the text; empty when there is none."""
-    return max((found[0] for found in _LETTERS.finditer(text) if found.start() and found.end() < len(text)), key=len, default="")
 
 
 class _Anywhere:
@@ -206,7 +85,7 @@ class Recogniser:
         self._kafka = kafka_words()
         self._own = self._kafka.sign("own")
         self._prefixes = Prefixes()
-        self._indexes: dict[str, _Index] = {}
+        self._indexes: dict[str, Index] = {}
         self._simple: dict[str, str] = {}
         self._counted: dict[str, tuple[CountedTexts, ...]] = {}
         self._cache: dict[tuple[str | None, str], Recognised | None] = {}
@@ -243,9 +122,9 @@ class Recogniser:
         return _Anywhere(self.catalogue.events, self.catalogue.fields)
 
     @cached_property
-    def _index_of_telling(self) -> _Index:
+    def _index_of_telling(self) -> Index:
         """Blocks of all loggers that tell more than whose a record is."""
-        return _Index((e for e in self.catalogue.events if not e.anywhere and not e.name.startswith(_OTHER)), self.catalogue.fields)
+        return Index((e for e in self.catalogue.events if not e.anywhere and not e.name.startswith(_OTHER)), self.catalogue.fields)
 
     def may_tell(self, logger: str | None) -> bool:
         """Whether records of a logger are worth a look: some block is for it, or it may be a class that extends Kafka's coordinator."""
@@ -275,7 +154,7 @@ class Recogniser:
         return logger is not None and self._simple_name(logger) in self._kafka.debug
 
     @cached_property
-    def _telling(self) -> frozenset[str]:
+    def telling(self) -> frozenset[str]:
         """Captures of which a record that has one is never only counted."""
         return frozenset(name for name, capture in self.catalogue.fields.items() if capture.telling)
 
@@ -289,7 +168,7 @@ class Recogniser:
 
         Its block says so, and neither it nor what surrounds it tells whose it is: any line of a task or member is a sign of its life.
         """
-        return found.pattern.counted and not self.is_error(level) and self._telling.isdisjoint(found.captures)
+        return found.pattern.counted and not self.is_error(level) and self.telling.isdisjoint(found.captures)
 
     def counted_texts(self, logger: str | None) -> tuple[CountedTexts, ...]:
         """What tells messages of a logger that are only counted, where nothing stands in front of them."""
@@ -298,13 +177,12 @@ class Recogniser:
         name = self._simple_name(logger)
         if name not in self._counted:
             mine = [e for e in self.catalogue.events if not e.anywhere and any(simple_name(x) == name for x in e.loggers)]
-            self._counted[name] = tuple(counted_texts(mine, self._telling))
+            self._counted[name] = tuple(counted_texts(mine, self.telling))
         return self._counted[name]
 
-    def strip(self, message: str) -> tuple[str, dict[str, Any], str | None]:
-        """The message without context prefixes, their captures, and Connect's context (`b|task-1`) or None."""
-        rest, captures, context = self._prefixes.split(message)
-        return rest, dict(captures), context
+    def split(self, message: str) -> tuple[str, dict[str, Any], str | None]:
+        """The message without context prefixes, their captures (do not change them), and Connect's context (`b|task-1`) or None."""
+        return self._prefixes.split(message)
 
     def recognise(
         self, logger: str | None, message: str, thread: str | None = None, context: str | None = None, pairs: Pairs | None = None
@@ -336,7 +214,7 @@ class Recogniser:
     def matches(self, logger: str | None, message: str) -> list[EventPattern]:
         """All blocks that match; more than one is a fault of the catalogue."""
         rest = self._prefixes.split(message)[0]
-        index = self._index(logger)
+        index = self.index(logger)
         plans = index.candidates(rest) if index else []
         others = [e for e in self.catalogue.events if e.anywhere]
         fields = self.catalogue.fields
@@ -348,7 +226,7 @@ class Recogniser:
     def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
         # Without a logger the words of other clients go first: Java's blocks have wordings that take less of the same sentence.
         found = self._anywhere.read(message, pairs) if logger is None and not self._own.search(message) else None
-        index = self._index(logger) if found is None else None
+        index = self.index(logger) if found is None else None
         if index is not None and (logger is not None or not _WORD.fullmatch(message)):
             found = self._by_logger(index, message)
         if found is not None or self.is_left_out(logger):
@@ -361,7 +239,7 @@ class Recogniser:
             found = self._anywhere.read(f"[{logger}] {message}", pairs)
         return found
 
-    def _by_logger(self, index: _Index, message: str) -> Recognised | None:
+    def _by_logger(self, index: Index, message: str) -> Recognised | None:
         rest, outer, context = self._prefixes.split(message)
         found = self._matched(index, rest, outer, context)
         if found is None and rest.startswith("["):
@@ -376,10 +254,10 @@ class Recogniser:
         # Most records of a named logger hold no words that tell something: that is seen without the many blocks that only say whose a record is.
         if named and self._behind_mark(self._index_of_telling, message) is None:
             return None
-        found = self._behind_mark(self._index(None), message)
+        found = self._behind_mark(self.index(None), message)
         return None if found is None or (named and found.event.startswith(_OTHER)) else found
 
-    def _behind_mark(self, index: _Index | None, message: str) -> Recognised | None:
+    def _behind_mark(self, index: Index | None, message: str) -> Recognised | None:
         for spoken in ways_to_read(message, None) if index else ():
             mark = self._own.search(spoken.text)
             found = self._matched(index, *self._prefixes.split(spoken.text[mark.start() :])) if index and mark else None
@@ -388,7 +266,7 @@ class Recogniser:
         return None
 
     @staticmethod
-    def _matched(index: _Index, rest: str, outer: dict[str, Any], context: str | None) -> Recognised | None:
+    def _matched(index: Index, rest: str, outer: dict[str, Any], context: str | None) -> Recognised | None:
         line = (rest[: rest.index("\n")] if "\n" in rest else rest).rstrip()
         for plan in index.candidates(rest):
             if plan.may_match(rest):
@@ -414,7 +292,8 @@ class Recogniser:
             return found
         return Recognised(found.event, found.category, {**extra, **found.captures}, found.message, found.context or bare, found.pattern)
 
-    def _index(self, logger: str | None) -> _Index | None:
+    def index(self, logger: str | None) -> Index | None:
+        """The blocks of a logger, made ready; None for one that no block is for. Without a logger, those of all."""
         name = "" if logger is None else self._simple_name(logger)
         index = self._indexes.get(name)
         if index is None:
@@ -423,7 +302,7 @@ class Recogniser:
             events = [e for e in self.catalogue.events if not e.anywhere and (logger is None or any(simple_name(x) == name for x in e.loggers))]
             # Without a logger several blocks may know a wording: one that tells something goes before one that only says whose it is.
             events.sort(key=lambda e: e.name.startswith(_OTHER))
-            index = self._indexes[name] = _Index(events, self.catalogue.fields)
+            index = self._indexes[name] = Index(events, self.catalogue.fields)
         return index
 
     def _simple_name(self, logger: str) -> str:

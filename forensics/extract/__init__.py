@@ -8,6 +8,9 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     column_reader       logs that are read as they stand, as columns
     wrapped_reader      logs that a collector or a paste has wrapped, line by line
     snapshot_reader     snapshots
+    arrays              values to Arrow, whatever a log line made of them
+    many_messages       messages of one line of source to columns
+    understanding       what records are: one by one, and many at a time
     row_builder         recognised records to Arrow
     split_counts        what a split held
     reading             splits to rows

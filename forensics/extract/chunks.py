@@ -34,12 +34,31 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Messages:
+    """Messages that one line of source printed at one level, each another text.
+
+    Attributes:
+        texts: of one line, without blanks at their ends.
+    """
+
+    logger: str
+    level: str | None
+    source_line: int | None
+    texts: Sequence[str]
+
+    def record(self, which: int) -> Record:
+        """One of them by itself, without its time."""
+        return Record("", None, self.level, None, self.logger, self.source_line, None, self.texts[which])
+
+
+@dataclass(frozen=True, slots=True)
 class Together:
     """Records of one buffer that may be worth a row, as columns: what several of them say is held once.
 
     Attributes:
         said: what the records say, None for what no record here says. A time in it is of one of those who say it.
-        which: index into `said` of each record.
+        messages: more that records say, as columns.
+        which: what each record says: index into `said`, or behind that into the texts of `messages`, one behind the other.
         buffer: holds their bytes.
         base: place of the buffer's first byte in the text.
         begins, stops: first byte of each in the buffer, and the byte after its last.
@@ -49,6 +68,7 @@ class Together:
     """
 
     said: Sequence[Record | None]
+    messages: Sequence[Messages]
     which: Ints
     buffer: Buffer
     base: int

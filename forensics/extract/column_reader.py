@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
-from forensics.extract.chunks import Chunk, Together
+from forensics.extract.chunks import Chunk, Messages, Together
 from forensics.extract.counted_records import CountedRecords
+from forensics.extract.many_messages import FEW
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
@@ -32,6 +33,11 @@ _TOGETHER = 32
 #: Messages whose reading is kept: a log says again what it said a few megabytes before.
 _MOST_SEEN = 20_000
 _LONGEST_SEEN = 4_000
+#: So many messages that were met once are remembered, as numbers.
+_MOST_MET = 200_000
+_NEARLY_ALL, _FOR_CHUNKS = 0.95, 8
+#: Longer messages are read one by one.
+_LONGEST_OF_MANY = 1_000
 #: Ends of lines that are known, and more than any program has.
 _MOST_TAILS = 20_000
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
@@ -83,6 +89,12 @@ class ColumnReader:
         self._tails = Tails(self._understand)
         self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
         self._seen: dict[tuple[int, bytes], Record | None] = {}
+        #: Hashes of messages that were met once; one that is taken for another costs time alone.
+        self._met: set[int] = set()
+        #: Lines of source, by tail: in how many chunks nearly all that they printed was new; and up to which chunk that is taken for granted.
+        self._fresh: dict[int, int] = {}
+        self._always_new: dict[int, int] = {}
+        self._chunks = 0
         #: Whether most records that are only counted differ in their texts, so that it is quicker to look for these before those that say the same.
         self._counted_differ = False
         candidates = reader.layouts.candidates(reader.profile.untimed)
@@ -209,28 +221,92 @@ class ColumnReader:
         headers = begun.headers[which]
         resolutions = np.ones(len(which), np.int64)
         index = np.empty(len(which), np.int64)
+        fixed, others = np.flatnonzero(headers >= 0), np.flatnonzero(headers < 0)
         said: list[Record | None] = []
-        fixed = headers >= 0
-        if fixed.any():
-            of_headers = ((h.end, h.resolution_ms) for h in self._finder.headers)
-            ends, resolution = np.array(list(of_headers), np.int64).T
-            mine, kinds = which[fixed], headers[fixed]
-            resolutions[fixed] = resolution[kinds]
-            index[fixed], firsts = self._alike(page, mine, places, tails, places.begins[mine] + ends[kinds], stops[fixed])
-            columns = (*places, tails, begun.headers, begun.endings)
-            begins = (places.begins[mine] + ends[kinds])[firsts].tolist()
-            rows = zip(*(c[mine[firsts]].tolist() for c in columns), strict=True)
-            said = [self._known(buffer, begin, *row) for begin, row in zip(begins, rows, strict=True)]
-        for i in np.flatnonzero(~fixed).tolist():
+        for i in others.tolist():
             record = self._one(buffer.slice(int(places.begins[which[i]]), int(stops[i])))
             index[i] = len(said)
             said.append(record)
             if record is not None and record.moment is not None:
                 resolutions[i] = record.moment.resolution_ms
-        known = np.fromiter((record is not None for record in said), bool, len(said))[index]
+        messages: list[Messages] = []
+        if len(fixed):
+            of_headers = ((h.end, h.resolution_ms) for h in self._finder.headers)
+            ends, resolution = np.array(list(of_headers), np.int64).T
+            mine, kinds = which[fixed], headers[fixed]
+            resolutions[fixed] = resolution[kinds]
+            begins = places.begins[mine] + ends[kinds]
+            numbers, firsts = self._alike(page, mine, places, tails, begins, stops[fixed])
+            found, messages = self._said(page, mine[firsts], places, tails, begins[firsts], said)
+            index[fixed] = found[numbers]
+        known = np.ones(len(said) + sum(len(m.texts) for m in messages), bool)
+        known[: len(said)] = [record is not None for record in said]
+        known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
-        return Together(said, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
+        return Together(said, messages, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
+
+    def _said(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, said: list[Record | None]) -> tuple[Ints, list[Messages]]:
+        """What some records of the fixed layout say that all differ, and the place of each in that.
+
+        Many messages of one line of source that were not met before are given as columns, all others are added to `said`.
+        """
+        buffer, begun = page.buffer, page.begun
+        found = np.empty(len(which), np.int64)
+        tail, starts = tails[which], places.begins[which] + self._finder.message_at(begun.headers[which], begun.endings[which])
+        stops = places.ends[which] - self._tails.sizes(tail)
+        many = (places.lasts[which] - places.firsts[which] == 1) & (stops - starts > 1) & (stops - starts <= _LONGEST_OF_MANY)
+        many &= self._tails.interesting(tail)
+        many &= np.bincount(tail[many], minlength=len(self._tails.found))[tail] >= FEW
+        headers, endings = begun.headers[which], begun.endings[which]
+        many = self._that_are_new(buffer, many, begins, places.stops[which], headers, tail)
+        new: dict[tuple[int, str | None], list[int]] = {}
+        some = np.flatnonzero(many)
+        for i, header, ending, number in zip(some.tolist(), *(c[some].tolist() for c in (headers, endings, tail)), strict=True):
+            new.setdefault((number, self._finder.headers[header].endings[ending].level), []).append(i)
+        one_by_one = np.flatnonzero(~many).tolist()
+        messages, places_of = [], []
+        for (number, level), group in new.items():
+            source = self._tails.found[number]
+            if len(group) < FEW or source.thread is not None or source.logger is None:
+                one_by_one += group
+                continue
+            texts = _decoded(buffer, starts[group], stops[group])
+            messages.append(Messages(source.logger, level, source.source_line, texts))
+            places_of += group
+        found[one_by_one] = len(said) + np.arange(len(one_by_one))
+        mine = which[one_by_one]
+        columns = (begins[one_by_one], *(c[mine] for c in (*places, tails, begun.headers, begun.endings)))
+        said += [self._known(buffer, *row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+        found[places_of] = len(said) + np.arange(len(places_of))
+        return found, messages
+
+    def _that_are_new(self, buffer: Buffer, which: Flags, begins: Ints, stops: Ints, headers: Ints, tails: Ints) -> Flags:
+        """Which of some messages were not met before. Where hardly one of a line of source ever was, that is not asked of each for a while."""
+        self._chunks += 1
+        for tail in [tail for tail, until in self._always_new.items() if until <= self._chunks]:
+            del self._always_new[tail]
+        asked = np.flatnonzero(which & ~np.isin(tails, np.array([*self._always_new], np.int64)))
+        texts = zip(*(c[asked].tolist() for c in (headers, begins, stops)), strict=True)
+        new = np.fromiter((self._is_new(header, buffer.slice(begin, stop)) for header, begin, stop in texts), bool, len(asked))
+        of_tail, new_of_tail = np.bincount(tails[asked]), np.bincount(tails[asked], new)
+        for tail in np.flatnonzero((of_tail > 0) & (new_of_tail >= _NEARLY_ALL * of_tail)).tolist():
+            self._fresh[tail] = self._fresh.get(tail, 0) + 1
+            if self._fresh[tail] > 1:  # in the first chunk everything is new
+                self._always_new[tail] = self._chunks + _FOR_CHUNKS
+        found = which.copy()
+        found[asked] = new
+        return found
+
+    def _is_new(self, header: int, text: bytes) -> bool:
+        """Whether a text was not met before; from the second time on it is one that is kept."""
+        key = header, text
+        if key in self._seen or (mark := hash(key)) in self._met:
+            return False
+        if len(self._met) >= _MOST_MET:
+            self._met.clear()
+        self._met.add(mark)
+        return True
 
     def _alike(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
         """Number of each of some records of the fixed layout among those that are to be told apart, and the first place of each number.
@@ -393,6 +469,17 @@ def _see_unfit(chunk: Chunk, page: _Page, begin: int, stop: int, before: int | N
     if len(unfit):
         first = begin + int(unfit[0])
         chunk.see_unfit(page.line + first, page.buffer.slice(int(page.starts[first]), int(page.ends[first])), len(unfit))
+
+
+def _decoded(buffer: Buffer, starts: Ints, stops: Ints) -> list[str]:
+    """Parts of lines as `line_reader.decode` gives each, without blanks at their ends."""
+    try:
+        parts = buffer.parts(starts, stops)
+        if b"\0" not in parts.buffers()[2].to_pybytes():
+            return [text.rstrip().removeprefix("\ufeff") for text in parts.cast(pa.large_string()).to_pylist()]
+    except pa.ArrowInvalid:  # no UTF-8
+        pass
+    return [decode(buffer.slice(begin, stop)).rstrip() for begin, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
 def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:

@@ -14,10 +14,11 @@ from forensics.evidence.containers import Content, Text, contents, place_of
 from forensics.evidence.streams import Limited, Readable
 from forensics.extract.chunks import Chunk
 from forensics.extract.column_reader import ColumnReader
-from forensics.extract.row_builder import RowBuilder, Rows, Schemas, Understanding
+from forensics.extract.row_builder import RowBuilder, Rows, Schemas
 from forensics.extract.snapshot_reader import SnapshotReader
 from forensics.extract.split_counts import RangeRow, Statistics
 from forensics.extract.splits import FileSplit
+from forensics.extract.understanding import Understanding
 from forensics.extract.wrapped_reader import WrappedReader
 from forensics.inventory.evidence import LOG
 from forensics.records.layouts import packaged

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.catalogue.pattern_files import EventPattern
-from forensics.catalogue.recogniser import Recognised, Recogniser
-from forensics.catalogue.releases import releases_of
-from forensics.errors import reason_of
+from forensics.extract.arrays import array_of, sparse_array
 from forensics.extract.chunks import Found, Together
+from forensics.extract.many_messages import Columns
 from forensics.extract.splits import FileSplit
+from forensics.extract.understanding import COUNT, EVENT, KINDS, NONE, OTHER, ManyTold, Told, Understanding
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Ints
 from forensics.records.vectorized.line_fields import NO_TIME
@@ -30,6 +29,7 @@ MOST_TEXT = 2_000
 _OVERLAP = 500
 #: Texts that no line can choose freely: ids, and words of this program.
 _OURS = {"event_id", "file_id", "process_id", "path", "event", "category", "releases"}
+_ID_BYTES = 12
 #: Category of what snapshots say.
 SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected before they are given on.
@@ -60,28 +60,8 @@ class Rows:
     batch: pa.RecordBatch
 
 
-#: Tables of records, by number: `_Told.table`; a record of the last is worth no row.
-_TABLES = (EVENTS, UNRECOGNISED, COUNTED)
-_EVENT, _OTHER, _COUNT, _NONE = range(4)
-
-
-class _Told(NamedTuple):
-    """What a record is.
-
-    Attributes:
-        table: `_EVENT`, `_OTHER`, `_COUNT` for one that carries no fact, or `_NONE`.
-        found: the event.
-        releases: that can have printed it.
-        fault: why it could not be read, empty when it could.
-    """
-
-    table: int
-    found: Recognised | None = None
-    releases: str | None = None
-    fault: str = ""
-
-
-_NOTHING = _Told(_NONE)
+#: The table of each kind of record but the last.
+_TABLE_OF = {EVENT: EVENTS, OTHER: UNRECOGNISED, COUNT: COUNTED}
 
 
 @dataclass(slots=True)
@@ -90,69 +70,35 @@ class _Joined:
 
     Attributes:
         said: what they say, and what that is.
-        index: into `said`, of each record, by chunk.
+        many: what they say and is told as columns.
+        index: of what each record says, by chunk: into `said`; or into the rows of `many`, one behind the other, as -1, -2 and so on.
         placed: columns of where they stand, by chunk.
     """
 
-    said: list[tuple[Record, _Told]] = field(default_factory=list)
+    said: list[tuple[Record, Told]] = field(default_factory=list)
+    many: list[ManyTold] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
-    placed: list[dict[str, pa.Array]] = field(default_factory=list)
+    placed: list[Columns] = field(default_factory=list)
     _places: dict[int, int] = field(default_factory=dict)
+    _rows: int = 0
 
-    def place_of(self, record: Record, told: _Told) -> int:
+    def place_of(self, record: Record, told: Told) -> int:
         """Index into `said` of a record, which is added when it is a new one."""
         place = self._places.setdefault(id(record), len(self.said))
         if place == len(self.said):
             self.said.append((record, told))
         return place
 
+    def places_of(self, many: ManyTold) -> Ints:
+        """Index of each of some rows, which are added."""
+        self.many.append(many)
+        self._rows += len(many.rows)
+        return np.arange(len(many.rows) - self._rows - 1, -self._rows - 1, -1)
 
-class Understanding:
-    """What records are. Logs say again what they and others have said: the same object is understood once.
-
-    Args:
-        recogniser: knows the messages.
-    """
-
-    def __init__(self, recogniser: Recogniser) -> None:
-        self._recogniser = recogniser
-        self._known_releases: dict[tuple[object, ...], str | None] = {}
-        #: By the identity of records, which are kept so that no other takes it.
-        self._told: dict[int, tuple[Record, _Told]] = {}
-
-    def of(self, record: Record) -> _Told:
-        """What a record is, which may be the same object as one before."""
-        known = self._told.get(id(record))
-        if known is None:
-            if len(self._told) >= MOST_ROWS:
-                self._told.clear()
-            known = self._told[id(record)] = (record, self.understand(record))
-        return known[1]
-
-    def understand(self, record: Record) -> _Told:
-        """What a record is, and which table it is a row of; it is not kept."""
-        found, fault = None, record.fault
-        try:
-            if not fault:
-                found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
-            if found is not None:
-                table = _COUNT if self._recogniser.is_counted(found, record.level) else _EVENT
-                return _Told(table, found, self._releases(found.pattern, record))
-        except Exception as e:
-            fault = reason_of(e)
-        if fault:
-            return _Told(_OTHER, fault=fault)
-        return _Told(_OTHER) if self._recogniser.is_worth_a_row(record.logger, record.level, record.message) else _NOTHING
-
-    def _releases(self, block: EventPattern, record: Record) -> str | None:
-        """Releases that can have printed a record; there are few different lines of source."""
-        key = (id(block), record.logger, record.source_line, record.level)
-        if key not in self._known_releases:
-            if len(self._known_releases) >= MOST_ROWS:
-                self._known_releases.clear()
-            wording = "" if block.category == "other" else block.kafka
-            self._known_releases[key] = releases_of(record.logger, record.source_line, record.level, wording)
-        return self._known_releases[key]
+    def places(self) -> Ints:
+        """Of each record, which of all texts it says: those of `said`, then those of `many`."""
+        index = np.concatenate(self.index)
+        return np.where(index < 0, len(self.said) - 1 - index, index)
 
 
 class RowBuilder:
@@ -184,7 +130,7 @@ class RowBuilder:
         self._captures: dict[str, tuple[list[int], list[Any]]] = {}
         self._others: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
         self._counted: tuple[list[Any], ...] = tuple([] for _ in (*_EVERY[:-1], *_COUNTED_ONLY))
-        self._joined = tuple(_Joined() for _ in _TABLES)
+        self._joined = tuple(_Joined() for _ in _TABLE_OF)
 
     @property
     def full(self) -> bool:
@@ -200,33 +146,53 @@ class RowBuilder:
 
     def add_together(self, items: Together) -> None:
         """Adds records that were read together, each as `add` would add it by itself."""
-        told = [_NOTHING if record is None else self._understanding.of(record) for record in items.said]
-        if any(t.fault for t in told):
-            faulty = np.array([bool(t.fault) for t in told], bool)
-            for i in np.flatnonzero(faulty[items.which]).tolist():
-                self.note_fault(int(items.lines[i]), told[items.which[i]].fault)
-        kinds = np.array([t.table for t in told], np.int8)[items.which]
-        for table, joined in enumerate(self._joined):
-            which = np.flatnonzero(kinds == table)
+        kinds, places = self._understood(items)
+        kind = kinds[items.which]
+        for number, table in _TABLE_OF.items():
+            which = np.flatnonzero(kind == number)
             if not len(which):
                 continue
-            different, index = np.unique(items.which[which], return_inverse=True)
-            places = [joined.place_of(record, told[i]) for i in different.tolist() if (record := items.said[i]) is not None]
-            joined.index.append(np.array(places, np.int64)[index])
-            joined.placed.append(self._placed(items, which, _TABLES[table]))
+            joined = self._joined[number]
+            joined.index.append(places[items.which[which]])
+            joined.placed.append(self._placed(items, which, table))
             self._count += len(which)
             self._bytes += int((items.stops[which] - items.begins[which]).sum())
-        events, others, counted, _ = np.bincount(kinds, minlength=_NONE + 1).tolist()
+        events, others, counted, _ = np.bincount(kind, minlength=len(KINDS)).tolist()
         self.events += events + counted
         self.unrecognised += others
         self.counted += counted
 
+    def _understood(self, items: Together) -> tuple[Ints, Ints]:
+        """Of each thing that some records say, what it is, and its place among those of its table."""
+        kinds = np.full(len(items.said) + sum(len(m.texts) for m in items.messages), NONE, np.int64)
+        places = np.zeros(len(kinds), np.int64)
+        one_by_one = [(i, record, False) for i, record in enumerate(items.said) if record is not None]
+        first = len(items.said)
+        for messages in items.messages:
+            left = np.ones(len(messages.texts), bool)
+            for many in self._understanding.of_many(messages):
+                kinds[first + many.rows] = many.kind
+                places[first + many.rows] = self._joined[many.kind].places_of(many)
+                left[many.rows] = False
+            one_by_one += [(first + i, messages.record(i), True) for i in np.flatnonzero(left).tolist()]
+            first += len(left)
+        for i, record, is_new in one_by_one:
+            told = self._understanding.understand(record) if is_new else self._understanding.of(record)
+            if told.fault:
+                for line in items.lines[items.which == i].tolist():
+                    self.note_fault(line, told.fault)
+            kinds[i] = told.kind
+            if told.kind != NONE:
+                places[i] = self._joined[told.kind].place_of(record, told)
+        return kinds, places
+
     def _joined_rows(self, table: str, joined: _Joined) -> Rows:
         """A table's rows of records that were read together: what several say is made ready once."""
-        schema, index = self._schemas.by_table[table], np.concatenate(joined.index)
-        count, different = len(index), len(joined.said)
-        said = {name: _array(values, schema.field(name).type) for name, values in self._said(table, joined)}
-        said = _cleaned({**said, **(self._taken_captures(schema, different) if table == EVENTS else {})})
+        schema, index = self._schemas.by_table[table], joined.places()
+        count, said = len(index), {name: array_of(values, schema.field(name).type) for name, values in self._said(table, joined)}
+        said = self._with_many(schema, joined, {**said, **(self._taken_captures(schema, len(joined.said)) if table == EVENTS else {})})
+        said = _cleaned(said)
+        different = len(said["event" if table != UNRECOGNISED else "text"])
         if count != different or (index[1:] < index[:-1]).any():
             places = pa.array(index)
             said = {name: column.take(places) for name, column in said.items()}
@@ -235,10 +201,26 @@ class RowBuilder:
         repeated = {name: pa.repeat(pa.scalar(value, pa.string()), count) for name, value in same.items() if name in schema.names}
         return Rows(table, _batch(schema, count, {**repeated, **placed, **said}))
 
+    def _with_many(self, schema: pa.Schema, joined: _Joined, said: Columns) -> Columns:
+        """What records say, and behind it what is told as columns."""
+        if not joined.many:
+            return said
+        counts = [len(many.rows) for many in joined.many]
+        which = pa.array(np.repeat(np.arange(len(counts)), counts))
+        names = {*joined.many[0].same, *({"process_id"} & said.keys())}
+        same = {name: [many.same.get(name, self._split.process_id) for many in joined.many] for name in names}
+        several = [pa.table(many.columns) for many in joined.many if many.columns]
+        behind = pa.concat_tables(several, promote_options="default").combine_chunks() if several else pa.table({})
+        columns = {name: behind[name].chunk(0) for name in behind.column_names}
+        columns |= {name: array_of(values, schema.field(name).type).take(which) for name, values in same.items()}
+        parts = [pa.table(x) for x, count in ((said, len(joined.said)), (columns, sum(counts))) if count]
+        whole = pa.concat_tables(parts, promote_options="default").combine_chunks()
+        return {name: whole[name].chunk(0) for name in whole.column_names}
+
     def _taken_captures(self, schema: pa.Schema, count: int) -> dict[str, pa.Array]:
         """The columns of captures so far, which are forgotten."""
         taken, self._captures = self._captures, {}
-        return {name: _sparse(column, count, schema.field(name).type) for name, column in taken.items()}
+        return {name: sparse_array(*column, count, schema.field(name).type) for name, column in taken.items()}
 
     def _said(self, table: str, joined: _Joined) -> Iterator[tuple[str, list[Any]]]:
         """Columns of what records say; captures go where those of single records do."""
@@ -277,19 +259,22 @@ class RowBuilder:
         if table != UNRECOGNISED:
             columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
         if table == EVENTS:
-            columns["event_id"] = pa.array(self._event_ids(items, which), pa.string())
+            columns["event_id"] = self._event_ids(items, which)
         return columns
 
-    def _event_ids(self, items: Together, which: Ints) -> list[str]:
+    def _event_ids(self, items: Together, which: Ints) -> pa.StringArray:
         """What `_event_id` gives for each of some records."""
         buffer, begins = items.buffer, items.begins[which]
         stops = buffer.without_breaks(begins, items.stops[which])
         data, salt, blake2b = buffer.view, self._split.head_id, hashlib.blake2b
         offsets = (items.base + begins).tolist()
-        return [
-            blake2b(data[begin:stop], digest_size=12, salt=salt, person=offset.to_bytes(16, "little")).hexdigest()
+        digests = [
+            blake2b(data[begin:stop], digest_size=_ID_BYTES, salt=salt, person=offset.to_bytes(16, "little")).digest()
             for begin, stop, offset in zip(begins.tolist(), stops.tolist(), offsets, strict=True)
         ]
+        text = b"".join(digests).hex().encode()
+        borders = np.arange(0, len(text) + 1, 2 * _ID_BYTES, dtype=np.int32)
+        return pa.StringArray.from_buffers(len(digests), pa.py_buffer(borders), pa.py_buffer(text))
 
     def _process(self, record: Record) -> str | None:
         return f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id
@@ -309,12 +294,12 @@ class RowBuilder:
         told = self._understanding.understand(record)
         if told.fault:
             self.note_fault(item.line, told.fault)
-        if told is _NOTHING:
+        if told.kind == NONE:
             return
         found = told.found
         self._count += 1
         self._bytes += len(raw)
-        columns = (self._every, self._others, self._counted)[told.table]
+        columns = (self._every, self._others, self._counted)[told.kind]
         process, lines, offsets, places, times, levels, loggers, *more = columns
         row = len(lines)
         process.append(self._process(record))
@@ -330,7 +315,7 @@ class RowBuilder:
             return
         self.events += 1
         resolution = None if item.ts is None else item.resolution_ms
-        if told.table == _COUNT:
+        if told.kind == COUNT:
             self.counted += 1
             for column, value in zip(more, (resolution, told.releases, found.event), strict=True):
                 column.append(value)
@@ -381,7 +366,7 @@ class RowBuilder:
 
     def _event_id(self, raw: bytes, offset: int) -> str:
         """An id that a file keeps when it grows or moves: of its beginning, of what stands there, and of the place."""
-        return hashlib.blake2b(raw, digest_size=12, salt=self._split.head_id, person=offset.to_bytes(16, "little")).hexdigest()
+        return hashlib.blake2b(raw, digest_size=_ID_BYTES, salt=self._split.head_id, person=offset.to_bytes(16, "little")).hexdigest()
 
     def take(self) -> Iterator[Rows]:
         """The rows so far; the builder is empty afterwards."""
@@ -391,14 +376,14 @@ class RowBuilder:
             yield self._rows(UNRECOGNISED, dict(zip((*_EVERY[:-1], "text"), self._others, strict=True)), len(self._others[0]))
         if self._counted[0]:
             yield self._rows(COUNTED, dict(zip((*_EVERY[:-1], *_COUNTED_ONLY), self._counted, strict=True)), len(self._counted[0]))
-        for table, joined in zip(_TABLES, self._joined, strict=True):
+        for table, joined in zip(_TABLE_OF.values(), self._joined, strict=True):
             if joined.index:
                 yield self._joined_rows(table, joined)
         self._clear()
 
     def _rows(self, table: str, columns: Mapping[str, list[Any]], count: int) -> Rows:
         schema = self._schemas.by_table[table]
-        arrays = {name: _array(values, schema.field(name).type) for name, values in columns.items()}
+        arrays = {name: array_of(values, schema.field(name).type) for name, values in columns.items()}
         arrays["path"] = pa.array([self._split.path] * count, pa.string())
         if table == EVENTS:
             arrays.update(self._taken_captures(schema, count))
@@ -417,35 +402,3 @@ def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 def _batch(schema: pa.Schema, count: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
     """Rows of columns; a column that is not there is empty."""
     return pa.record_batch([columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in schema], schema=schema)
-
-
-def _sparse(column: tuple[Sequence[int], Sequence[Any]], count: int, kind: pa.DataType) -> pa.Array:
-    """A column that has values in some rows only."""
-    rows, values = column
-    if pa.types.is_map(kind):
-        values = [list(v.items()) if isinstance(v, dict) else v for v in values]
-    if len(rows) == count:
-        return _array(values, kind)
-    places = np.zeros(count, np.int64)
-    empty = np.ones(count, bool)
-    places[list(rows)] = np.arange(len(rows))
-    empty[list(rows)] = False
-    return _array(values, kind).take(pa.array(places, mask=empty))
-
-
-def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """An array; a value that does not fit its type (a number of thirty digits, half a surrogate pair) is empty, or shown with U+FFFD."""
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):
-        return pa.array([_fitting(v, kind) for v in values], kind)
-
-
-def _fitting(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  (a cell)
-    if isinstance(value, str):
-        value = value.encode("utf-8", "replace").decode("utf-8")
-    try:
-        pa.array([value], kind)
-    except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):
-        return None
-    return value

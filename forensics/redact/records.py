@@ -173,7 +173,7 @@ class Collector:
         if found is not None:
             self._take(found.captures)
         else:
-            self._take(self._recogniser.strip(record.message)[1])
+            self._take(self._recogniser.split(record.message)[1])
         return found is not None
 
     def _take(self, captures: Mapping[str, Any]) -> None:

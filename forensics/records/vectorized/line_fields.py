@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from forensics.records.timestamps import SECOND, Moment, Zone
-from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Words
+from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Octets, Words
 
 NO_TIME = np.iinfo(np.int64).min
 MOST_HEADER_BYTES = 64
 _TAIL_WORDS = 4
 _TAIL_BYTES = 8 * _TAIL_WORDS
 _SLOT_SHIFT = np.uint64(48)
+_ZERO, _NINE, _COMMA, _DOT = b"09,."
 _HIGH, _LOW, _SIX, _CARRY = 0xF0, 0x0F, 0x06, 0x10
 
 
@@ -95,6 +96,15 @@ class Header:
                 fits &= ((words & self._low[i]) + self._six[i]) & self._carry[i] == 0
         return fits
 
+    def ends_there(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
+        """In which of some lines that fit the time does not go on, with more digits or a fraction: nothing is known of what follows it."""
+        behind = starts + self.end
+        longer: Flags = (behind < ends) & _is_digit(buffer.at(behind))
+        if not self._fraction[1]:
+            sign = buffer.at(behind)
+            longer |= (behind + 1 < ends) & ((sign == _COMMA) | (sign == _DOT)) & _is_digit(buffer.at(behind + 1))
+        return ~longer
+
     def endings_of(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
         """Which ending each of some lines that fit is, -1 for none."""
         found = np.full(len(starts), -1, np.int64)
@@ -151,6 +161,11 @@ class Header:
             value *= 10
             value += buffer.at(starts + (at + i)) & _LOW
         return value
+
+
+def _is_digit(octets: Octets) -> Flags:
+    found: Flags = (octets >= _ZERO) & (octets <= _NINE)
+    return found
 
 
 def _as_words(data: bytes) -> Words:

@@ -229,9 +229,7 @@ class RecordStartFinder:
         headers = self._times.setdefault(index, [])
         rest = np.arange(len(starts))
         for header in headers:
-            fits = header.fits(buffer, starts[rest], ends[rest])
-            times[rest[fits]] = header.times(buffer, starts[rest[fits]], self._zone)
-            rest = rest[~fits]
+            rest = self._read_times(header, rest, buffer, starts, ends, times)
         while len(rest):
             start, end = int(starts[rest[0]]), int(ends[rest[0]])
             line = buffer.slice(start, end)
@@ -239,10 +237,14 @@ class RecordStartFinder:
             times[rest[0]] = self._one_time(index, line, headers)
             rest = rest[1:]
             if len(headers) > known:
-                fits = headers[-1].fits(buffer, starts[rest], ends[rest])
-                times[rest[fits]] = headers[-1].times(buffer, starts[rest[fits]], self._zone)
-                rest = rest[~fits]
+                rest = self._read_times(headers[-1], rest, buffer, starts, ends, times)
         return times
+
+    def _read_times(self, header: Header, rest: Ints, buffer: Buffer, starts: Ints, ends: Ints, times: Ints) -> Ints:
+        """Reads into `times` those of lines that a header fits and in which the time ends where its own does; returns the others."""
+        fits = header.fits(buffer, starts[rest], ends[rest]) & header.ends_there(buffer, starts[rest], ends[rest])
+        times[rest[fits]] = header.times(buffer, starts[rest[fits]], self._zone)
+        return rest[~fits]
 
     def _one_time(self, index: int, raw: bytes, headers: list[Header]) -> int:
         """The slow reader's time of one line; learns where it stands."""

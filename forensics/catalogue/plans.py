@@ -1,0 +1,134 @@
+"""Blocks made ready to be tried on messages, and found by how a message begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import regex
+
+from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
+from forensics.catalogue.literals import captures_once, requirements
+from forensics.catalogue.pattern_files import EventPattern
+from forensics.catalogue.patterns import LEAST_SECONDS, LONG_MESSAGE, MATCH_SECONDS, compiled, convert
+from forensics.schema import Field
+
+_KEY = 5
+_LETTERS = re.compile("[A-Za-z]+")
+#: So many blocks cost more to try than the words of a message to look up.
+_MANY = 8
+
+
+class Plan:
+    """One block made ready: what to look for, the pattern, and a converter for each of its groups."""
+
+    __slots__ = ("_fullmatch", "_seconds", "anchors", "event", "fields", "needle", "simple")
+
+    def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
+        self.event, self.fields = event, fields
+        required = requirements(event.pattern)
+        self.needle = required.needle
+        #: One of them is in every match; empty where the needle says as much.
+        self.anchors = () if self.needle in required.anchors else required.anchors
+        self._seconds = MATCH_SECONDS
+        self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
+        self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
+
+    def may_match(self, message: str) -> bool:
+        """Whether a message holds the text that every match holds."""
+        if self.needle not in message:
+            return False
+        for anchor in self.anchors:
+            if anchor in message:
+                return True
+        return not self.anchors
+
+    def matched(self, text: str) -> regex.Match[str] | None:
+        """A full match, or None; a long text that takes too much time is no match."""
+        if self._fullmatch is None:
+            self._prepare()
+        assert self._fullmatch is not None  # noqa: S101  (for the type checker)
+        if len(text) <= LONG_MESSAGE:
+            return self._fullmatch(text)
+        try:
+            return self._fullmatch(text, timeout=self._seconds)
+        except TimeoutError:
+            # A file of such lines must not hold up the reading: each costs half of the one before.
+            self._seconds = max(self._seconds / 2, LEAST_SECONDS)
+            return None
+
+    def match(self, text: str) -> dict[str, Any] | None:
+        """Captures of a full match, or None."""
+        found = self.matched(text)
+        return None if found is None else self.captures(found)
+
+    def captures(self, found: regex.Match[str]) -> dict[str, Any]:
+        """Captures of a match."""
+        if self.simple is None:
+            return convert(found, self.fields)
+        captures = {}
+        for (name, converter), value in zip(self.simple, found.groups(), strict=True):
+            if value is not None:
+                typed = converter(value) if converter else value
+                if typed is not None:
+                    captures[name] = typed
+        return captures
+
+    def _prepare(self) -> None:
+        pattern = compiled(self.event.pattern)
+        self._fullmatch = pattern.fullmatch
+        names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
+        kinds = [self.fields[n].type for n in names]
+        # A list may be captured item by item, and bytes become several captures: those go the general way.
+        simple = pattern.groups == len(names) and not any(k in EXPANDING for k in kinds)
+        if simple and (not any(k in LISTS for k in kinds) or captures_once(self.event.pattern)):
+            self.simple = tuple((n, CONVERTERS[k]) for n, k in zip(names, kinds, strict=True))
+
+
+class Index:
+    """The blocks of one logger, found by the beginning of the message, then by text that it must contain.
+
+    Those that begin with nothing certain are found by a word in that text, once they are many.
+    """
+
+    def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
+        self.by_start: dict[str, list[Plan]] = {}
+        self.rest: list[Plan] = []
+        self._by_word: dict[str, list[int]] = {}
+        self._without_word: list[int] = []
+        for event in events:
+            plan, prefixes = Plan(event, fields), requirements(event.pattern).prefixes
+            if all(len(p) >= _KEY for p in prefixes):
+                for key in sorted({p[:_KEY] for p in prefixes}):
+                    self.by_start.setdefault(key, []).append(plan)
+            else:
+                self.rest.append(plan)
+
+        #: Of each beginning all that may match, where those that begin with nothing certain are few.
+        self._with_rest = {key: plans + self.rest for key, plans in self.by_start.items()} if len(self.rest) < _MANY else None
+        for place, plan in enumerate(self.rest):
+            words = [_whole_word(text) for text in requirements(plan.event.pattern).anchors]
+            if words and all(words):
+                for word in set(words):
+                    self._by_word.setdefault(word, []).append(place)
+            else:
+                self._without_word.append(place)
+
+    def candidates(self, message: str) -> list[Plan]:
+        """The blocks that may match a message, in their order."""
+        found = self.by_start.get(message[:_KEY])
+        if not found:
+            return self.rest if len(self.rest) < _MANY else self._by_words(message)
+        return found + self._by_words(message) if self._with_rest is None else self._with_rest[message[:_KEY]]
+
+    def _by_words(self, message: str) -> list[Plan]:
+        places = set(self._without_word)
+        for word in self._by_word.keys() & _LETTERS.findall(message):
+            places.update(self._by_word[word])
+        return [self.rest[place] for place in sorted(places)]
+
+
+def _whole_word(text: str) -> str:
+    """The longest word in a text that neither begins nor ends it, so that it is a word of whatever contains the text; empty when there is none."""
+    return max((found[0] for found in _LETTERS.finditer(text) if found.start() and found.end() < len(text)), key=len, default="")

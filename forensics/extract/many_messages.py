@@ -1,0 +1,135 @@
+"""Messages of one logger to columns: what `Recogniser` says of each by itself is said of all that one block matches, and converted column by column.
+
+A log says the same in other words a million times: offsets, sizes and times differ. A match is the smaller part of what a record costs one by one; the
+rest is typed values, an object for each record, and lists that become columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import regex
+
+from forensics.catalogue.converters import to_int
+from forensics.catalogue.pattern_files import EventPattern
+from forensics.catalogue.plans import Plan
+from forensics.catalogue.prefixes import task_of_client
+from forensics.catalogue.recogniser import Recogniser
+from forensics.extract.arrays import array_of, sparse_array
+from forensics.records.vectorized.buffers import Ints
+from forensics.schema import CAPTURE_TYPES
+
+#: Fewer messages are recognised one by one as quickly.
+FEW = 32
+_PLAIN_NUMBER = "^-?[0-9]{1,18}$"
+
+Columns = dict[str, pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """Messages that one block knows.
+
+    Attributes:
+        event: the block.
+        rows: which of the messages.
+        messages: their texts without prefixes.
+        contexts: Connect's context of each.
+        captures: a column for each capture that some of them have.
+    """
+
+    event: EventPattern
+    rows: Ints
+    messages: Sequence[str]
+    contexts: Sequence[str | None]
+    captures: Columns
+
+
+#: Row, message without prefixes, context, captures of prefixes, and the match of a message.
+_Matched = tuple[int, str, str | None, Mapping[str, Any], regex.Match[str]]
+
+
+class ManyMessages:
+    """Recognises messages.
+
+    Args:
+        recogniser: knows the blocks.
+    """
+
+    def __init__(self, recogniser: Recogniser) -> None:
+        self._recogniser, self._fields = recogniser, recogniser.catalogue.fields
+
+    def recognise(self, logger: str, texts: Iterable[str]) -> Iterator[Recognition]:
+        """What some messages of a logger are; those that are in no answer are left to `Recogniser.recognise`.
+
+        Args:
+            logger: as printed.
+            texts: messages of one line, without blanks at their ends.
+        """
+        index = self._recogniser.index(logger)
+        if index is None:
+            return
+        by_plan: dict[Plan, list[_Matched]] = {}
+        split, candidates = self._recogniser.split, index.candidates
+        for row, text in enumerate(texts):
+            rest, outer, context = split(text)
+            for plan in candidates(rest):
+                found = plan.matched(rest) if plan.may_match(rest) else None
+                if found is not None:
+                    by_plan.setdefault(plan, []).append((row, rest, context, outer, found))
+                    break
+        for plan, mine in by_plan.items():
+            rows, messages, contexts, before, matches = zip(*mine, strict=True)
+            columns = self._captures(plan, matches)
+            self._add_surroundings(columns, before)
+            columns = {name: column for name, column in columns.items() if column.null_count < len(column)}
+            yield Recognition(plan.event, np.array(rows, np.int64), messages, contexts, columns)
+
+    def _captures(self, plan: Plan, found: Sequence[regex.Match[str]]) -> Columns:
+        """A column for each capture of some matches of a block."""
+        if plan.simple is not None:
+            groups = zip(*(match.groups() for match in found), strict=True)
+            return {name: self._typed(name, texts, converter) for (name, converter), texts in zip(plan.simple, groups, strict=False)}
+        columns: dict[str, tuple[list[int], list[Any]]] = {}
+        for row, match in enumerate(found):
+            for name, value in plan.captures(match).items():
+                rows, values = columns.setdefault(name, ([], []))
+                rows.append(row)
+                values.append(value)
+        return {name: sparse_array(*column, len(found), self._type(name)) for name, column in columns.items()}
+
+    def _typed(self, name: str, texts: Sequence[str | None], converter: Callable[[str], Any] | None) -> pa.Array:
+        """A column of a group's texts; no text is no value."""
+        kind = self._type(name)
+        if converter is to_int:
+            column = pa.array(texts, pa.string())
+            if pc.all(pc.match_substring_regex(column, _PLAIN_NUMBER)).as_py() is not False:
+                return column.cast(kind)
+        values: dict[str | None, Any] = {text: converter(text) if converter else text for text in set(texts) if text is not None}
+        if len(values) * 4 > len(texts) or pa.types.is_string(kind):
+            return array_of([values.get(text) for text in texts], kind)
+        places = {text: place for place, text in enumerate(values)}
+        return array_of(list(values.values()), kind).take(pa.array([places.get(text) for text in texts], pa.int32()))
+
+    def _add_surroundings(self, columns: Columns, outer: Sequence[Mapping[str, Any]]) -> None:
+        """Adds to the captures of messages what their prefixes and clients' names tell, where they do not."""
+        if "client_id" in columns:
+            clients = columns["client_id"].to_pylist()
+            of_task = {client: task_of_client(client) for client in set(clients) if client is not None}
+            self._fill(columns, [of_task.get(client, {}) if "task" not in told else {} for client, told in zip(clients, outer, strict=True)])
+        self._fill(columns, outer)
+
+    def _fill(self, columns: Columns, told: Sequence[Mapping[str, Any]]) -> None:
+        """Adds captures of each row, where it has none of that name."""
+        different = {id(captures): captures for captures in told}
+        for name in sorted({name for captures in different.values() for name in captures}):
+            more = array_of([captures.get(name) for captures in told], self._type(name))
+            columns[name] = pc.coalesce(columns[name], more) if name in columns else more
+
+    def _type(self, name: str) -> pa.DataType:
+        return CAPTURE_TYPES[self._fields[name].type]
