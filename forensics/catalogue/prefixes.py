@@ -6,7 +6,7 @@ Printed by Connect's logging context, by the clients' LogContext, and by the bro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import regex
@@ -27,6 +27,23 @@ class Prefixes:
 
     def __reduce__(self) -> tuple[type[Prefixes], tuple[()]]:
         return Prefixes, ()
+
+    def split_all(self, messages: Iterable[str]) -> Iterator[tuple[str, Captures, str | None]]:
+        """As `split` for each of some messages; quick where one begins as the one before."""
+        head, size = "", 0
+        captures: Captures = {}
+        context: str | None = None
+        for message in messages:
+            # Behind a head that ends with its blank, nothing but another head can be taken off.
+            if size and message.startswith(head) and not message.startswith(self._begins, size):
+                yield message[size:], captures, context
+                continue
+            rest, captures, context = self.split(message)
+            size = len(message) - len(rest)
+            head = message[:size]
+            if head[-1:] != " ":
+                size = 0
+            yield rest, captures, context
 
     def split(self, message: str) -> tuple[str, Captures, str | None]:
         """Splits a message.

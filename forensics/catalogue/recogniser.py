@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -183,6 +183,10 @@ class Recogniser:
     def split(self, message: str) -> tuple[str, dict[str, Any], str | None]:
         """The message without context prefixes, their captures (do not change them), and Connect's context (`b|task-1`) or None."""
         return self._prefixes.split(message)
+
+    def split_all(self, messages: Iterable[str]) -> Iterator[tuple[str, dict[str, Any], str | None]]:
+        """As `split` for each of some messages."""
+        return self._prefixes.split_all(messages)
 
     def recognise(
         self, logger: str | None, message: str, thread: str | None = None, context: str | None = None, pairs: Pairs | None = None

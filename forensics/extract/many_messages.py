@@ -75,12 +75,9 @@ class ManyMessages:
         if index is None:
             return
         by_plan: dict[Plan, list[_Matched]] = {}
-        split, candidates = self._recogniser.split, index.candidates
-        for row, text in enumerate(texts):
-            rest, outer, context = split(text)
-            for plan in candidates(rest):
-                found = plan.matched(rest) if plan.may_match(rest) else None
-                if found is not None:
+        for row, (rest, outer, context) in enumerate(self._recogniser.split_all(texts)):
+            for plan in index.candidates(rest):
+                if plan.may_match(rest) and (found := plan.matched(rest)) is not None:
                     by_plan.setdefault(plan, []).append((row, rest, context, outer, found))
                     break
         for plan, mine in by_plan.items():
