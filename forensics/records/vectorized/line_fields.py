@@ -89,8 +89,9 @@ class Header:
     def fits(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
         """Which lines have this beginning, however they go on."""
         fits: Flags = starts + self.end <= ends
+        runs = buffer.runs(starts + self.start, len(self._mask))
         for i in range(len(self._mask)):
-            words = buffer.words(starts + (self.start + 8 * i))
+            words = runs[:, i]
             fits &= (words & self._mask[i]) == self._want[i]
             if self._low[i]:
                 fits &= ((words & self._low[i]) + self._six[i]) & self._carry[i] == 0
@@ -109,7 +110,8 @@ class Header:
         """Which ending each of some lines that fit is, -1 for none."""
         found = np.full(len(starts), -1, np.int64)
         most = max((len(masks) for masks, _ in self._endings), default=0)
-        words = [buffer.words(starts + (self.end + 8 * i)) for i in range(most)]
+        runs = buffer.runs(starts + self.end, most)
+        words = [runs[:, i] for i in range(most)]
         for index, (masks, wants) in enumerate(self._endings):
             same: Flags = starts + self.endings[index].end <= ends
             for word, mask, want in zip(words, masks, wants, strict=False):
@@ -122,7 +124,9 @@ class Header:
         count = len(starts)
         if not count:
             return np.empty(0, np.int64)
-        keys = [buffer.words(starts + (self.start + 8 * i)) & self._key[i] for i in range(len(self._key)) if self._key[i]]
+        runs = buffer.runs(starts + self.start, len(self._key))
+        octets = runs.view(np.uint8)
+        keys = [runs[:, i] & self._key[i] for i in range(len(self._key)) if self._key[i]]
         new = np.empty(count, bool)
         new[0] = True
         new[1:] = False
@@ -132,9 +136,9 @@ class Header:
         texts = np.stack([key[firsts] for key in keys], axis=1)
         bases = np.fromiter((self._base(texts[i].tobytes(), buffer, int(starts[f]), zone) for i, f in enumerate(firsts)), np.int64, len(firsts))
         base = np.repeat(bases, np.diff(np.append(firsts, count)))
-        seconds = self._number(buffer, starts, self._second, 2)
+        seconds = self._number(octets, self._second, 2)
         digits = min(self._fraction[1], 6)
-        micros = self._number(buffer, starts, self._fraction[0], digits) * 10 ** (6 - digits) if digits else 0
+        micros = self._number(octets, self._fraction[0], digits) * 10 ** (6 - digits) if digits else 0
         times = base + (seconds * SECOND + micros)
         wrong = (base == NO_TIME) | (seconds > 60)
         if wrong.any():
@@ -153,13 +157,12 @@ class Header:
             known = self._bases[key] = NO_TIME if utc is None else utc
         return known
 
-    @staticmethod
-    def _number(buffer: Buffer, starts: Ints, at: int, digits: int) -> Ints:
-        """Decimal digits at a place of each line."""
-        value = np.zeros(len(starts), np.int64)
-        for i in range(digits):
+    def _number(self, octets: Octets, at: int, digits: int) -> Ints:
+        """Decimal digits at a place of each line, of whose bytes a row holds those from `start` on."""
+        value = np.zeros(len(octets), np.int64)
+        for i in range(at - self.start, at - self.start + digits):
             value *= 10
-            value += buffer.at(starts + (at + i)) & _LOW
+            value += octets[:, i] & _LOW
         return value
 
 
@@ -239,8 +242,9 @@ class Tails:
             return np.empty(0, np.int64)
         hashes = np.zeros(len(starts), np.uint64)
         short = np.maximum(_TAIL_BYTES - (ends - starts), 0)
+        runs = buffer.runs(ends - _TAIL_BYTES, _TAIL_WORDS)
         for i in range(_TAIL_WORDS):
-            words = buffer.words(ends - (_TAIL_BYTES - 8 * i))
+            words = runs[:, i]
             outside = np.clip(short - 8 * i, 0, 8)
             if outside.any():  # bytes of the line before must not count
                 words = np.where(outside == 8, np.uint64(0), words >> (outside % 8 * 8).astype(np.uint64))
