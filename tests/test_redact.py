@@ -356,7 +356,10 @@ def test_long_numbers_of_kept_text_are_replaced_and_times_stay(tmp_path: Path) -
     said = "com.acme.Billing: 4111111111111111, 4111 1111 1111 1111, +41 79 123 45 67, 044 123 45 67, 415-555-0123, DE02 1203 0000 0000 2020 51 since 2026-11-21 07:51:22,503 in 250 ms"
     redact(written(tmp_path / "in", app_log=[*joined("c-1", "orders", "t"), said]), tmp_path / "out", keep_unrecognised=True)
     text = whole(tmp_path / "out")
-    assert not re.search(r"4111|1111|79 123|044|555|1203|2020", text)
+    # A few digits in a row may be drawn again by chance.
+    for number in ("4111111111111111", "4111 1111 1111", "79 123 45 67", "044 123 45 67", "415-555-0123", "1203 0000 0000 2020"):
+        assert number in said
+        assert number not in text
     assert "since 2026-11-21 07:51:22,503 in 250 ms" in text
 
 
