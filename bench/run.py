@@ -419,6 +419,7 @@ def main() -> None:
     docs, file = (told.work / "trial", told.work / "trial" / FIGURES.name) if told.trial else (DOCS, FIGURES)
     figures = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if not told.page:
+        told.work.mkdir(parents=True, exist_ok=True)
         docs.mkdir(parents=True, exist_ok=True)
         measured: dict[str, Callable[[], dict[str, Any]]] = {
             "reading": lambda: reading(told.work, told.megabytes, told.rounds),
