@@ -5,6 +5,7 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     splits              the evidence cut in parts, each for one task
     chunks              what readers yield
     counted_records     records without a fact, many at once
+    new_messages        messages that were not met before
     column_reader       logs that are read as they stand, as columns
     wrapped_reader      logs that a collector or a paste has wrapped, line by line
     snapshot_reader     snapshots

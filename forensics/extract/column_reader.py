@@ -20,6 +20,7 @@ from forensics.evidence.streams import Readable
 from forensics.extract.chunks import Chunk, Messages, Together
 from forensics.extract.counted_records import CountedRecords
 from forensics.extract.many_messages import FEW
+from forensics.extract.new_messages import NewMessages
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
@@ -33,9 +34,6 @@ _TOGETHER = 32
 #: Messages whose reading is kept: a log says again what it said a few megabytes before.
 _MOST_SEEN = 20_000
 _LONGEST_SEEN = 4_000
-#: So many messages that were met once are remembered, as numbers.
-_MOST_MET = 200_000
-_NEARLY_ALL, _FOR_CHUNKS = 0.95, 8
 #: Longer messages are read one by one.
 _LONGEST_OF_MANY = 1_000
 #: Ends of lines that are known, and more than any program has.
@@ -89,12 +87,7 @@ class ColumnReader:
         self._tails = Tails(self._understand)
         self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
         self._seen: dict[tuple[int, bytes], Record | None] = {}
-        #: Hashes of messages that were met once; one that is taken for another costs time alone.
-        self._met: set[int] = set()
-        #: Lines of source, by tail: in how many chunks nearly all that they printed was new; and up to which chunk that is taken for granted.
-        self._fresh: dict[int, int] = {}
-        self._always_new: dict[int, int] = {}
-        self._chunks = 0
+        self._new = NewMessages(self._seen)
         #: Whether most records that are only counted differ in their texts, so that it is quicker to look for these before those that say the same.
         self._counted_differ = False
         candidates = reader.layouts.candidates(reader.profile.untimed)
@@ -259,54 +252,28 @@ class ColumnReader:
         many &= self._tails.interesting(tail)
         many &= np.bincount(tail[many], minlength=len(self._tails.found))[tail] >= FEW
         headers, endings = begun.headers[which], begun.endings[which]
-        many = self._that_are_new(buffer, many, begins, places.stops[which], headers, tail)
+        many = self._new.among(buffer, many, begins, places.stops[which], headers, tail)
         new: dict[tuple[int, str | None], list[int]] = {}
         some = np.flatnonzero(many)
         for i, header, ending, number in zip(some.tolist(), *(c[some].tolist() for c in (headers, endings, tail)), strict=True):
             new.setdefault((number, self._finder.headers[header].endings[ending].level), []).append(i)
         one_by_one = np.flatnonzero(~many).tolist()
-        messages, places_of = [], []
+        messages: list[Messages] = []
+        places_of: list[int] = []
         for (number, level), group in new.items():
             source = self._tails.found[number]
             if len(group) < FEW or source.thread is not None or source.logger is None:
                 one_by_one += group
                 continue
-            texts = _decoded(buffer, starts[group], stops[group])
-            messages.append(Messages(source.logger, level, source.source_line, texts))
-            places_of += group
+            mine = np.array(group)[np.argsort(starts[group])]
+            messages.append(Messages(source.logger, level, source.source_line, _decoded(buffer, starts[mine], stops[mine])))
+            places_of += mine.tolist()
         found[one_by_one] = len(said) + np.arange(len(one_by_one))
         mine = which[one_by_one]
         columns = (begins[one_by_one], *(c[mine] for c in (*places, tails, begun.headers, begun.endings)))
         said += [self._known(buffer, *row) for row in zip(*(c.tolist() for c in columns), strict=True)]
         found[places_of] = len(said) + np.arange(len(places_of))
         return found, messages
-
-    def _that_are_new(self, buffer: Buffer, which: Flags, begins: Ints, stops: Ints, headers: Ints, tails: Ints) -> Flags:
-        """Which of some messages were not met before. Where hardly one of a line of source ever was, that is not asked of each for a while."""
-        self._chunks += 1
-        for tail in [tail for tail, until in self._always_new.items() if until <= self._chunks]:
-            del self._always_new[tail]
-        asked = np.flatnonzero(which & ~np.isin(tails, np.array([*self._always_new], np.int64)))
-        texts = zip(*(c[asked].tolist() for c in (headers, begins, stops)), strict=True)
-        new = np.fromiter((self._is_new(header, buffer.slice(begin, stop)) for header, begin, stop in texts), bool, len(asked))
-        of_tail, new_of_tail = np.bincount(tails[asked]), np.bincount(tails[asked], new)
-        for tail in np.flatnonzero((of_tail > 0) & (new_of_tail >= _NEARLY_ALL * of_tail)).tolist():
-            self._fresh[tail] = self._fresh.get(tail, 0) + 1
-            if self._fresh[tail] > 1:  # in the first chunk everything is new
-                self._always_new[tail] = self._chunks + _FOR_CHUNKS
-        found = which.copy()
-        found[asked] = new
-        return found
-
-    def _is_new(self, header: int, text: bytes) -> bool:
-        """Whether a text was not met before; from the second time on it is one that is kept."""
-        key = header, text
-        if key in self._seen or (mark := hash(key)) in self._met:
-            return False
-        if len(self._met) >= _MOST_MET:
-            self._met.clear()
-        self._met.add(mark)
-        return True
 
     def _alike(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
         """Number of each of some records of the fixed layout among those that are to be told apart, and the first place of each number.
