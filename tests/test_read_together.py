@@ -78,6 +78,36 @@ def test_what_is_said_often_is_read_as_what_is_said_once(
     assert [told(r) for r in quick.ranges if r["events"]] == [told(r) for r in slow.ranges if r["events"]]
 
 
+#: The same lines as other programs lay them out.
+LAYOUTS = {
+    "logback": rb"\1 \2.\3 [main-1] \4 \6:\7 - \5",
+    "Spring": rb"\1T\2.\3+02:00  \4 7 --- [app] [  thread-0] \6   : \5",
+    "log4j 1": rb"\1 \2,\3 \4 [main] \6: \5",
+    "time only": rb"\2.\3 \4 \6 - \5",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_said_often_in_another_layout_is_read_as_what_is_said_once(layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kafkas = re.compile(rb"(?m)^\[(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3})\] ([A-Z]+) (.*) \(([\w.$]+)(?::(\d+))?\)\r?$")
+    for number, log in enumerate(sorted((SAMPLES / LOGS[0]).rglob("*.log"))[:3]):
+        content = kafkas.sub(LAYOUTS[layout], log.read_bytes())
+        assert content != log.read_bytes()
+        later = kafkas.sub(LAYOUTS[layout], log.read_bytes().replace(b":2", b":3").replace(b",4", b",7"))
+        (tmp_path / f"{number}.log").write_bytes(b"\n".join((harmed(content, number), later, content)))
+    evidence = find_evidence([tmp_path])
+    assert any(e.format.profile.plain for e in evidence)
+    monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 200_000)
+    monkeypatch.setattr("forensics.extract.column_reader._MOST_SEEN", 500)
+    quick = read_evidence(evidence, 100_000, broken=True)
+    monkeypatch.setattr(Profile, "plain", property(lambda self: False))
+    slow = read_evidence(evidence, 100_000, broken=True)
+    assert len(quick.events) > 1_000
+    for rows in ("events", "counted", "unrecognised", "faults"):
+        assert getattr(quick, rows) == getattr(slow, rows)
+    assert [told(r) for r in quick.ranges if r["events"]] == [told(r) for r in slow.ranges if r["events"]]
+
+
 def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few records and messages that are kept, chunks of a few lines, words looked for in messages by threes: as with all at once."""
     log = harmed((SAMPLES / LOGS[0] / "logs" / "w2" / "connect.log").read_bytes(), 7)

@@ -34,6 +34,7 @@ _TOGETHER = 32
 #: Messages whose reading is kept: a log says again what it said a few megabytes before.
 _MOST_SEEN = 20_000
 _LONGEST_SEEN = 4_000
+_MOST_CLOCKS = 1 << 10
 #: Longer messages are read one by one.
 _LONGEST_OF_MANY = 1_000
 #: Ends of lines that are known, and more than any program has.
@@ -214,9 +215,19 @@ class ColumnReader:
         headers = begun.headers[which]
         resolutions = np.ones(len(which), np.int64)
         index = np.empty(len(which), np.int64)
-        fixed, others = np.flatnonzero(headers >= 0), np.flatnonzero(headers < 0)
+        fixed = np.flatnonzero(headers >= 0)
         said: list[Record | None] = []
-        for i in others.tolist():
+        clocks = begun.clocks[which]
+        timed = np.flatnonzero(clocks >= 0)
+        if len(timed):
+            ends, resolution = np.array([(c.end, c.resolution_ms) for c in self._finder.clocks], np.int64).T
+            mine, kinds = which[timed], clocks[timed]
+            resolutions[timed] = resolution[kinds]
+            begins, layouts = places.begins[mine] + ends[kinds], begun.layouts[mine]
+            index[timed], firsts = _different(buffer, begins, stops[timed], layouts * len(ends) + kinds)
+            columns = (places.begins[mine], begins, stops[timed], layouts, kinds)
+            said = [self._behind_time(buffer, *row) for row in zip(*(c[firsts].tolist() for c in columns), strict=True)]
+        for i in np.flatnonzero((headers < 0) & (clocks < 0)).tolist():
             record = self._one(buffer.slice(int(places.begins[which[i]]), int(stops[i])))
             index[i] = len(said)
             said.append(record)
@@ -338,6 +349,17 @@ class ColumnReader:
         found = self._finder.headers[header].endings[ending]
         text = decode(buffer.slice(begin + found.end, end - tail.size)).rstrip()
         return Record("", None, found.level, tail.thread, tail.logger, tail.source_line, None, text)
+
+    def _behind_time(self, buffer: Buffer, begin: int, behind: int, stop: int, layout: int, clock: int) -> Record | None:
+        """A record of another layout that begins with its time, the same object as before where another differed in nothing but that."""
+        if stop - behind > _LONGEST_SEEN:
+            return self._one(buffer.slice(begin, stop))
+        key = -1 - layout * _MOST_CLOCKS - clock, buffer.slice(behind, stop)
+        if key not in self._seen:
+            if len(self._seen) >= _MOST_SEEN:
+                self._seen.clear()
+            self._seen[key] = self._one(buffer.slice(begin, stop))
+        return self._seen[key]
 
     def _one(self, raw: bytes) -> Record | None:
         """A record as the slow reader reads it; None when it begins none."""

@@ -35,6 +35,8 @@ class RecordStarts:
         layouts: index into `RecordStartFinder.names` of each.
         headers, endings: index into `RecordStartFinder.headers` of each that is of the fixed layout, and into the header's endings; -1 for others.
         times: microseconds UTC, or `NO_TIME`.
+        clocks: index into `RecordStartFinder.clocks` of each that is of another layout, begins with its time, and has a time that was read by one of these;
+            -1 for others.
     """
 
     lines: Ints
@@ -42,6 +44,7 @@ class RecordStarts:
     headers: Ints
     endings: Ints
     times: Ints
+    clocks: Ints
 
 
 class _Found:
@@ -49,7 +52,7 @@ class _Found:
 
     def __init__(self, buffer: Buffer, starts: Ints, ends: Ints) -> None:
         self.buffer, self.starts, self.ends = buffer, starts, ends
-        self.layout, self.header, self.ending = (np.full(len(starts), -1, np.int64) for _ in range(3))
+        self.layout, self.header, self.ending, self.clock = (np.full(len(starts), -1, np.int64) for _ in range(4))
         self.times = np.full(len(starts), NO_TIME, np.int64)
 
 
@@ -65,6 +68,7 @@ class RecordStartFinder:
         names: names of layouts, by index.
         headers: learned beginnings of the fixed layout: the one whose head is nothing but literal text, a time and a level, and that no layout
             before it could claim.
+        clocks: times of other layouts, learned from lines that begin with one.
     """
 
     def __init__(self, layouts: Layouts, reader: RecordReader, zone: Zone) -> None:
@@ -81,6 +85,7 @@ class RecordStartFinder:
         self.headers: list[Header] = []
         self._learned = 0
         self._times: dict[int, list[Header]] = {}
+        self.clocks: list[Header] = []
 
     @property
     def fixed(self) -> Layout | None:
@@ -129,9 +134,9 @@ class RecordStartFinder:
         others = np.flatnonzero((found.layout >= 0) & (found.header < 0))
         for index in np.unique(found.layout[others]):
             mine = others[found.layout[others] == index]
-            found.times[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
+            found.times[mine], found.clock[mine] = self._other_times(int(index), buffer, starts[mine], ends[mine])
         lines = np.flatnonzero(found.layout >= 0)
-        return RecordStarts(lines, found.layout[lines], found.header[lines], found.ending[lines], found.times[lines])
+        return RecordStarts(lines, found.layout[lines], found.header[lines], found.ending[lines], found.times[lines], found.clock[lines])
 
     def message_at(self, headers: Ints, endings: Ints) -> Ints:
         """How many bytes stand before the message of lines of the fixed layout, by their headers and how these go on."""
@@ -223,13 +228,13 @@ class RecordStartFinder:
         self._learned += 1
         return index
 
-    def _other_times(self, index: int, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
-        """Times of lines of any other layout: by learned places, else one by one."""
-        times = np.full(len(starts), NO_TIME, np.int64)
+    def _other_times(self, index: int, buffer: Buffer, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+        """Times of lines of any other layout: by learned places, else one by one; and by which of `clocks`."""
+        times, clocks = np.full(len(starts), NO_TIME, np.int64), np.full(len(starts), -1, np.int64)
         headers = self._times.setdefault(index, [])
         rest = np.arange(len(starts))
         for header in headers:
-            rest = self._read_times(header, rest, buffer, starts, ends, times)
+            rest = self._read_times(header, rest, buffer, starts, ends, times, clocks)
         while len(rest):
             start, end = int(starts[rest[0]]), int(ends[rest[0]])
             line = buffer.slice(start, end)
@@ -237,13 +242,18 @@ class RecordStartFinder:
             times[rest[0]] = self._one_time(index, line, headers)
             rest = rest[1:]
             if len(headers) > known:
-                rest = self._read_times(headers[-1], rest, buffer, starts, ends, times)
-        return times
+                rest = self._read_times(headers[-1], rest, buffer, starts, ends, times, clocks)
+        return times, clocks
 
-    def _read_times(self, header: Header, rest: Ints, buffer: Buffer, starts: Ints, ends: Ints, times: Ints) -> Ints:
+    def _read_times(self, header: Header, rest: Ints, buffer: Buffer, starts: Ints, ends: Ints, times: Ints, clocks: Ints) -> Ints:
         """Reads into `times` those of lines that a header fits and in which the time ends where its own does; returns the others."""
         fits = header.fits(buffer, starts[rest], ends[rest]) & header.ends_there(buffer, starts[rest], ends[rest])
-        times[rest[fits]] = header.times(buffer, starts[rest[fits]], self._zone)
+        mine = rest[fits]
+        times[mine] = header.times(buffer, starts[mine], self._zone)
+        if header.start == 0:
+            if header not in self.clocks:
+                self.clocks.append(header)
+            clocks[mine[times[mine] != NO_TIME]] = self.clocks.index(header)
         return rest[~fits]
 
     def _one_time(self, index: int, raw: bytes, headers: list[Header]) -> int:
