@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import pyarrow as pa
 import pyarrow.dataset
 
 from forensics.case.view_files import View, knobs, statements, views
@@ -30,24 +31,31 @@ def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overr
 def _table(name: str, paths: Sequence[str]) -> str:
     """A table as a view over its Parquet, each column with its meaning."""
     meanings = {column.name: column.meaning for column in table_columns(name)}
-    found: dict[str, None] = {}
-    for path in paths:
-        found |= dict.fromkeys(pyarrow.dataset.dataset(path, format="parquet").schema.names)
+    schemas = [pyarrow.dataset.dataset(path, format="parquet").schema for path in paths]
+    found = {field.name: field.type for schema in reversed(schemas) for field in schema}
     missing = missing_columns(name, found)
     names = [*found, *(m.rpartition("`")[0].rpartition("`")[2] for m in missing)]
     columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in names)
-    union = " UNION ALL BY NAME ".join(f"SELECT * FROM parquet.`{quoted(path)}`" for path in paths)
+    # Each ingest leaves a folder of its own, of which an earlier one may lack columns; no engine's SQL joins them by name.
+    union = " UNION ALL ".join(
+        f"SELECT {', '.join(f'`{c}`' if c in schema.names else _null(c, kind) for c, kind in found.items())} FROM parquet.`{quoted(path)}`"
+        for path, schema in zip(paths, schemas, strict=True)
+    )
     selected = ", ".join([*(f"`{c}`" for c in found), *missing])
     return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {selected} FROM ({union})"
 
 
 def missing_columns(table: str, present: Iterable[str]) -> list[str]:
     """Expressions for the columns that a table lacks because an earlier version wrote it: they are NULL."""
+    known = set(present)
+    return [_null(c.name, c.type) for c in table_columns(table) if c.name not in known]
+
+
+def _null(name: str, kind: pa.DataType) -> str:
+    """An expression for a column without values."""
     from pyspark.sql.pandas.types import from_arrow_type
 
-    known = set(present)
-    absent = [c for c in table_columns(table) if c.name not in known]
-    return [f"CAST(NULL AS {from_arrow_type(c.type).simpleString()}) AS `{c.name}`" for c in absent]
+    return f"CAST(NULL AS {from_arrow_type(kind).simpleString()}) AS `{name}`"
 
 
 def create_over(view: View, path: str) -> str:
