@@ -76,7 +76,8 @@ def cpu_of(command: list[str]) -> tuple[float, str]:
     before = os.times()
     said = subprocess.run(command, check=command[0] != "rg", capture_output=True).stdout  # rg: nothing found is 1
     after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system, said[:1000].decode(errors="replace")
+    # Ticks of a hundredth of a second: a short command may take none.
+    return max(after.children_user + after.children_system - before.children_user - before.children_system, 0.0), said[:1000].decode(errors="replace")
 
 
 def round_of(log: Path, duckdb: str | None, *, keep_all: bool = False) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from forensics.extract.chunks import Chunk
 from forensics.extract.row_builder import MOST_TEXT
-from forensics.records.line_reader import decode
+from forensics.records.line_reader import HOLE_BYTES, decode
 from forensics.records.timestamps import SECOND
 from forensics.redaction import scrub
 
@@ -83,7 +83,9 @@ class Statistics:
         told = []
         if self.first_hole:
             line, place = self.first_hole
-            told.append(f"{self.hole_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), stand where text was lost or never written")
+            told.append(
+                f"{self.hole_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), stand in runs of {HOLE_BYTES} and more where text was lost or never written"
+            )
         if self.cuts:
             told.append(f"{_some(self.cuts, 'line is', 'lines are')} longer than 1 MiB and cut there, the first is line {self.cut_line:,}")
         if self.broken:
