@@ -139,7 +139,7 @@ def shapes() -> tuple[Shape, ...]:
 @cache
 def sieve() -> str:
     """A regular expression (RE2, Python) for texts that may hold a secret; without lookaround, and no text with one escapes it."""
-    return "|".join([_SIEVE_OF_KEYS, *(f"(?:{shape.sieve})" for shape in shapes())])
+    return "|".join(_sieves())
 
 
 @cache

@@ -32,17 +32,15 @@ def _table(name: str, paths: Sequence[str]) -> str:
     """A table as a view over its Parquet, each column with its meaning."""
     meanings = {column.name: column.meaning for column in table_columns(name)}
     schemas = [pyarrow.dataset.dataset(path, format="parquet").schema for path in paths]
-    found = {field.name: field.type for schema in reversed(schemas) for field in schema}
-    missing = missing_columns(name, found)
-    names = [*found, *(m.rpartition("`")[0].rpartition("`")[2] for m in missing)]
-    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in names)
-    # Each ingest leaves a folder of its own, of which an earlier one may lack columns; no engine's SQL joins them by name.
+    types = {field.name: field.type for schema in reversed(schemas) for field in schema}
+    types |= {column.name: column.type for column in table_columns(name) if column.name not in types}
+    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in types)
+    # Each ingest leaves a folder of its own, and an earlier version's may lack columns; no engine's SQL joins them by name.
     union = " UNION ALL ".join(
-        f"SELECT {', '.join(f'`{c}`' if c in schema.names else _null(c, kind) for c, kind in found.items())} FROM parquet.`{quoted(path)}`"
+        f"SELECT {', '.join(f'`{c}`' if c in schema.names else _null(c, kind) for c, kind in types.items())} FROM parquet.`{quoted(path)}`"
         for path, schema in zip(paths, schemas, strict=True)
     )
-    selected = ", ".join([*(f"`{c}`" for c in found), *missing])
-    return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS SELECT {selected} FROM ({union})"
+    return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS {union}"
 
 
 def missing_columns(table: str, present: Iterable[str]) -> list[str]:

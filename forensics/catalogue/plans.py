@@ -93,21 +93,22 @@ class Index:
     """
 
     def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
-        self.by_start: dict[str, list[Plan]] = {}
-        self.rest: list[Plan] = []
+        self._by_start: dict[str, list[Plan]] = {}
+        self._rest: list[Plan] = []
         self._by_word: dict[str, list[int]] = {}
         self._without_word: list[int] = []
         for event in events:
             plan, prefixes = Plan(event, fields), requirements(event.pattern).prefixes
             if all(len(p) >= _KEY for p in prefixes):
                 for key in sorted({p[:_KEY] for p in prefixes}):
-                    self.by_start.setdefault(key, []).append(plan)
+                    self._by_start.setdefault(key, []).append(plan)
             else:
-                self.rest.append(plan)
+                self._rest.append(plan)
 
-        #: Of each beginning all that may match, where those that begin with nothing certain are few.
-        self._with_rest = {key: plans + self.rest for key, plans in self.by_start.items()} if len(self.rest) < _MANY else None
-        for place, plan in enumerate(self.rest):
+        self._few = len(self._rest) < _MANY
+        if self._few:  # then each beginning has them, too
+            self._by_start = {key: plans + self._rest for key, plans in self._by_start.items()}
+        for place, plan in enumerate(self._rest):
             words = [_whole_word(text) for text in requirements(plan.event.pattern).anchors]
             if words and all(words):
                 for word in set(words):
@@ -117,16 +118,15 @@ class Index:
 
     def candidates(self, message: str) -> list[Plan]:
         """The blocks that may match a message, in their order."""
-        found = self.by_start.get(message[:_KEY])
-        if not found:
-            return self.rest if len(self.rest) < _MANY else self._by_words(message)
-        return found + self._by_words(message) if self._with_rest is None else self._with_rest[message[:_KEY]]
+        if self._few:
+            return self._by_start.get(message[:_KEY], self._rest)
+        return self._by_start.get(message[:_KEY], []) + self._by_words(message)
 
     def _by_words(self, message: str) -> list[Plan]:
         places = set(self._without_word)
         for word in self._by_word.keys() & _LETTERS.findall(message):
             places.update(self._by_word[word])
-        return [self.rest[place] for place in sorted(places)]
+        return [self._rest[place] for place in sorted(places)]
 
 
 def _whole_word(text: str) -> str:

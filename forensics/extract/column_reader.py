@@ -34,7 +34,6 @@ _TOGETHER = 32
 #: Messages whose reading is kept: a log says again what it said a few megabytes before.
 _MOST_SEEN = 20_000
 _LONGEST_SEEN = 4_000
-_MOST_CLOCKS = 1 << 10
 #: Longer messages are read one by one.
 _LONGEST_OF_MANY = 1_000
 #: Ends of lines that are known, and more than any program has.
@@ -223,9 +222,9 @@ class ColumnReader:
             ends, resolution = np.array([(c.end, c.resolution_ms) for c in self._finder.clocks], np.int64).T
             mine, kinds = which[timed], clocks[timed]
             resolutions[timed] = resolution[kinds]
-            begins, layouts = places.begins[mine] + ends[kinds], begun.layouts[mine]
-            index[timed], firsts = _different(buffer, begins, stops[timed], layouts * len(ends) + kinds)
-            columns = (places.begins[mine], begins, stops[timed], layouts, kinds)
+            begins = places.begins[mine] + ends[kinds]
+            index[timed], firsts = _different(buffer, begins, stops[timed], kinds)
+            columns = (places.begins[mine], begins, stops[timed], kinds)
             said = [self._behind_time(buffer, *row) for row in zip(*(c[firsts].tolist() for c in columns), strict=True)]
         for i in np.flatnonzero((headers < 0) & (clocks < 0)).tolist():
             record = self._one(buffer.slice(int(places.begins[which[i]]), int(stops[i])))
@@ -334,10 +333,14 @@ class ColumnReader:
         try:
             return self._seen[key]
         except KeyError:
-            if len(self._seen) >= _MOST_SEEN:
-                self._seen.clear()
-            found = self._seen[key] = self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending)
-            return found
+            return self._keep(key, self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending))
+
+    def _keep(self, key: tuple[int, bytes], record: Record | None) -> Record | None:
+        """A record that the next one of its key will be."""
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[key] = record
+        return record
 
     def _fixed(
         self, buffer: Buffer, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
@@ -350,16 +353,15 @@ class ColumnReader:
         text = decode(buffer.slice(begin + found.end, end - tail.size)).rstrip()
         return Record("", None, found.level, tail.thread, tail.logger, tail.source_line, None, text)
 
-    def _behind_time(self, buffer: Buffer, begin: int, behind: int, stop: int, layout: int, clock: int) -> Record | None:
+    def _behind_time(self, buffer: Buffer, begin: int, behind: int, stop: int, clock: int) -> Record | None:
         """A record of another layout that begins with its time, the same object as before where another differed in nothing but that."""
         if stop - behind > _LONGEST_SEEN:
             return self._one(buffer.slice(begin, stop))
-        key = -1 - layout * _MOST_CLOCKS - clock, buffer.slice(behind, stop)
-        if key not in self._seen:
-            if len(self._seen) >= _MOST_SEEN:
-                self._seen.clear()
-            self._seen[key] = self._one(buffer.slice(begin, stop))
-        return self._seen[key]
+        key = -1 - clock, buffer.slice(behind, stop)  # headers count from 0; a clock is of one layout
+        try:
+            return self._seen[key]
+        except KeyError:
+            return self._keep(key, self._one(buffer.slice(begin, stop)))
 
     def _one(self, raw: bytes) -> Record | None:
         """A record as the slow reader reads it; None when it begins none."""
