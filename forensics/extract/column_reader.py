@@ -7,7 +7,7 @@ the catalogue; only relevant records are touched one by one. Memory is bounded b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from forensics.extract.chunks import Chunk, Messages, Together
 from forensics.extract.counted_records import CountedRecords
 from forensics.extract.many_messages import FEW
 from forensics.extract.new_messages import NewMessages
+from forensics.extract.word_search import WordSearch
 from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
@@ -30,7 +31,6 @@ from forensics.records.vectorized.record_starts import RecordStartFinder, Record
 CHUNK = 8 << 20
 _LITERAL = 10
 _FEW = 200
-_TOGETHER = 32
 #: Messages whose reading is kept: a log says again what it said a few megabytes before.
 _MOST_SEEN = 20_000
 _LONGEST_SEEN = 4_000
@@ -88,6 +88,7 @@ class ColumnReader:
         self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
         self._seen: dict[tuple[int, bytes], Record | None] = {}
         self._new = NewMessages(self._seen)
+        self._words = WordSearch(_beginnings(recogniser.words))
         #: Whether most records that are only counted differ in their texts, so that it is quicker to look for these before those that say the same.
         self._counted_differ = False
         candidates = reader.layouts.candidates(reader.profile.untimed)
@@ -185,8 +186,7 @@ class ColumnReader:
                 single = lasts[foreign] - firsts[foreign] == 1
                 messages = begins[foreign] + self._finder.message_at(begun.headers[foreign], begun.endings[foreign])
                 behind = np.where(single, ends[foreign] - self._tails.sizes(tails[foreign]), stops[foreign])
-                texts = buffer.parts(messages, np.maximum(messages, behind))
-                relevant[foreign] = _matching_of_many(texts, _sieve(self._recogniser.words))
+                relevant[foreign] = self._words.holding(buffer, messages, np.maximum(messages, behind))
             fixed = fixed[self._tails.sizes(tails[fixed]) > 0]
         unnamed = np.ones(count, bool)
         unnamed[fixed] = False
@@ -411,18 +411,6 @@ def _matching(texts: pa.Array, pattern: str) -> Flags:
     return found
 
 
-def _matching_of_many(texts: pa.LargeBinaryArray, pattern: str) -> Flags:
-    """Which texts hold something, where hardly any does: RE2 takes as long to begin with a text as to read a hundred bytes of it."""
-    found: Flags = np.zeros(len(texts), bool)
-    _, offsets, data = texts.buffers()
-    borders = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    groups = np.append(borders[:-1:_TOGETHER], borders[-1])
-    joined = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(groups) - 1, [None, pa.py_buffer(groups), data])
-    which = np.flatnonzero(np.repeat(_matching(joined, pattern), _TOGETHER)[: len(texts)])
-    found[which] = _matching(texts.take(pa.array(which)), pattern)
-    return found
-
-
 @lru_cache(maxsize=4)
 def _sieve_of_names(names: frozenset[str]) -> str:
     """An expression for names that stand alone."""
@@ -431,8 +419,13 @@ def _sieve_of_names(names: frozenset[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _sieve(texts: tuple[str, ...]) -> str:
-    """An expression for the beginnings of some texts: whole ones would be more states than RE2 keeps, and a hundred times slower."""
-    return "|".join(re.escape(text) for text in sorted({x[:_LITERAL] for x in texts}))
+    """An expression for the beginnings of some texts."""
+    return "|".join(map(re.escape, sorted(_beginnings(texts))))
+
+
+def _beginnings(texts: Iterable[str]) -> set[str]:
+    """What to look for: whole texts would be more states than RE2 keeps, and a hundred times slower."""
+    return {x[:_LITERAL] for x in texts}
 
 
 def _different(buffer: Buffer, begins: Ints, stops: Ints, kinds: Ints) -> tuple[Ints, Ints]:
