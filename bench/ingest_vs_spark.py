@@ -22,10 +22,10 @@ from pathlib import Path
 
 INGEST = """
 import sys
-from pathlib import Path
-from forensics.case.ingestion import ingest
-done = ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=int(sys.argv[3]))
-print(done.counts)
+log, case, cores = sys.argv[1:]
+sys.argv = ["forensics", "ingest", log, "--case", case, "--jobs", cores, "--no-views"]
+from forensics.__main__ import main
+main()
 """
 SPARK = r"""
 import sys

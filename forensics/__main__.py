@@ -8,8 +8,10 @@ def main() -> None:
     forget_working_folder()  # before anything else is imported
     from forensics.cli import main as run
     from forensics.extract.memory import collect_seldom
+    from forensics.pandas_import import hide
 
     collect_seldom()
+    hide()
     run()
 
 

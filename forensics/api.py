@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
 from forensics.engines import engine as engine_of
 from forensics.errors import CaseError, ForensicsError, UsageError, did_you_mean
 from forensics.evidence.objects import S3Path, place
+from forensics.extract.reading_processes import MUCH_BYTES, Readers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -436,13 +437,10 @@ def ingest(
         CaseError: the case cannot be written, or a view cannot be computed. The case is as it was before.
         ForensicsError: the engine does not start, or a store does not let its objects be listed.
     """
-    from forensics.case import ingestion
-    from forensics.case import views as case_views
-    from forensics.inventory.source_options import SourceOptions
-
     paths = _paths(logs)
     runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
-    runs.little = bytes_below(paths) < _LITTLE_BYTES
+    size = bytes_below(paths)
+    runs.little = size < _LITTLE_BYTES
 
     def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str] | None]:
         if case_views.outdated(found, knobs) is None:
@@ -454,10 +452,18 @@ def ingest(
         except CaseError as e:
             raise CaseError(e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same.") from e
 
-    summary = ingestion.ingest(
-        paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
-        engine=runs if runs.master or views else None, jobs=runs.jobs, command_line=command_line, progress=steps, views=made,
-    )  # fmt: skip
+    with Readers(runs.jobs) as readers:
+        if not runs.master:
+            readers.begin(size // MUCH_BYTES)
+        # Imported while the readers import the same.
+        from forensics.case import ingestion
+        from forensics.case import views as case_views
+        from forensics.inventory.source_options import SourceOptions
+
+        summary = ingestion.ingest(
+            paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
+            engine=runs if runs.master or views else None, jobs=runs.jobs, readers=readers, command_line=command_line, progress=steps, views=made,
+        )  # fmt: skip
     return Ingested(Case(summary.case, runs, progress=progress, knobs=knobs), summary)
 
 

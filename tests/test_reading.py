@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -13,7 +15,7 @@ from forensics.case.folder import TABLES, Case
 from forensics.case.ingestion import ingest
 from forensics.catalogue.patterns import load
 from forensics.errors import ForensicsError
-from forensics.extract import local_reading as reading
+from forensics.extract import reading_processes as reading
 from forensics.extract.splits import plan
 from forensics.inventory.inventory import find_evidence
 
@@ -56,12 +58,18 @@ def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypat
     assert len(told) > 4
 
 
-def test_a_reading_process_that_is_killed_is_an_error(tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("whom", ["reader", "parent"])
+def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path, monkeypatch) -> None:
+    """As the system ends a process when memory is short: one that reads, or all of them and the one that begot them."""
     monkeypatch.setattr("forensics.extract.splits._LEAST_BYTES", RANGE)
     work = reading._Reader.work
 
     def killed(self: reading._Reader, *args: object) -> object:
-        os.kill(self._process.pid, signal.SIGKILL)
+        parent = self._family._parent.pid
+        if whom == "parent":
+            os.killpg(parent, signal.SIGKILL)
+        elif self._number == 0:
+            os.kill(children_of(parent)[0], signal.SIGKILL)
         return work(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(reading._Reader, "work", killed)
@@ -71,13 +79,30 @@ def test_a_reading_process_that_is_killed_is_an_error(tmp_path: Path, monkeypatc
     assert not (tmp_path / "case" / "case.json").exists()
 
 
+def children_of(pid: int) -> list[int]:
+    """Processes that a process has started, as soon as there are any."""
+    for _ in range(600):
+        found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        if found:
+            return sorted(map(int, found))
+        time.sleep(0.05)
+    raise AssertionError(f"{pid} has no children")
+
+
 def test_what_goes_wrong_in_a_reading_process_is_said(tmp_path: Path) -> None:
     """The folder to write to is a file."""
     (tmp_path / "file").write_text("")
     catalogue = load(())
     partitions = plan(find_evidence([SAMPLE]))
-    with reading.Readers(catalogue, tmp_path / "file", 2) as readers, pytest.raises(OSError, match="File exists|Not a directory"):
+    with reading.Readers(2) as readers, pytest.raises(OSError, match="File exists|Not a directory"):
+        readers.tell(catalogue, tmp_path / "file")
         readers.read([partitions[0], partitions[0]])
+
+
+def test_processes_that_started_for_nothing_end_by_themselves(tmp_path: Path) -> None:
+    with reading.Readers(2) as readers:
+        readers.begin(2)
+    assert [family._parent.returncode for family in readers._families] == [0]
 
 
 @pytest.mark.spark

@@ -59,6 +59,25 @@ def test_packed_bytes_give_the_same_rows(packing, one_file, whole, tmp_path):
     assert told == [{k: v for k, v in r.items() if k != "process_id"} for r in whole]
 
 
+@pytest.mark.parametrize(("cores", "block"), [(2, 4096), (5, 1000), (8, 4096)])
+def test_a_packed_log_that_several_read_gives_the_same_rows(cores, block, one_file, whole, tmp_path, monkeypatch):
+    """Each unpacks it from its beginning, and reads its own range."""
+    for place in ("forensics.extract.splits", "forensics.inventory.examination"):
+        monkeypatch.setattr(f"{place}.COUNT_BLOCK", block)
+    monkeypatch.setattr("forensics.extract.splits._LEAST_PACKED", 2000)
+    logs = tmp_path / "logs" / "w2"
+    logs.mkdir(parents=True)
+    content = (one_file / "w2" / "connect.log").read_bytes()
+    (logs / "connect.log.gz").write_bytes(gzip.compress(content))
+    case = ingest([tmp_path / "logs"], tmp_path / "case", jobs=cores).case
+    assert [{k: v for k, v in r.items() if k != "process_id"} for r in rows(case)] == [
+        {k: v for k, v in r.items() if k != "process_id"} for r in whole
+    ]
+    ranges = rows(case, "range_row", ["range_start", "lines"])
+    assert len(ranges) > 1
+    assert sum(r["lines"] for r in ranges) == content.count(b"\n")
+
+
 def test_odd_evidence_is_told_and_the_rest_is_read(one_file, whole, tmp_path):
     logs = tmp_path / "logs"
     (logs / "w2").mkdir(parents=True)

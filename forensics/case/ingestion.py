@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -21,8 +20,9 @@ from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
 from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path, settings
-from forensics.extract.local_reading import Readers, range_rows
+from forensics.extract.local_reading import range_rows
 from forensics.extract.local_time_jumps import separate
+from forensics.extract.reading_processes import MUCH_BYTES, Readers
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
@@ -37,11 +37,9 @@ if TYPE_CHECKING:
 
     from forensics.catalogue.patterns import Catalogue
     from forensics.engines.base import Engine
-    from forensics.extract.local_reading import Written
+    from forensics.extract.reading_processes import Written
 
 _WATCH_SECONDS = 0.3
-#: Of so many bytes for each process that reads, these start while files are looked at; of fewer, perhaps nothing is new.
-_MUCH_BYTES = 32 << 20
 Progress = Callable[[str, int, int], None]
 
 
@@ -96,6 +94,7 @@ def ingest(
     keep_all: bool = False,
     engine: Engine | None = None,
     jobs: int | None = None,
+    readers: Readers | None = None,
     command_line: Sequence[str] = (),
     range_bytes: int = RANGE_BYTES,
     progress: Progress = lambda step, done, total: None,
@@ -112,6 +111,7 @@ def ingest(
         engine: starts while evidence is read, and for a new case while it is looked at, for the views; with a master its executors read.
             None: no engine is needed.
         jobs: cores to read with on this machine; all when None.
+        readers: processes for that, which may have started; they are made here when None.
         command_line: kept in the manifest.
         range_bytes: size of the ranges that large files are cut in.
         progress: told a step (`looking`, `reading`, both in bytes, `reading on executors`, `writing`), what of it is done, and all of it.
@@ -136,11 +136,12 @@ def ingest(
         if engine:
             engine.elsewhere = far
         staged = writer.staging / "rows"
-        readers = open_until_the_end.enter_context(Readers(catalogue, staged, jobs or os.cpu_count() or 1))
+        readers = readers or open_until_the_end.enter_context(Readers(jobs))
+        readers.tell(catalogue, staged)
         starting = [pool.submit(lambda: engine and engine.session)] if writer.case is None else []
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
-            sized=lambda size: readers.begin(0 if engine and engine.master else size // _MUCH_BYTES), progress=lambda done, total: progress("looking", done, total),
+            sized=lambda size: readers.begin(0 if engine and engine.master else size // MUCH_BYTES), progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
         fresh = [e for e in found if e.status == READ]
         if fresh and not starting:

@@ -94,8 +94,8 @@ class Recogniser:
         return _revive, (self.catalogue,)
 
     def prepare(self) -> None:
-        """Computes now what the first records would wait for."""
-        _ = self.interesting_loggers, self.words
+        """Computes now what the first records would wait for, most of all what each block's pattern asks of a message."""
+        _ = self.interesting_loggers, self.words, self.index(None), self._index_of_telling
 
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import pyarrow.parquet as pq
 
+from forensics.pandas_import import show
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -69,6 +71,7 @@ class Engine(ABC):
         """
         with self._starting:
             if self._session is None:
+                show()
                 self._session = self._start()
             return self._session
 

@@ -4,6 +4,7 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
 
     splits              the evidence cut in parts, each for one task
     chunks              what readers yield
+    word_search         which parts hold one of many words
     counted_records     records without a fact, many at once
     new_messages        messages that were not met before
     column_reader       logs that are read as they stand, as columns
@@ -12,12 +13,14 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     arrays              values to Arrow, whatever a log line made of them
     many_messages       messages of one line of source to columns
     understanding       what records are: one by one, and many at a time
+    jump_signs          what rows say of their stream's times and names
     row_builder         recognised records to Arrow
     split_counts        what a split held
     reading             splits to rows
     parquet_parts       rows to files
     memory              arrays are used again, not given back, and cycles looked for seldom
     spark_source        the tasks as a data source of Spark
-    local_reading       the tasks on this machine, before an engine has started
+    reading_processes   processes of this machine that read, before an engine has started
+    local_reading       the tasks in one of them
     local_time_jumps    stretches of a stream in which one zone holds
 """

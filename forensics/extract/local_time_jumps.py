@@ -22,18 +22,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from forensics.extract.jump_signs import EXACT, HOUR, NAMES, SET, Sign, streams_to_read
 from forensics.records.timestamps import SECOND
 from forensics.schema import table_schema
 
-_QUARTER, _HOUR = 900 * SECOND, 3600 * SECOND
-#: Threads print out of order by less than this.
-_SET = 2 * SECOND
+_QUARTER = 900 * SECOND
 #: Less than this is no other zone.
 _LEAST = 14 * 60 * SECOND
-#: A jump of so many quarters of an hour and at most this was no pause: the stream just went on.
-_EXACT = 60 * SECOND
 #: Between the first and the last zone of the world.
-_MOST = 26 * _HOUR
+_MOST = 26 * HOUR
 #: More jumps than this, in the midst of lives, are lines in disorder, not logs one behind the other.
 _MOST_STRETCHES = 8
 _STARTS = frozenset({"process_started", "process_initializing", "herder_starting", "broker_starting", "connect_starting"})
@@ -41,9 +38,7 @@ _STARTS = frozenset({"process_started", "process_initializing", "herder_starting
 _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
 #: What no process says while it starts, but only after it.
 _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
-#: What a process is called, which it prints when it starts.
-_NAMES = ("broker_id", "worker_url")
-_WHO = (*_NAMES, "member_id")
+_WHO = (*NAMES, "member_id")
 _OTHER = "other_log"
 _Ints = npt.NDArray[np.int64]
 
@@ -84,14 +79,15 @@ def separate(
         events: names of the files of events.
         counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
-        ranges: rows of `range_row`.
+        ranges: rows of `range_row`, each with the `signs` of its rows, which are taken off.
         zoned: streams whose times say their offset from UTC: they have no zone to find.
 
     Returns:
         The rows of `range_row`, with one more for each stretch.
     """
     known = [staged / name for name in (*events, *counted)]
-    found = find(known, zoned)
+    signs = [Sign(*told) for row in ranges for told in row.pop("signs")]
+    found = find(known, signs, zoned)
     if not found:
         return ranges
     spans = _Spans()
@@ -100,30 +96,16 @@ def separate(
     return _ranges(ranges, found, spans)
 
 
-def find(files: Iterable[Path], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
-    """The stretches of all streams, by the times and names of their events, those that are only counted included; `zoned` as in `separate`."""
-    whole = _table(files, ["process_id", "stream_pos", "ts", *_NAMES])
-    if not whole.num_rows:
-        return []
-    alone = not whole["process_id"].null_count
-    if whole["ts"].null_count or not alone:
-        whole = whole.filter(pc.and_(pc.is_valid(whole["ts"]), pc.is_valid(whole["process_id"])))
-    names = _joined(whole["process_id"])
-    who = names.indices.to_numpy().astype(np.int64)
-    pos = whole["stream_pos"].to_numpy().astype(np.int64)
-    ts = whole["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
-    order = np.argsort(pos, kind="stable")
-    order = order[np.argsort(who[order], kind="stable")] if len(names.dictionary) > 1 else order
-    who, ts = who[order], ts[order]
-    jumps = np.diff(ts)
-    near = (np.diff(who) == 0) & ((jumps <= -_SET) | ((jumps >= _HOUR) & (jumps <= _HOUR + _EXACT)))
-    wanted = {names.dictionary[int(index)].as_py() for index in np.unique(who[1:][near])}
-    for column in _NAMES:
-        named = pa.table({"process": whole["process_id"], "name": whole[column]}).filter(pc.is_valid(whole[column]))
-        counts = named.group_by("process").aggregate([("name", "count_distinct")]).to_pylist()
-        wanted |= {row["process"] for row in counts if row["name_count_distinct"] > 1}
-    alone = alone and len(names.dictionary) == 1
-    return [stretch for name in sorted(wanted) for stretch in _Stream(name, files, name in zoned, alone=alone).stretches()]
+def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
+    """The stretches of all streams, by the times and names of their events, those that are only counted included.
+
+    Args:
+        files: hold the rows.
+        signs: of all of the rows.
+        zoned: as in `separate`.
+    """
+    wanted, alone = streams_to_read(signs)
+    return [stretch for name in wanted for stretch in _Stream(name, files, name in zoned, alone=alone).stretches()]
 
 
 def _table(files: Iterable[Path], columns: Sequence[str], condition: pc.Expression | None = None) -> pa.Table:
@@ -254,7 +236,7 @@ class _Stream:
         ts = self._ts
         jumps = np.diff(ts)
         renamed = self._renamed()
-        places = sorted({*(int(i) + 1 for i in np.flatnonzero((jumps <= -_SET) | (jumps >= _HOUR))), *renamed})
+        places = sorted({*(int(i) + 1 for i in np.flatnonzero((jumps <= -SET) | (jumps >= HOUR))), *renamed})
         if sum(self._is_back(i) and not self._starts(i) for i in places) > _MOST_STRETCHES:
             return []
         segments = [_Segment(0, 0, 0, "")]
@@ -269,7 +251,7 @@ class _Stream:
                 segments.append(self._other(segments, i, end))
             elif why:
                 segments.append(_Segment(i, last.shift + -(jump // _QUARTER) * _QUARTER, last.owner, why))
-            elif jump >= _HOUR:
+            elif jump >= HOUR:
                 ahead = self._ahead(segments, i, end, jump)
                 segments += [ahead] if ahead else []
         return [self._stretch(segments, n) for n in range(1, len(segments))]
@@ -278,12 +260,12 @@ class _Stream:
         """Whether time goes back there, and not for one line alone."""
         if not 2 <= i <= len(self._ts) - 2:
             return False
-        return int(min(self._ts[i - 2], self._ts[i - 1]) - max(self._ts[i], self._ts[i + 1])) >= _SET
+        return int(min(self._ts[i - 2], self._ts[i - 1]) - max(self._ts[i], self._ts[i + 1])) >= SET
 
     def _renamed(self) -> set[int]:
         """Where a JVM begins to start that then goes by another name than the one before."""
         found = set()
-        for column in _NAMES:
+        for column in NAMES:
             last, known = -1, -1
             for i, value in self._who[column].all():
                 if column == "broker_id" and not self._broker_names[i]:
@@ -349,7 +331,7 @@ class _Stream:
         """What a jump back is; empty: a clock that was set."""
         by = -(-back // _QUARTER) * _QUARTER
         is_zone = back >= _LEAST and by <= _MOST and not self._zoned
-        is_exact = is_zone and by - back <= _EXACT
+        is_exact = is_zone and by - back <= EXACT
         alike = self._alike((begin, i), (i, end))
         # A clock that is set back goes over what it has shown already; files in the wrong order do not.
         is_before = bool(self._ts[i:end].max() <= self._ts[begin:i].min())
@@ -363,10 +345,10 @@ class _Stream:
             return _OTHER
         if alike:
             # A JVM keeps its zone, but for daylight saving: an exact jump is the machine's, set from one zone to another.
-            return "" if not is_exact else "daylight_saving" if by in (_HOUR, _HOUR // 2) and self._is_change(i) else "time_zone"
-        if is_exact and by == _HOUR and self._is_change(i):
+            return "" if not is_exact else "daylight_saving" if by in (HOUR, HOUR // 2) and self._is_change(i) else "time_zone"
+        if is_exact and by == HOUR and self._is_change(i):
             return "daylight_saving"
-        return _OTHER if is_exact or back > _HOUR else ""
+        return _OTHER if is_exact or back > HOUR else ""
 
     def _ahead(self, segments: Sequence[_Segment], i: int, end: int, jump: int) -> _Segment | None:
         """The segment that begins with a jump ahead; None: a pause."""
@@ -377,17 +359,17 @@ class _Stream:
                 return earlier
         for _, before, whose, _ in segments[:-1]:
             passed = jump - (last.shift - before)
-            is_near = self._is_change(i) or self._ts[i] - self._ts[last.begin] < 2 * _HOUR
-            if whose == last.owner and before < last.shift and -_EXACT <= passed <= _EXACT and is_near:
+            is_near = self._is_change(i) or self._ts[i] - self._ts[last.begin] < 2 * HOUR
+            if whose == last.owner and before < last.shift and -EXACT <= passed <= EXACT and is_near:
                 return _Segment(i, before, whose, "daylight_saving")
-        return _Segment(i, last.shift - _HOUR, last.owner, "daylight_saving") if self._summer(i, jump) else None
+        return _Segment(i, last.shift - HOUR, last.owner, "daylight_saving") if self._summer(i, jump) else None
 
     def _summer(self, i: int, jump: int) -> bool:
         """Whether a jump ahead by an hour is the beginning of summer time: at its moment, in the midst of lines, and no start of a JVM."""
         if self._zoned:
             return False
-        near = i >= 2 and self._ts[i - 1] - self._ts[i - 2] < 5 * _EXACT and self._ts[i + 1] - self._ts[i] < 5 * _EXACT
-        return bool(near and _HOUR <= jump <= _HOUR + _EXACT and self._is_change(i) and not self._own_starts[i])
+        near = i >= 2 and self._ts[i - 1] - self._ts[i - 2] < 5 * EXACT and self._ts[i + 1] - self._ts[i] < 5 * EXACT
+        return bool(near and HOUR <= jump <= HOUR + EXACT and self._is_change(i) and not self._own_starts[i])
 
     def _is_change(self, i: int) -> bool:
         """Whether local time jumps in a night of a weekend of spring or autumn, at a full hour."""
@@ -404,7 +386,7 @@ class _Stream:
 
     def _named(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
         """Whether two parts of the stream go by one name; None: one of them has none."""
-        for column in _NAMES:
+        for column in NAMES:
             said = self._who[column]
             if said.any(*one) and said.any(*other):
                 # Brokers name each other; most lines are of their own.

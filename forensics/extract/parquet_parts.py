@@ -88,7 +88,7 @@ class PartWriter:
     def written(self) -> list[tuple[str, str, int]]:
         """Table, file name and rows of each file; and each range's row as JSON."""
         files = [(table, name, self._rows[table]) for table, (name, _) in self._files.items()]
-        return files + [("range_row", json.dumps({**r.row, "error": r.error}), 1) for r in self._ranges]
+        return files + [("range_row", json.dumps({**r.row, "error": r.error, "signs": r.signs}), 1) for r in self._ranges]
 
 
 def _writer(path: str, schema: pa.Schema, system: pa.fs.FileSystem | None) -> pq.ParquetWriter:

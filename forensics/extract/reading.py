@@ -10,8 +10,8 @@ import numpy as np
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import reason_of
-from forensics.evidence.containers import Content, Text, contents, place_of
-from forensics.evidence.streams import Limited, Readable
+from forensics.evidence.containers import Content, Text, contents, open_content, place_of
+from forensics.evidence.streams import BLOCK, Limited, Readable
 from forensics.extract.chunks import Chunk
 from forensics.extract.column_reader import ColumnReader
 from forensics.extract.row_builder import RowBuilder, Rows, Schemas
@@ -40,6 +40,8 @@ def read_splits(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Sc
     for split in splits:
         if split.text.plain:
             yield from _read_plain(split, tools)
+        elif split.is_range:
+            yield from _read_packed(split, tools)
         elif split.place.location not in done:
             done.add(split.place.location)
             yield from _read_archive([p for p in splits if p.place.location == split.place.location and not p.text.plain], tools)
@@ -130,6 +132,41 @@ def _read_plain(split: FileSplit, tools: _Tools) -> Iterator[Part]:
         yield from task.fault(e)
 
 
+def _read_packed(split: FileSplit, tools: _Tools) -> Iterator[Part]:
+    """A range of a packed text, which is unpacked from its beginning."""
+    task = _Task(split, tools)
+    try:
+        with open_content(place_of(split.place.location), split.place.member) as content:
+            text, place, line = Text(content, split.text.encoding), 0, split.breaks + 1
+            behind = b""
+            while place < split.start and (data := text.read(min(BLOCK, split.start - place))):
+                place += len(data)
+                if place > split.start - MOST_RECORD_BYTES:
+                    behind += data
+            if place < split.start:
+                yield from task.fault(EOFError(content.error or f"it ends at byte {place:,}"))
+                return
+            rest = b""
+            if place and not behind.endswith(b"\n"):
+                rest = _first_line(text)
+                cut = rest.find(b"\n") + 1 or len(rest)
+                place, line, behind, rest = place + cut, line + 1, behind + rest[:cut], rest[cut:]
+            if split.end is None or place < split.end:
+                yield from task.run(Limited(_Joined(rest, text), split.text.size - place), place, line, behind[-MOST_RECORD_BYTES:], content)
+    except Exception as e:
+        yield from task.fault(e)
+
+
+def _first_line(text: Text) -> bytes:
+    """What is read of a text up to its next line break, and behind it."""
+    parts = []
+    while data := text.read(_LOOK_BACK):
+        parts.append(data)
+        if b"\n" in data:
+            break
+    return b"".join(parts)
+
+
 def _read_exactly(file: BinaryIO, size: int) -> bytes:
     parts = []
     while size and (data := file.read(size)):
@@ -210,7 +247,7 @@ class _Task:
             text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
             faults.append(f"{text} could not be understood, the first at line {line:,}: {reason}")
         row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
-        yield RangeRow(row, "; ".join(filter(None, faults)))
+        yield RangeRow(row, "; ".join(filter(None, faults)), rows.signs)
 
 
 def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> int | None:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from forensics.extract.arrays import array_of, sparse_array
 from forensics.extract.chunks import Found, Together
+from forensics.extract.jump_signs import Sign, signs_of
 from forensics.extract.many_messages import Columns
 from forensics.extract.splits import FileSplit
 from forensics.extract.understanding import COUNT, EVENT, KINDS, NONE, OTHER, ManyTold, Told, Understanding
@@ -120,6 +121,8 @@ class RowBuilder:
         #: Records that could not be read, and line and reason of the first.
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
+        #: What the rows that were taken say of their stream.
+        self.signs: list[Sign] = []
         self._seen_at = (-1, 0)
         self._clear()
 
@@ -370,6 +373,12 @@ class RowBuilder:
 
     def take(self) -> Iterator[Rows]:
         """The rows so far; the builder is empty afterwards."""
+        rows = list(self._taken())
+        self.signs += signs_of(part.batch for part in rows if part.table != UNRECOGNISED)
+        self._clear()
+        yield from rows
+
+    def _taken(self) -> Iterator[Rows]:
         if self._every[0]:
             yield self._rows(EVENTS, dict(zip((*_EVERY, *_EVENT_ONLY), (*self._every, *self._event), strict=True)), len(self._every[0]))
         if self._others[0]:
@@ -379,7 +388,6 @@ class RowBuilder:
         for table, joined in zip(_TABLE_OF.values(), self._joined, strict=True):
             if joined.index:
                 yield self._joined_rows(table, joined)
-        self._clear()
 
     def _rows(self, table: str, columns: Mapping[str, list[Any]], count: int) -> Rows:
         schema = self._schemas.by_table[table]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from forensics.extract.chunks import Chunk
+from forensics.extract.jump_signs import Sign
 from forensics.extract.row_builder import MOST_TEXT
 from forensics.records.line_reader import HOLE_BYTES, decode
 from forensics.records.timestamps import SECOND
@@ -111,7 +112,8 @@ def _some(number: int, one: str, more: str) -> str:
 
 @dataclass(frozen=True)
 class RangeRow:
-    """A row of `range_row`, and why the range could not be read to its end (empty when it could)."""
+    """A row of `range_row`, why the range could not be read to its end (empty when it could), and what its rows say of their streams."""
 
     row: Mapping[str, Any]
     error: str
+    signs: Sequence[Sign] = ()

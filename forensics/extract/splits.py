@@ -1,7 +1,7 @@
 """Evidence cut in splits, each for one task.
 
-A split is a byte range of a plain file, or the whole of a compressed one. The same bytes give the same rows,
-however they are cut.
+A split is a byte range of a plain file or of a large text that is packed, else the whole of what is packed. The same bytes give the same rows, however they
+are cut.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from forensics.inventory.evidence import COUNT_BLOCK, LOG, Evidence, Format, Pla
 RANGE_BYTES = 64 << 20
 #: Less than this is not worth a task of its own.
 _LEAST_BYTES = 4 << 20
+#: A packed text is unpacked from its beginning for each of its ranges: a small one is not cut, and none in more ranges than this.
+_LEAST_PACKED, _MOST_PACKED = 32 << 20, 8
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class FileSplit:
         """The byte after its last one."""
         return self.text.size if self.end is None else self.end
 
+    @property
+    def is_range(self) -> bool:
+        """Whether it is a part of its text."""
+        return self.start > 0 or self.end is not None
+
     @classmethod
     def whole(cls, e: Evidence) -> FileSplit:
         """A file as one split."""
@@ -66,7 +73,8 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
     Args:
         evidence: files of status `read`.
         range_bytes: largest size of a range of a plain file; smaller files share a partition.
-        cores: how many partitions are read at once; evidence of less than as many ranges is cut smaller, so that none is idle.
+        cores: how many partitions are read at once; evidence of less than as many ranges is cut smaller, so that none is idle, and so is a packed log that
+            would keep one of them longer than the others.
 
     Returns:
         Partitions, the largest first. Members of one archive stay together, for it is read once.
@@ -77,16 +85,19 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
     loads: list[tuple[int, list[FileSplit]]] = []
     small: list[FileSplit] = []
     by_archive: dict[str, list[FileSplit]] = {}
+    share = -(-sum(e.text.size for e in evidence) // cores)
     for e in evidence:
         split = FileSplit.whole(e)
-        if not e.text.plain:
+        if not e.text.plain and _may_be_cut(e) and e.place.member is None and e.text.encoding == "utf-8" and e.note is None:
+            loads.extend((stop.stop - stop.start, [stop]) for stop in _cut(split, e, _packed_range(e.text.size, share)))
+        elif not e.text.plain:
             by_archive.setdefault(e.place.location, []).append(split)
         elif e.text.size <= range_bytes:
             small.append(split)
-        elif e.format.kind != LOG or e.format.profile.holes or e.format.profile.document is not None:
+        elif not _may_be_cut(e):
             loads.append((e.text.size, [split]))
         else:
-            loads.extend((stop.text.size if stop.end is None else stop.end - stop.start, [stop]) for stop in _cut(split, e, range_bytes))
+            loads.extend((stop.stop - stop.start, [stop]) for stop in _cut(split, e, range_bytes))
     loads.extend((sum(p.text.size for p in splits), splits) for splits in by_archive.values())
     loads.extend(_shared(small, range_bytes))
     return [tuple(splits) for _, splits in sorted(loads, key=lambda x: -x[0])]
@@ -102,8 +113,19 @@ def _shared(small: Sequence[FileSplit], range_bytes: int) -> list[tuple[int, lis
     return [(load, splits) for load, _, splits in shares if splits]
 
 
+def _may_be_cut(e: Evidence) -> bool:
+    """Whether any of its lines can be read without those before it."""
+    return e.format.kind == LOG and not e.format.profile.holes and e.format.profile.document is None
+
+
+def _packed_range(size: int, share: int) -> int:
+    """Size of the ranges of a packed text, of which `share` bytes are one core's: whole blocks, so that their newlines are known."""
+    count = min(size // max(share, 1) + (size % max(share, 1) > share // 2), size // _LEAST_PACKED, _MOST_PACKED)
+    return -(-size // (max(count, 1) * COUNT_BLOCK)) * COUNT_BLOCK
+
+
 def _cut(split: FileSplit, e: Evidence, range_bytes: int) -> Iterator[FileSplit]:
-    """Ranges of a plain file, with the newlines before each."""
+    """Ranges of a text, with the newlines before each."""
     for start in range(0, e.text.size, range_bytes):
         end = start + range_bytes
         yield replace(split, start=start, end=end if end < e.text.size else None, breaks=_breaks_before(e, start))

@@ -60,7 +60,7 @@ class TextForm:
         encoding: see `containers.Text`.
         plain: the bytes lie there as they are, so that a range of them can be read.
         size: bytes as UTF-8.
-        newlines: in each `COUNT_BLOCK` of a plain file, so that ranges know their line numbers.
+        newlines: in each `COUNT_BLOCK`, so that ranges know their line numbers.
     """
 
     encoding: str = "utf-8"

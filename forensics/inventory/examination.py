@@ -194,6 +194,14 @@ class _TextCounter:
     tail: deque[bytes] = field(default_factory=deque)
 
     def add(self, data: bytes) -> None:
+        room = COUNT_BLOCK - self.size % COUNT_BLOCK
+        while len(data) > room:
+            self._add(data[:room])
+            data, room = data[room:], COUNT_BLOCK
+        self._add(data)
+
+    def _add(self, data: bytes) -> None:
+        """Takes bytes of one block."""
         if not data:
             return
         block = self.size // COUNT_BLOCK
