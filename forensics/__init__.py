@@ -23,7 +23,7 @@ How bytes become a report: the rooms, in reading order; each imports only from t
     snapshots       what tools, REST answers and properties files say beside the logs
     inventory       what each file is: its hash, its process, its time zone
     extract         splits of the evidence to rows
-    engines         where queries run: Spark or Sail (import_guard, scratch: what they need on a strange machine)
+    engines         where queries run: Spark or Sail (import_guard, pandas_import, scratch: what they need on a strange machine)
     wording         facts to sentences
     case            the case folder: evidence added to it, tables, views, integrity
     offsets_topic   how the replicas of `__consumer_offsets` lie

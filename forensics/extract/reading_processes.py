@@ -53,11 +53,12 @@ class Readers:
     """Processes that read. Where one is enough, this process reads.
 
     Args:
-        most: how many may read at once; as many as there are cores when None.
+        most: how many may read at once; as many as there are cores when None. Where a process cannot be forked, this process reads.
     """
 
     def __init__(self, most: int | None) -> None:
-        self.most = most or os.cpu_count() or 1
+        # Windows has no fork.
+        self.most = (most or os.cpu_count() or 1) if hasattr(os, "fork") else 1
         self._families: list[_Family] = []
         self._work: tuple[Catalogue, Path] | None = None
 
