@@ -11,7 +11,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test slow all lint format docs site notebook samples pictures bench
+.PHONY: report test whole slow all lint format docs site notebook samples pictures bench
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -19,11 +19,15 @@ report: .venv/ready
 
 # Two processes share the files, those with the long tests first; then one has all tests of Spark, which uses two cores by itself.
 test: .venv/ready
-	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow"
-	pytest -m "spark and not slow" $$(grep -l 'mark\.spark' tests/*.py)
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not whole and not slow"
+	pytest -m "spark and not whole and not slow" $$(grep -l 'mark\.spark' tests/*.py)
+
+# What takes ten seconds and more each, of whole cases mostly.
+whole: .venv/ready
+	pytest -m "whole and not slow"
 
 # Minutes: whole recordings with known truth, and the wheel in an empty environment.
-slow: .venv/ready
+slow: whole
 	pytest -m slow
 
 all: lint test slow

@@ -438,31 +438,31 @@ def ingest(
         ForensicsError: the engine does not start, or a store does not let its objects be listed.
     """
     paths = _paths(logs)
-    runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
     size = bytes_below(paths)
-    runs.little = size < _LITTLE_BYTES
-
-    def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str] | None]:
-        if case_views.outdated(found, knobs) is None:
-            return found, None  # nothing is new
-        if not views:
-            return case_views.without(found, knobs)
-        try:
-            return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), knobs)
-        except CaseError as e:
-            raise CaseError(e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same.") from e
-
-    with Readers(runs.jobs) as readers:
-        if not runs.master:
+    with Readers(jobs) as readers:
+        if not master:
             readers.begin(size // MUCH_BYTES)
         # Imported while the readers import the same.
         from forensics.case import ingestion
         from forensics.case import views as case_views
         from forensics.inventory.source_options import SourceOptions
 
+        runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
+        runs.little = size < _LITTLE_BYTES
+
+        def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str] | None]:
+            if case_views.outdated(found, knobs) is None:
+                return found, None  # nothing is new
+            if not views:
+                return case_views.without(found, knobs)
+            try:
+                return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), knobs)
+            except CaseError as e:
+                raise CaseError(e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same.") from e
+
         summary = ingestion.ingest(
             paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
-            engine=runs if runs.master or views else None, jobs=runs.jobs, readers=readers, command_line=command_line, progress=steps, views=made,
+            engine=runs if runs.master or views else None, jobs=jobs, readers=readers, command_line=command_line, progress=steps, views=made,
         )  # fmt: skip
     return Ingested(Case(summary.case, runs, progress=progress, knobs=knobs), summary)
 

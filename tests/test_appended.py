@@ -44,7 +44,7 @@ def said(case: Case) -> tuple[Counter[tuple[object, ...]], set[object]]:
 @pytest.mark.parametrize(
     ("sample", "first", "second", "hours"),
     [
-        ("split-brain-frozen-worker-3.9.1", "w3/connect.log", "w2/connect.log", 1),
+        pytest.param("split-brain-frozen-worker-3.9.1", "w3/connect.log", "w2/connect.log", 1, marks=pytest.mark.whole),
         pytest.param("split-brain-frozen-worker-3.9.1", "w1/connect.log", "w2/connect.log", 0, marks=pytest.mark.slow),
         pytest.param("session-timeouts-consumers-3.9.1", "c1/consumer.log", "c2/consumer.log", 0, marks=pytest.mark.slow),
     ],
@@ -74,6 +74,7 @@ def test_two_members_of_one_generation_in_one_log_own_nothing(any_engine, tmp_pa
     assert first not in {r["process_id"] for r in rows(case, "holding")}
 
 
+@pytest.mark.whole
 def test_a_log_that_is_there_twice_is_read_once(any_engine, sample_case, tmp_path):
     """A consumer's log beside a container's output of it, and beside an excerpt."""
     sample = "session-timeouts-consumers-3.9.1"

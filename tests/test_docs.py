@@ -139,6 +139,7 @@ def test_the_samples_show_what_the_questions_page_asks_them(name: str, rule: str
     assert rule in {r["rule"] for r in rows}
 
 
+@pytest.mark.whole
 @pytest.mark.engine
 def test_the_notebook_runs_and_its_outputs_are_current() -> None:
     pytest.importorskip("pandas")

@@ -69,6 +69,7 @@ def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path) -> None
     assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
 
 
+@pytest.mark.whole
 @pytest.mark.engine
 def test_where_nothing_is_new_the_views_stay(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = tmp_path / "case"

@@ -105,6 +105,7 @@ def test_processes_that_started_for_nothing_end_by_themselves(tmp_path: Path) ->
     assert [family._parent.returncode for family in readers._families] == [0]
 
 
+@pytest.mark.whole
 @pytest.mark.spark
 def test_spark_executors_give_the_rows_of_this_machine(alone, tmp_path: Path, spark_session) -> None:
     from forensics.engines.spark import Spark

@@ -16,6 +16,8 @@ from forensics import resources
 from forensics.case import view_files
 from forensics.wording import files
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).resolve().parent.parent
 _DIFF = re.compile(r"^### Adding (a \w+)\n.*?^```diff\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 DIFFS = dict(_DIFF.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
