@@ -105,6 +105,12 @@ def say_ingested(summary: Summary, case: Location) -> None:
         say(f"skipped {printable(e.path)}: {e.note}")
     if len(skipped) > _SHOWN:
         say(f"skipped {count(len(skipped) - _SHOWN, 'more file')}")
+    for process, note in summary.copies[:_SHOWN]:
+        say(f"left out {printable(process)}: {note}")
+    if len(summary.copies) > _SHOWN:
+        say(f"left out {count(len(summary.copies) - _SHOWN, 'more copy', 'more copies')}: forensics sql coverage")
+    if summary.copies:
+        say("the counts above include the lines of what was left out.")
     _say_layouts(summary)
     unread = {e.path for e in summary.files("unreadable")}
     for path, reason in summary.faults:

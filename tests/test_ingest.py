@@ -12,7 +12,9 @@ from typer.testing import CliRunner, Result
 
 from forensics.case import folder as case_folder
 from forensics.case import materialise, view_files, views
+from forensics.case.ingestion import Summary
 from forensics.cli import app
+from forensics.console import say_ingested
 from forensics.errors import CaseError
 
 LINE = (
@@ -135,3 +137,15 @@ def test_an_ingest_that_fails_at_the_views_leaves_the_last_good_case(log: Path, 
     opened = case_folder.open_case(case)
     assert opened.views().keys() == KEPT
     assert {f: (case / f).read_bytes() for f in before} == before
+
+
+def test_copies_that_are_left_out_are_named_and_said_to_be_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summary = Summary(case_folder.Case(tmp_path, {}), [], copies=[(f"pod-{n}\x1b[31m", "another copy") for n in range(7)])
+    say_ingested(summary, tmp_path)
+    said = capsys.readouterr().err
+    assert "left out pod-0" in said
+    assert "\x1b" not in said
+    assert "left out 2 more copies: forensics sql coverage\nthe counts above include the lines of what was left out." in said
+    summary.copies.clear()
+    say_ingested(summary, tmp_path)
+    assert "left out" not in capsys.readouterr().err

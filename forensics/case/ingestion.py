@@ -68,7 +68,8 @@ class Summary:
         case: the case as it is now.
         evidence: all of its files.
         added: those that were read now.
-        counts: lines, records, events, counted and unrecognised records, and unfit lines of the whole case. What is counted is no event.
+        counts: lines, records, events, counted and unrecognised records, and unfit lines of the whole case, copies among them. What is counted is no event.
+        copies: process and note of each log that is left out as another copy of a log; none where the case has no views yet.
         faults: path and reason of what could not be read, or not to its end.
         read: what was found in each file that was read, by its path.
         assumed_zones: paths whose times were read as UTC though nothing says so.
@@ -78,6 +79,7 @@ class Summary:
     evidence: list[Evidence]
     added: list[Evidence] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    copies: list[tuple[str, str]] = field(default_factory=list)
     faults: list[tuple[str, str]] = field(default_factory=list)
     read: dict[str, FileRead] = field(default_factory=dict)
     assumed_zones: list[str] = field(default_factory=list)
@@ -265,6 +267,15 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Sum
             file.first_unfit = row["unfit_line"], row["unfit_text"]
     broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.status == READ and e.note)]
     return Summary(
-        case, evidence, fresh, counts, sorted(broken), read,
+        case, evidence, fresh, counts, _copies(case), sorted(broken), read,
         [e.path for e in evidence if e.status == READ and e.times.how == "assumed" and e.times.first is not None],
     )  # fmt: skip
+
+
+def _copies(case: Case) -> list[tuple[str, str]]:
+    """What the view `coverage` says of copies."""
+    path = case.view_path("coverage")
+    if path is None:
+        return []
+    rows = ds.dataset(str(path), format="parquet").to_table(columns=["process_id", "note"], filter=pc.field("kind") == "copy").to_pylist()
+    return sorted((row["process_id"], row["note"]) for row in rows)
