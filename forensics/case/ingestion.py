@@ -28,7 +28,7 @@ from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
-from forensics.inventory.names import renamed, with_hosts
+from forensics.inventory.names import earlier, renamed, with_hosts
 from forensics.inventory.same_content import changed_since
 from forensics.inventory.source_options import SourceOptions
 
@@ -218,20 +218,24 @@ def _named(written: Sequence[tuple[str, str, int]], table: str) -> list[str]:
 
 
 def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, list[str]]) -> list[Evidence]:
-    """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones."""
+    """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones. What was read stays as long as its rows do."""
     new = {e.place: e for e in found if e.status != SUPERSEDED}
     gone = {(e.fingerprint.sha256, e.place): e for e in found if e.status == SUPERSEDED}
+    known = renamed(writer.known(), found)
+    read = {k.place for k in known if k.status == READ}
     merged: list[Evidence] = []
-    for k in renamed(writer.known(), found):
+    for k in sorted(known, key=lambda k: k.status != READ):
         key, digest = k.place, k.fingerprint.sha256
         older = gone.get((digest, key))
+        same = key in new and new[key].status == SKIPPED and new[key].fingerprint.sha256 == digest
         if older is not None:
             if key not in new or new[key].fingerprint.sha256 != digest:
-                merged.append(replace(older, path=f"{k.path}@{(digest or '')[:8]}"))
-        elif key in new and new[key].status == SKIPPED and new[key].fingerprint.sha256 == digest:
-            merged.append(k)  # the same file once more
-            del new[key]
-        elif key not in new:
+                merged.append(replace(older, path=earlier(k, k.path)))
+        elif k.status == READ or (same and key not in read):
+            merged.append(k)
+            if same:  # the same file once more
+                del new[key]
+        elif key not in new and not (k.status == SKIPPED and key in read):
             merged.append(k)
     for e in new.values():
         if e.status == READ:
