@@ -100,6 +100,14 @@ def say_ingested(summary: Summary, case: Location) -> None:
         found[-1] += f" and {count(counts['counted'], 'line')} that {'is' if counts['counted'] == 1 else 'are'} only counted"
     news = f"{count(len(summary.added), 'file')} read into {case}" if summary.added or not summary.files("read") else f"nothing is new for {case}"
     say(f"{news}; the case has {', '.join(found)}; {_recognised(counts)}")
+    for was, now in summary.grown[:_SHOWN]:
+        say(f"grown: {printable(was)}" + f", now {printable(now)}" * (was != now))
+    if len(summary.grown) > _SHOWN:
+        say(f"grown: {count(len(summary.grown) - _SHOWN, 'more file')}")
+    for path in summary.gone[:_SHOWN]:
+        say(f"gone: {printable(path)}, its rows stay")
+    if len(summary.gone) > _SHOWN:
+        say(f"gone: {count(len(summary.gone) - _SHOWN, 'more file')}, their rows stay")
     skipped = summary.files("skipped")
     for e in skipped[:_SHOWN]:
         say(f"skipped {printable(e.path)}: {e.note}")

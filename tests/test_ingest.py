@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -149,3 +150,31 @@ def test_copies_that_are_left_out_are_named_and_said_to_be_counted(tmp_path: Pat
     summary.copies.clear()
     say_ingested(summary, tmp_path)
     assert "left out" not in capsys.readouterr().err
+
+
+def test_what_has_grown_and_what_is_gone_is_said(tmp_path: Path) -> None:
+    logs, case = tmp_path / "logs", tmp_path / "case"
+    for worker in ("w1", "w2", "w3", "w4"):
+        (logs / worker).mkdir(parents=True)
+        (logs / worker / "consumer.log").write_text(LINE.replace("clientId=c", f"clientId={worker}"))
+
+    def said(*paths: Path) -> list[str]:
+        done = ingest(*paths, "--case", case, "--no-views")
+        assert done.exit_code == 0
+        return [line for line in done.stderr.splitlines() if line.startswith(("grown", "gone"))]
+
+    assert said(logs) == []
+    assert said(logs) == []
+    for worker in ("w1", "w3"):
+        with (logs / worker / "consumer.log").open("a") as log:
+            log.write(LINE)
+    (logs / "w2" / "consumer.log").unlink()
+    (logs / "w3" / "consumer.log").rename(logs / "w3" / "consumer.log.1")
+    (logs / "w3" / "consumer.log").write_text(LINE)
+    (logs / "w4" / "consumer.log").rename(logs / "w4" / "consumer.log.1")
+    assert said(logs / "w1") == ["grown: w1/consumer.log"]
+    assert said(logs) == ["grown: w3/consumer.log, now w3/consumer.log.1", "gone: w2/consumer.log, its rows stay"]
+    before = hashlib.sha256((logs / "w1" / "consumer.log").read_bytes()).hexdigest()
+    (logs / "w1" / "consumer.log").write_text(LINE.replace("07:51", "08:51"))
+    assert said(logs) == [f"gone: w1/consumer.log@{before[:8]}, its rows stay", "gone: w2/consumer.log, its rows stay"]
+    assert said(logs / "w3") == []
