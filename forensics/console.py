@@ -175,10 +175,16 @@ def _say_layouts(summary: Summary) -> None:
     files = {path: file for path, file in summary.read.items() if path in now}
     alike: dict[str, list[str]] = {}
     for path, file in files.items():
-        alike.setdefault(" and ".join(name for name, _ in file.records.most_common()) or "no layout", []).append(path)
+        alike.setdefault(" and ".join(f'"{name}"' for name, _ in file.records.most_common()) or "none", []).append(path)
     for layouts, paths in list(alike.items())[:_SHOWN]:
         names = ", ".join(map(printable, paths[:_SHOWN])) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
         say(f"layout of {names}: {layouts}")
+    unnamed = [(path, file) for path, file in files.items() if file.unnamed]
+    for path, file in unnamed[:_SHOWN]:
+        some = f"{file.unnamed:,} of {count(file.records.total(), 'record')} of {printable(path)} {'shows' if file.unnamed == 1 else 'show'}"
+        say(f"{some} no logger: a record without one is recognised by its words alone, so events may be missed.")
+    if unnamed:
+        say("  If these lines name a logger, describe them with --layout; forensics sql source_file counts the records of each layout.")
     strange = [(path, file.unfit, *file.first_unfit) for path, file in files.items() if file.first_unfit is not None]
     for path, unfit, line, text in strange[:_SHOWN]:
         fit = "fits" if unfit == 1 else "fit"

@@ -178,3 +178,21 @@ def test_what_has_grown_and_what_is_gone_is_said(tmp_path: Path) -> None:
     (logs / "w1" / "consumer.log").write_text(LINE.replace("07:51", "08:51"))
     assert said(logs) == [f"gone: w1/consumer.log@{before[:8]}, its rows stay", "gone: w2/consumer.log, its rows stay"]
     assert said(logs / "w3") == []
+
+
+def test_records_without_a_logger_are_counted_and_what_that_means_is_said(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    for name, more in (("a", "2026-11-21 07:51:25.001 (Re-)joining group\n" * 2), ("b", "")):
+        (logs / name).mkdir(parents=True)
+        (logs / name / "consumer.log").write_text(LINE.replace("clientId=c", f"clientId={name}") * 60 + more)
+    said = ingest(logs, "--case", tmp_path / "case", "--no-views").stderr
+    assert 'layout of a/consumer.log: "kafka" and "time only"\n' in said
+    assert (
+        "2 of 62 records of a/consumer.log show no logger: a record without one is recognised by its words alone, so events may be missed.\n" in said
+    )
+    assert "of b/consumer.log show" not in said
+    # Clients of librdkafka name no logger, and are known by their words.
+    (logs / "c.log").write_text(
+        '%7|1589661585.753|JOIN|rdkafka#consumer-1| [thrd:main]: 10.0.0.1:9094/0: Joining group "a" with 1 subscribed topic(s)\n' * 9
+    )
+    assert "no logger" not in ingest(logs / "c.log", "--case", tmp_path / "case", "--no-views").stderr

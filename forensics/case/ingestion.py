@@ -31,6 +31,7 @@ from forensics.inventory.inventory import find_evidence
 from forensics.inventory.names import earlier, renamed, with_hosts
 from forensics.inventory.same_content import changed_since, gone, grown
 from forensics.inventory.source_options import SourceOptions
+from forensics.records.layouts import packaged
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,11 +52,13 @@ class FileRead:
 
     Attributes:
         records: its records by layout.
+        unnamed: records of layouts that have no place for a logger, though writers of such lines have one; of files that were read now.
         unfit: lines that belong to no record.
         first_unfit: number and text of the first of them.
     """
 
     records: Counter[str] = field(default_factory=Counter)
+    unnamed: int = 0
     unfit: int = 0
     first_unfit: tuple[int, str] | None = None
 
@@ -274,6 +277,10 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Sum
         file.unfit += row["unfit"]
         if row["unfit"] and file.first_unfit is None:
             file.first_unfit = row["unfit_line"], row["unfit_text"]
+    for e in fresh:
+        if e.path in read:
+            lossy = {x.name for x in (*packaged().layouts, *e.format.profile.learned) if x.loses_loggers}
+            read[e.path].unnamed = sum(number for name, number in read[e.path].records.items() if name in lossy)
     broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.status == READ and e.note)]
     zones = [e.path for e in evidence if e.status == READ and e.times.how == "assumed" and e.times.first is not None]
     return Summary(case, evidence, fresh, counts=counts, copies=_copies(case), faults=sorted(broken), read=read, assumed_zones=zones)
