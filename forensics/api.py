@@ -367,7 +367,10 @@ class Ingested:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """`lines`, `records`, `events`, `counted` and `unrecognised` records, and `unfit` lines of the whole case. What is counted is no event."""
+        """`lines`, `records`, `events`, `counted` and `unrecognised` records, and `unfit` lines of the whole case. What is counted is no event.
+
+        Logs that are left out as copies of others are among them: `summary.copies` names these.
+        """
         return self.summary.counts
 
 

@@ -473,7 +473,7 @@ def sql(
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Give one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
     view = query.saved(name) if name else None
-    statements = [f"SELECT * FROM `{view.name}`"] if view else query.own(expression, file)
+    statements = [query.Statement(f"SELECT * FROM `{view.name}`")] if view else query.own(expression, file)
     opened = _opened(case, engine, master, jobs)
     wanted = query.Wanted(
         form,
@@ -683,7 +683,7 @@ def explain(
     words = sys.stdin.buffer.read().decode("utf-8", "replace") if line == "-" else line
     result = explained(words, patterns.load(parsers or ()))
     text.render(result.document, pager=not no_pager)
-    if words.strip() and not result.known:
+    if not result.known:
         raise typer.Exit(1)
 
 

@@ -100,11 +100,25 @@ def say_ingested(summary: Summary, case: Location) -> None:
         found[-1] += f" and {count(counts['counted'], 'line')} that {'is' if counts['counted'] == 1 else 'are'} only counted"
     news = f"{count(len(summary.added), 'file')} read into {case}" if summary.added or not summary.files("read") else f"nothing is new for {case}"
     say(f"{news}; the case has {', '.join(found)}; {_recognised(counts)}")
+    for was, now in summary.grown[:_SHOWN]:
+        say(f"grown: {printable(was)}" + f", now {printable(now)}" * (was != now))
+    if len(summary.grown) > _SHOWN:
+        say(f"grown: {count(len(summary.grown) - _SHOWN, 'more file')}")
+    for path in summary.gone[:_SHOWN]:
+        say(f"gone: {printable(path)}, its rows stay")
+    if len(summary.gone) > _SHOWN:
+        say(f"gone: {count(len(summary.gone) - _SHOWN, 'more file')}, their rows stay")
     skipped = summary.files("skipped")
     for e in skipped[:_SHOWN]:
         say(f"skipped {printable(e.path)}: {e.note}")
     if len(skipped) > _SHOWN:
         say(f"skipped {count(len(skipped) - _SHOWN, 'more file')}")
+    for process, note in summary.copies[:_SHOWN]:
+        say(f"left out {printable(process)}: {note}")
+    if len(summary.copies) > _SHOWN:
+        say(f"left out {count(len(summary.copies) - _SHOWN, 'more copy', 'more copies')}: forensics sql coverage")
+    if summary.copies:
+        say("the counts above include the lines of what was left out.")
     _say_layouts(summary)
     unread = {e.path for e in summary.files("unreadable")}
     for path, reason in summary.faults:
@@ -161,10 +175,16 @@ def _say_layouts(summary: Summary) -> None:
     files = {path: file for path, file in summary.read.items() if path in now}
     alike: dict[str, list[str]] = {}
     for path, file in files.items():
-        alike.setdefault(" and ".join(name for name, _ in file.records.most_common()) or "no layout", []).append(path)
+        alike.setdefault(" and ".join(f'"{name}"' for name, _ in file.records.most_common()) or "none", []).append(path)
     for layouts, paths in list(alike.items())[:_SHOWN]:
         names = ", ".join(map(printable, paths[:_SHOWN])) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
         say(f"layout of {names}: {layouts}")
+    unnamed = [(path, file) for path, file in files.items() if file.unnamed]
+    for path, file in unnamed[:_SHOWN]:
+        some = f"{file.unnamed:,} of {count(file.records.total(), 'record')} of {printable(path)} {'shows' if file.unnamed == 1 else 'show'}"
+        say(f"{some} no logger: a record without one is recognised by its words alone, so events may be missed.")
+    if unnamed:
+        say("  If these lines name a logger, describe them with --layout; forensics sql source_file counts the records of each layout.")
     strange = [(path, file.unfit, *file.first_unfit) for path, file in files.items() if file.first_unfit is not None]
     for path, unfit, line, text in strange[:_SHOWN]:
         fit = "fits" if unfit == 1 else "fit"

@@ -242,6 +242,8 @@ SELECT
     'of_process', CASE WHEN code = 'copy' THEN name END,
     'equal_lines', CASE WHEN code = 'copy' THEN number END,
     'all_lines', CASE WHEN code = 'copy' THEN CAST(said AS BIGINT) END,
+    -- Of one whose times are read in another zone no such number is known.
+    'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN CAST(said AS BIGINT) - number END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
     'all_generations', CASE WHEN code = 'missing_coordinator' THEN CAST(said AS BIGINT) END
   ) AS facts

@@ -6,7 +6,8 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   sha256       COMMENT 'SHA-256 of the uncompressed file',
   kind
     COMMENT 'log, or which second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
-  status       COMMENT 'read, unreadable, skipped or superseded',
+  status
+    COMMENT 'read, unreadable, skipped or superseded: a log as it was before it grew, or before it was read again (the last such state)',
   note         COMMENT 'Why it was not read, or what of it was not',
   bytes        COMMENT 'Size, uncompressed',
   lines        COMMENT 'Lines',

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import many_processes
 import pictures
@@ -20,6 +21,25 @@ JOINED = (
 
 def test_the_page_is_made_from_the_figures() -> None:
     assert (run.DOCS / "speed.md").read_text(encoding="utf-8") == run.page(FIGURES), "run `python bench/run.py --page`"
+
+
+def test_goals_of_a_gigabyte_are_not_judged_on_small_logs() -> None:
+    def goals(figures: dict[str, Any]) -> dict[str, str]:
+        rows = re.findall(r"^\| (.+?) \| at (?:most|least) [\d.]+ \| [\d.]+ \| (.+) \|$", run.page(figures), re.MULTILINE)
+        return {re.sub(r"[\d,]+ MB", "N MB", name): judged for name, judged in rows}
+
+    small = json.loads(json.dumps(FIGURES))
+    for part in ("reading", "peers", "large"):
+        for log in small[part]["logs"]:
+            log["bytes"] //= 50
+    whole, little = goals(FIGURES), goals(small)
+    assert set(whole.values()) == {"met", "**missed**"}
+    assert whole.keys() == little.keys()
+    of_logs = {name for name in whole if re.match(r"a (record|line|gzip)|the same|ingest|memory", name)}
+    assert {name for name, judged in little.items() if judged == "not judged: the log is too small"} == of_logs
+    assert {name: judged for name, judged in little.items() if name not in of_logs} == {n: j for n, j in whole.items() if n not in of_logs}
+    assert "A goal is judged on a log of 900 MB at least" in run.page(small)
+    assert "is judged on" not in run.page(FIGURES)
 
 
 @pytest.mark.parametrize("part", pictures.texts(FIGURES))

@@ -100,6 +100,9 @@ def test_every_command_has_help(name: str) -> None:
         ["ingest"],
         ["ingest", "no/such/folder"],
         ["explain"],
+        ["explain", ""],
+        ["explain", " \n"],
+        ["explain", "-"],
         ["check", "no/such/file.toml"],
         ["sql"],
         ["sql", "no_such_view"],
@@ -123,6 +126,13 @@ def test_a_missing_case_says_what_to_do(args: list[str], tmp_path: Path) -> None
     assert "Traceback" not in done.stderr
 
 
+def test_nothing_to_explain_says_what_to_give() -> None:
+    done = run_here("explain", "-", given=b"\n\n")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: There is no text to explain.\n  reason: ")
+    assert "forensics explain -" in done.stderr
+
+
 def test_explain_a_line() -> None:
     done = run("explain", JOINED)
     assert done.returncode == 0, done.stderr
@@ -142,7 +152,6 @@ def test_explain_reads_standard_input_and_survives_anything() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("", "no text"),
         ("hello", "Paste the whole line"),
         ("[2026-11-21 07:51:24,897] INFO Started (org.eclipse.jetty.server.Server:415)", "tells about groups"),
         ("[2026-11-21 07:51:24,897] INFO gibberish (org.apache.kafka.connect.runtime.distributed.DistributedHerder:843)", "this is none of them"),
@@ -150,7 +159,7 @@ def test_explain_reads_standard_input_and_survives_anything() -> None:
 )
 def test_explain_says_why_it_knows_nothing(line: str, said: str) -> None:
     done = run_here("explain", line)
-    assert done.returncode == (1 if line else 0)
+    assert done.returncode == 1
     assert said in " ".join(done.stdout.split())
 
 
@@ -375,6 +384,13 @@ def test_wrong_sql_is_2_and_says_why(case: str, spark) -> None:
     assert "nowhere" in wrong.stderr
     assert "Traceback" not in wrong.stderr
     assert wrong.stdout == ""
+
+
+@pytest.mark.engine
+def test_wrong_sql_names_the_place_in_what_was_written(case: str) -> None:
+    wrong = run_here("sql", "-e", "SELECT 1; -- and\n  SELECT resource 'ä''x' y z FROM ownership", "--case", case)
+    assert wrong.returncode == 2
+    assert "  --> -e, line 2, column " in wrong.stderr
 
 
 @pytest.mark.engine

@@ -44,9 +44,9 @@ needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is n
             "SELECT gap_ms, x.gap_ms, `gap_ms`, gap_ms(1), 'gap_ms', gap_ms2",
             "SELECT CAST(7 AS BIGINT), x.gap_ms, `gap_ms`, gap_ms(1), 'gap_ms', gap_ms2",
         ),
-        ("WHERE a > GAP_MS -- not gap_ms\nAND b", "WHERE a > CAST(7 AS BIGINT)  \nAND b"),
+        ("WHERE a > GAP_MS -- not gap_ms\nAND b", "WHERE a > CAST(7 AS BIGINT) " + " " * len("-- not gap_ms") + "\nAND b"),
         ("FROM parquet.`/a \\[1\\]/b``c`", "FROM parquet.`file:///a%20%5B1%5D/b%60c`"),
-        ("SELECT '-- no comment', '/* nor this */' /* but this */", "SELECT '-- no comment', '/* nor this */'  "),
+        ("SELECT '-- no comment', '/* nor this */' /* but this */", "SELECT '-- no comment', '/* nor this */' " + " " * len("/* but this */")),
     ],
 )
 def test_statements_are_put_into_sails_words(given: str, sent: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import permutations
 from pathlib import Path
 
@@ -83,3 +84,64 @@ def test_a_log_that_grew_keeps_its_names(roots: list[Path], tmp_path: Path) -> N
     told = {(e.path.partition("@")[0], e.origin.process_id, e.origin.host) for e in open_case(case).evidence() if e.status == READ}
     assert told == {("w1/connect.log", "w1/connect.log", "w1"), ("w2/connect.log", "w2/connect.log", "w2")}
     assert [e.status for e in open_case(case).evidence()].count(SUPERSEDED) == 1
+
+
+def rotate(folder: Path, *, kept: int = 9) -> None:
+    """As a logger does: `connect.log` becomes `connect.log.1`, that `connect.log.2`, and so on; what is older than `kept` is gone."""
+    for number in range(kept, 0, -1):
+        older = folder / (f"connect.log.{number - 1}" if number > 1 else "connect.log")
+        if older.exists():
+            older.replace(folder / f"connect.log.{number}")
+
+
+def day_of(number: int) -> str:
+    return "".join(LINE.replace("07:51", f"{number:02d}:51").format(second, 1) for second in range(50))
+
+
+def test_a_log_that_was_rotated_is_not_read_again_and_stays_evidence(roots: list[Path], tmp_path: Path) -> None:
+    case, folder = tmp_path / "case", roots[1]
+    for day in range(4):
+        (folder / "connect.log").write_text(day_of(day))
+        add(case, folder)
+        add(case, folder)  # nothing is new
+        rotate(folder)
+    evidence, rows = names(case)
+    assert {path for _, path, _, _ in evidence} == {"connect.log", "connect.log.1", "connect.log.2", "connect.log.3"}
+    assert len(rows) == 4
+    assert {process for _, _, process, _ in evidence} == {"connect.log"}
+    assert {e.status for e in open_case(case).evidence()} == {READ}
+    content = {e.path: day_of(3 - n) for n, e in enumerate(sorted(open_case(case).evidence(), key=lambda e: e.path))}
+    digests = {e.path: e.fingerprint.sha256 for e in open_case(case).evidence()}
+    assert digests == {path: hashlib.sha256(text.encode()).hexdigest() for path, text in content.items()}
+    ordinals = {e.path: e.origin.ordinal or 0 for e in open_case(case).evidence()}
+    assert sorted(ordinals, key=ordinals.__getitem__) == sorted(ordinals, reverse=True)
+
+
+def test_what_a_place_held_before_stays_evidence_and_is_called_by_its_hash(roots: list[Path], tmp_path: Path) -> None:
+    case, folder = tmp_path / "case", roots[1]
+    log = folder / "connect.log"
+    first, second = day_of(1), day_of(2)
+    mark = {text: f"connect.log@{hashlib.sha256(text.encode()).hexdigest()[:8]}" for text in (first, second)}
+    for text, paths in (
+        (first, {"connect.log"}),
+        (second, {"connect.log", mark[first]}),
+        (second, {"connect.log", mark[first]}),
+        (first, {"connect.log", mark[second]}),
+    ):
+        log.write_text(text)
+        add(case, folder)
+        evidence, rows = names(case)
+        assert {path for _, path, _, _ in evidence} == paths
+        assert len(rows) == len(paths)
+    log.unlink()
+    add(case, folder)
+    assert names(case) == (evidence, rows)
+    # The log of which one content is the beginning takes its rows' place.
+    log.write_text(second + first)
+    add(case, folder)
+    evidence, rows = names(case)
+    assert {path for _, path, _, _ in evidence} == {"connect.log", mark[first]}
+    assert [e.path for e in open_case(case).evidence() if e.status == SUPERSEDED] == [mark[second]]
+    log.write_text("")
+    add(case, folder)
+    assert len(names(case)[1]) == 2

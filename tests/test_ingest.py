@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -12,7 +13,9 @@ from typer.testing import CliRunner, Result
 
 from forensics.case import folder as case_folder
 from forensics.case import materialise, view_files, views
+from forensics.case.ingestion import Summary
 from forensics.cli import app
+from forensics.console import say_ingested
 from forensics.errors import CaseError
 
 LINE = (
@@ -136,3 +139,61 @@ def test_an_ingest_that_fails_at_the_views_leaves_the_last_good_case(log: Path, 
     opened = case_folder.open_case(case)
     assert opened.views().keys() == KEPT
     assert {f: (case / f).read_bytes() for f in before} == before
+
+
+def test_copies_that_are_left_out_are_named_and_said_to_be_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summary = Summary(case_folder.Case(tmp_path, {}), [], copies=[(f"pod-{n}\x1b[31m", "another copy") for n in range(7)])
+    say_ingested(summary, tmp_path)
+    said = capsys.readouterr().err
+    assert "left out pod-0" in said
+    assert "\x1b" not in said
+    assert "left out 2 more copies: forensics sql coverage\nthe counts above include the lines of what was left out." in said
+    summary.copies.clear()
+    say_ingested(summary, tmp_path)
+    assert "left out" not in capsys.readouterr().err
+
+
+def test_what_has_grown_and_what_is_gone_is_said(tmp_path: Path) -> None:
+    logs, case = tmp_path / "logs", tmp_path / "case"
+    for worker in ("w1", "w2", "w3", "w4"):
+        (logs / worker).mkdir(parents=True)
+        (logs / worker / "consumer.log").write_text(LINE.replace("clientId=c", f"clientId={worker}"))
+
+    def said(*paths: Path) -> list[str]:
+        done = ingest(*paths, "--case", case, "--no-views")
+        assert done.exit_code == 0
+        return [line for line in done.stderr.splitlines() if line.startswith(("grown", "gone"))]
+
+    assert said(logs) == []
+    assert said(logs) == []
+    for worker in ("w1", "w3"):
+        with (logs / worker / "consumer.log").open("a") as log:
+            log.write(LINE)
+    (logs / "w2" / "consumer.log").unlink()
+    (logs / "w3" / "consumer.log").rename(logs / "w3" / "consumer.log.1")
+    (logs / "w3" / "consumer.log").write_text(LINE)
+    (logs / "w4" / "consumer.log").rename(logs / "w4" / "consumer.log.1")
+    assert said(logs / "w1") == ["grown: w1/consumer.log"]
+    assert said(logs) == ["grown: w3/consumer.log, now w3/consumer.log.1", "gone: w2/consumer.log, its rows stay"]
+    before = hashlib.sha256((logs / "w1" / "consumer.log").read_bytes()).hexdigest()
+    (logs / "w1" / "consumer.log").write_text(LINE.replace("07:51", "08:51"))
+    assert said(logs) == [f"gone: w1/consumer.log@{before[:8]}, its rows stay", "gone: w2/consumer.log, its rows stay"]
+    assert said(logs / "w3") == []
+
+
+def test_records_without_a_logger_are_counted_and_what_that_means_is_said(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    for name, more in (("a", "2026-11-21 07:51:25.001 (Re-)joining group\n" * 2), ("b", "")):
+        (logs / name).mkdir(parents=True)
+        (logs / name / "consumer.log").write_text(LINE.replace("clientId=c", f"clientId={name}") * 60 + more)
+    said = ingest(logs, "--case", tmp_path / "case", "--no-views").stderr
+    assert 'layout of a/consumer.log: "kafka" and "time only"\n' in said
+    assert (
+        "2 of 62 records of a/consumer.log show no logger: a record without one is recognised by its words alone, so events may be missed.\n" in said
+    )
+    assert "of b/consumer.log show" not in said
+    # Clients of librdkafka name no logger, and are known by their words.
+    (logs / "c.log").write_text(
+        '%7|1589661585.753|JOIN|rdkafka#consumer-1| [thrd:main]: 10.0.0.1:9094/0: Joining group "a" with 1 subscribed topic(s)\n' * 9
+    )
+    assert "no logger" not in ingest(logs / "c.log", "--case", tmp_path / "case", "--no-views").stderr

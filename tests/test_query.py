@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -99,3 +100,58 @@ def test_only_views_that_are_needed_are_opened() -> None:
 )
 def test_a_reason_has_no_plan_and_no_stack(said: str, reason: str) -> None:
     assert query._reason(said) == reason
+
+
+OWN = "SELECT 1; -- first; of two\n  SELECT 'ä''x' AS n, -- its name\n  b c d FROM x"
+
+
+def test_a_statement_knows_where_it_stands_in_what_the_user_wrote(tmp_path: Path) -> None:
+    first, second = query.own(OWN, None)
+    assert (first.text, second.text.split()) == ("SELECT 1", ["SELECT", "'ä''x'", "AS", "n,", "b", "c", "d", "FROM", "x"])
+    assert first.place(7) == "-e, line 1, column 8"
+    assert second.place(second.text.index("n,")) == "-e, line 2, column 20"
+    assert second.place(second.text.index("d FROM")) == "-e, line 3, column 7"
+    assert second.place(None) == ""
+    (tmp_path / "own.sql").write_text(OWN)
+    assert query.own("", tmp_path / "own.sql")[1].place(0) == f"{tmp_path / 'own.sql'}, line 2, column 3"
+
+
+@pytest.mark.parametrize(
+    ("before", "known"),
+    [
+        ("SELECT 'ä''x' AS n, /* its name; é */\n  b c ", True),
+        ("SELECT ", True),
+        ("SELECT gap_ms, ", False),
+        ("SELECT * FROM parquet.`/a b` ", False),
+    ],
+)
+def test_sails_places_are_those_of_the_users_words_or_none(before: str, known: bool) -> None:
+    pytest.importorskip("pysail")
+    from forensics.engines.sail import Sail
+    from forensics.engines.sail_sql import to_sail
+
+    sail = Sail()
+    assert sail._variables.take("DECLARE OR REPLACE VARIABLE gap_ms BIGINT DEFAULT 1")
+    at = len(to_sail(before, sail._variables.texts()).encode())
+    assert sail.place_of(f"found ) at {at}:{at + 1} expected end", before + ") FROM x") == ("found ) expected end", len(before) if known else None)
+    assert sail.place_of("found end of input expected end", before) == ("found end of input expected end", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "place"),
+    [
+        (
+            "[X] bad. SQLSTATE: 1 (line 2, pos 3)\n\n== SQL ==\nSELECT 1,\n   x (line 1, pos 1)",
+            "[X] bad. SQLSTATE: 1\n\n== SQL ==\nSELECT 1,\n   x (line 1, pos 1)",
+            13,
+        ),
+        ("[X] bad. SQLSTATE: 1; line 2 pos 3;\n'Project", "[X] bad. SQLSTATE: 1\n'Project", 13),
+        ("[X] bad\n== SQL (line 1, position 8) ==\nSELECT 1", "[X] bad\n== SQL ==\nSELECT 1", 7),
+        ("[X] bad\n== SQL of VIEW v (line 1, position 8) ==", "[X] bad\n== SQL of VIEW v (line 1, position 8) ==", None),
+        ("[X] bad; line 9 pos 3", "[X] bad", None),
+    ],
+)
+def test_sparks_places_are_taken_from_its_words(said: str, reason: str, place: int | None) -> None:
+    from forensics.engines.spark import Spark
+
+    assert Spark().place_of(said, "SELECT 1,\n   foo FROM x") == (reason, place)

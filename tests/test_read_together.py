@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import read_evidence
+from reading import read, read_evidence
 
 from forensics.extract.chunks import Messages
 from forensics.extract.understanding import ManyTold, Understanding
@@ -38,6 +38,7 @@ HARMS: dict[str, Callable[[bytes], bytes]] = {
     "another level": lambda x: x.replace(b"] INFO ", b"] DEBUG "),
     "no time": lambda x: re.sub(rb"\d\d:\d\d:\d\d", b"25:61:61", x, count=1),
     "seconds only": lambda x: re.sub(rb",\d{3}\]", b"]", x, count=1),
+    "point and zone in a time": lambda x: re.sub(rb",(\d{3})\]", rb".\1Z]", x, count=1),
     "long number": lambda x: re.sub(rb"generation=?(Id=)?", rb"\g<0>9999999999999999999999", x),
     "another program": lambda x: x.replace(b"(org.apache.kafka", b"(com.example.kafka"),
     "long": lambda x: x.replace(b" (org", b" and more" * 400 + b" (org"),
@@ -221,6 +222,28 @@ def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     for rows in ("events", "counted", "unrecognised", "faults"):
         assert getattr(quick, rows) == getattr(slow, rows)
     assert [told(r) for r in quick.ranges if r["events"]] == [told(r) for r in slow.ranges if r["events"]]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 1])
+def test_lines_without_a_fraction_of_a_second_are_read_as_those_with_one(share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few lines in a log as half of it, and as all of it: logger, level, line of source and captures are those of the same lines with a fraction."""
+    rng = random.Random(5)
+    for number, log in enumerate(sorted((SAMPLES / LOGS[0]).rglob("*.log"))):
+        lines = log.read_bytes().split(b"\n")
+        changed = (re.sub(rb"^(\[\S+ \S{8}),\d{3}\]", rb"\1]", x) if rng.random() < share else x for x in lines)
+        for folder, content in (("whole", lines), ("changed", changed)):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / f"{number}.log").write_bytes(b"\n".join(content))
+    quick = read([tmp_path / "changed"], range_bytes=100_000)
+    whole = read([tmp_path / "whole"], range_bytes=100_000)
+    monkeypatch.setattr(Profile, "plain", property(lambda self: False))
+    slow = read([tmp_path / "changed"], range_bytes=100_000)
+    assert (quick.events, quick.counted, quick.unrecognised) == (slow.events, slow.counted, slow.unrecognised)
+    changes = {"event_id", "file_id", "byte_offset", "stream_pos", "ts", "resolution_ms"}
+    said = [[{k: v for k, v in e.items() if k not in changes} for e in reading.events] for reading in (quick, whole)]
+    assert said[0] == said[1]
+    assert {e["resolution_ms"] for e in quick.events} == ({1, 1000} if share < 1 else {1000})
+    assert all(e["ts"] == w["ts"].replace(microsecond=0) for e, w in zip(quick.events, whole.events, strict=True) if e["resolution_ms"] == 1000)
 
 
 def test_a_time_with_a_fraction_is_not_read_as_one_without_where_lines_are_cut(tmp_path: Path) -> None:

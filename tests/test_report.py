@@ -235,9 +235,10 @@ def test_a_group_that_the_broker_assigns_is_called_by_its_protocol() -> None:
     assert "Group connect-cluster (consumer, KIP-848)" in flat(as_text(views=views))
 
 
-def test_the_head_counts_skipped_files_apart_and_spans_times_on_one_clock() -> None:
+def test_the_head_counts_skipped_files_apart_and_no_earlier_states_and_spans_times_on_one_clock() -> None:
     views = rows()
     views["source_file"].append(views["source_file"][0] | {"path": "notes.txt", "status": "skipped", "note": "binary"})
+    views["source_file"].append(views["source_file"][0] | {"path": "w1.log@12345678", "status": "superseded", "note": "has grown into w1.log"})
     # The clock of w2 is 41 s ahead.
     assert "3 files (1 skipped); 2 Connect workers, 1 broker; Kafka 3.9.1; 2026-03-01 09:59:19 to 10:02:00" in flat(as_text(views=views))
 

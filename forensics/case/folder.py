@@ -183,7 +183,7 @@ def _mend(case: Case) -> Case:
 
 def new_views_folder(case: Case) -> Path:
     """A folder that does not exist yet, for a build of the views."""
-    return case.root / "views" / _next(case.root / "views", "build")
+    return case.root / "views" / _next([case.root / "views"], "build")
 
 
 def with_views(case: Case, built: Mapping[str, str], knobs: Mapping[str, int]) -> Case:
@@ -275,7 +275,8 @@ class CaseWriter:
             ranges: rows of `range_row`, times in microseconds.
             captures: what the event table has columns for.
         """
-        self.segment = _next(self.root / "tables" / "event_row", "segment")
+        # A table may have no rows of a segment any more, and no folder, where another has.
+        self.segment = _next([self.root / "tables" / table for table in _OF_FILES], "segment")
         written = list(files)
         for table in ("event_row", "unrecognised_row", "counted_row"):
             target = self._new(table)
@@ -349,7 +350,7 @@ class CaseWriter:
         files = [e.as_record() for e in evidence]
         if self.case is not None and self._tables == self.case.manifest["tables"] and json.loads(json.dumps(files)) == self.case.manifest["files"]:
             return Case(self.root, {**self.case.manifest, **facts})
-        name = _next(self.root / "tables" / "evidence_file", "segment")
+        name = _next([self.root / "tables" / "evidence_file"], "segment")
         schema = table_schema("evidence_file")
         rows = pa.Table.from_pylist([{c: file[c] for c in schema.names} for file in files], schema)
         target = self.root / "tables" / "evidence_file" / name
@@ -484,9 +485,10 @@ def _has_rows(folder: Path) -> bool:
     return any(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
 
 
-def _next(folder: Path, word: str) -> str:
-    """The first unused `word-NNN` in a folder."""
-    numbers = [int(n.split("-")[1].split("~")[0]) for n in (p.name for p in folder.glob(f"{word}-*")) if n.split("-")[1].split("~")[0].isdigit()]
+def _next(folders: Iterable[Path], word: str) -> str:
+    """The `word-NNN` behind all that are in some folders."""
+    names = (p.name for folder in folders for p in folder.glob(f"{word}-*"))
+    numbers = [int(n.split("-")[1].split("~")[0]) for n in names if n.split("-")[1].split("~")[0].isdigit()]
     return f"{word}-{max(numbers, default=0) + 1:03d}"
 
 

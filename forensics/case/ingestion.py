@@ -28,9 +28,10 @@ from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
-from forensics.inventory.names import renamed, with_hosts
-from forensics.inventory.same_content import changed_since
+from forensics.inventory.names import earlier, renamed, with_hosts
+from forensics.inventory.same_content import changed_since, gone, grown
 from forensics.inventory.source_options import SourceOptions
+from forensics.records.layouts import packaged
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,11 +50,13 @@ class FileRead:
 
     Attributes:
         records: its records by layout.
+        unnamed: records of layouts that have no place for a logger, though writers of such lines have one; of files that were read now.
         unfit: lines that belong to no record.
         first_unfit: number and text of the first of them.
     """
 
     records: Counter[str] = field(default_factory=Counter)
+    unnamed: int = 0
     unfit: int = 0
     first_unfit: tuple[int, str] | None = None
 
@@ -66,7 +69,10 @@ class Summary:
         case: the case as it is now.
         evidence: all of its files.
         added: those that were read now.
-        counts: lines, records, events, counted and unrecognised records, and unfit lines of the whole case. What is counted is no event.
+        grown: logs that have grown since they were read before: what each was called, and the file that it is now.
+        gone: paths of files that are not there any more, or not as they were, though their folder was looked at; their rows stay.
+        counts: lines, records, events, counted and unrecognised records, and unfit lines of the whole case, copies among them. What is counted is no event.
+        copies: process and note of each log that is left out as another copy of a log; none where the case has no views yet.
         faults: path and reason of what could not be read, or not to its end.
         read: what was found in each file that was read, by its path.
         assumed_zones: paths whose times were read as UTC though nothing says so.
@@ -75,7 +81,10 @@ class Summary:
     case: Case
     evidence: list[Evidence]
     added: list[Evidence] = field(default_factory=list)
+    grown: list[tuple[str, str]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    copies: list[tuple[str, str]] = field(default_factory=list)
     faults: list[tuple[str, str]] = field(default_factory=list)
     read: dict[str, FileRead] = field(default_factory=dict)
     assumed_zones: list[str] = field(default_factory=list)
@@ -170,7 +179,8 @@ def ingest(
                 faults.setdefault(e.path, []).append(CHANGED)
             writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
         writer.drop(files_to_drop(writer.case, found))
-        writer.rename(zip(writer.known(), renamed(writer.known(), found), strict=True))
+        known = renamed(writer.known(), found)
+        writer.rename(zip(writer.known(), known, strict=True))
         evidence = _merged(writer, found, faults)
         case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line, keep_all=keep_all)), None
         if views is not None:
@@ -180,7 +190,7 @@ def ingest(
                 far.upload(case.manifest["contents"])
             case, texts = views(case)
         case = publish(case, texts)
-    return _summary(case, evidence, fresh)
+    return replace(_summary(case, evidence, fresh), grown=grown(found), gone=gone(known, found, paths))
 
 
 def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
@@ -217,20 +227,24 @@ def _named(written: Sequence[tuple[str, str, int]], table: str) -> list[str]:
 
 
 def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, list[str]]) -> list[Evidence]:
-    """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones."""
+    """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones. What was read stays as long as its rows do."""
     new = {e.place: e for e in found if e.status != SUPERSEDED}
-    gone = {(e.fingerprint.sha256, e.place): e for e in found if e.status == SUPERSEDED}
+    superseded = {(e.fingerprint.sha256, e.place): e for e in found if e.status == SUPERSEDED}
+    known = renamed(writer.known(), found)
+    read = {k.place for k in known if k.status == READ}
     merged: list[Evidence] = []
-    for k in renamed(writer.known(), found):
+    for k in sorted(known, key=lambda k: k.status != READ):
         key, digest = k.place, k.fingerprint.sha256
-        older = gone.get((digest, key))
+        older = superseded.get((digest, key))
+        same = key in new and new[key].status == SKIPPED and new[key].fingerprint.sha256 == digest
         if older is not None:
             if key not in new or new[key].fingerprint.sha256 != digest:
-                merged.append(replace(older, path=f"{k.path}@{(digest or '')[:8]}"))
-        elif key in new and new[key].status == SKIPPED and new[key].fingerprint.sha256 == digest:
-            merged.append(k)  # the same file once more
-            del new[key]
-        elif key not in new:
+                merged.append(replace(older, path=earlier(k, k.path)))
+        elif k.status == READ or (same and key not in read):
+            merged.append(k)
+            if same:  # the same file once more
+                del new[key]
+        elif key not in new and not (k.status == SKIPPED and key in read):
             merged.append(k)
     for e in new.values():
         if e.status == READ:
@@ -264,8 +278,19 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Sum
         file.unfit += row["unfit"]
         if row["unfit"] and file.first_unfit is None:
             file.first_unfit = row["unfit_line"], row["unfit_text"]
+    for e in fresh:
+        if e.path in read:
+            lossy = {x.name for x in (*packaged().layouts, *e.format.profile.learned) if x.loses_loggers}
+            read[e.path].unnamed = sum(number for name, number in read[e.path].records.items() if name in lossy)
     broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.status == READ and e.note)]
-    return Summary(
-        case, evidence, fresh, counts, sorted(broken), read,
-        [e.path for e in evidence if e.status == READ and e.times.how == "assumed" and e.times.first is not None],
-    )  # fmt: skip
+    zones = [e.path for e in evidence if e.status == READ and e.times.how == "assumed" and e.times.first is not None]
+    return Summary(case, evidence, fresh, counts=counts, copies=_copies(case), faults=sorted(broken), read=read, assumed_zones=zones)
+
+
+def _copies(case: Case) -> list[tuple[str, str]]:
+    """What the view `coverage` says of copies."""
+    path = case.view_path("coverage")
+    if path is None:
+        return []
+    rows = ds.dataset(str(path), format="parquet").to_table(columns=["process_id", "note"], filter=pc.field("kind") == "copy").to_pylist()
+    return sorted((row["process_id"], row["note"]) for row in rows)

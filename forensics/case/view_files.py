@@ -21,6 +21,9 @@ _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
 #: The text of a column or a view. It may run over several lines: Spark joins no literals there.
 _TEXT = re.compile(r"\bCOMMENT '(?:[^']|'')*'")
 
+#: A quoted text, a comment, or the end of a statement.
+_PART = re.compile(r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`(?:[^`\\]|\\.)*`?|--[^\n]*|;""", re.DOTALL)
+
 
 @dataclass(frozen=True)
 class View:
@@ -205,28 +208,16 @@ def statements(sql: str) -> list[str]:
 
     Strings may hold semicolons and dashes; comments are `--` to the end of the line.
     """
-    out, current, quote, i = [], [], "", 0
-    while i < len(sql):
-        c = sql[i]
-        if quote:
-            current.append(c)
-            if c == "\\" and i + 1 < len(sql):
-                current.append(sql[i + 1])
-                i += 1
-            elif c == quote:
-                quote = ""
-        elif c in "'\"`":
-            quote = c
-            current.append(c)
-        elif sql.startswith("--", i):
-            end = sql.find("\n", i)
-            i = len(sql) if end < 0 else end
-            current.append("\n")
-        elif c == ";":
-            out.append("".join(current).strip())
-            current = []
-        else:
-            current.append(c)
-        i += 1
-    out.append("".join(current).strip())
-    return [s for s in out if s]
+    return [text for _, text in placed_statements(_without_comments(sql, ""))]
+
+
+def placed_statements(sql: str) -> list[tuple[int, str]]:
+    """As `statements`, each with the place where it begins, and with blanks in the place of comments: its parts stand where they stood."""
+    bare = _without_comments(sql, " ")
+    ends = [m.start() for m in _PART.finditer(bare) if m[0] == ";"]
+    found = ((begin, bare[begin:end]) for begin, end in zip([0, *(end + 1 for end in ends)], [*ends, len(bare)], strict=True))
+    return [(begin + len(text) - len(text.lstrip()), text.strip()) for begin, text in found if text.strip()]
+
+
+def _without_comments(sql: str, blank: str) -> str:
+    return _PART.sub(lambda m: blank * len(m[0]) if m[0].startswith("--") else m[0], sql)

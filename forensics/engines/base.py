@@ -88,6 +88,13 @@ class Engine(ABC):
     def sql(self, statement: str) -> DataFrame:
         """Runs a statement as it is written for Spark."""
 
+    @abstractmethod
+    def place_of(self, said: str, statement: str) -> tuple[str, int | None]:
+        """What an error says of a statement, without the place in it, and that place: so many characters stand before it.
+
+        The place is None where none is told, or where it is one in other words than those of the statement.
+        """
+
     def query(self, text: str) -> DataFrame:
         """A query, which need not be looked at before its rows are asked for: what is wrong with it may be said only then."""
         return self.sql(text)

@@ -63,7 +63,7 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
         if found["path"] is not None:
             return "parquet.`" + as_url(unquoted(found["path"])) + "`"
         if found["comment"] is not None:
-            return " "
+            return " " * len(found[0])
         return variables.get((found["word"] or "").lower(), found[0])
 
     return kept(_TOKEN.sub(word, statement))

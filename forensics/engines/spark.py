@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: A folder of Parquet in a statement.
 _PATH = re.compile(r"parquet\.`((?:[^`]|``)+)`")
+#: Where in a statement something is wrong.
+_AT = re.compile(r"(?:; | \()line (?P<line>\d+),? pos (?P<pos>\d+)\)?;?|(?<== SQL) \(line (?P<row>\d+), position (?P<column>\d+)\)")
 #: Rows by the million need no compiled code and no second plan: all views of a million events on two cores took 234 s, and 440 s with both.
 UNCOMPILED = {
     "spark.sql.adaptive.enabled": "false",
@@ -67,6 +69,15 @@ class Spark(Engine):
 
     def sql(self, statement: str) -> DataFrame:
         return self.session.sql(_PATH.sub(lambda m: f"parquet.`{quoted(self._seen(unquoted(m[1])))}`", statement) if self.elsewhere else statement)
+
+    def place_of(self, said: str, statement: str) -> tuple[str, int | None]:
+        found = _AT.search(said)
+        if found is None:
+            return said, None
+        line, before = int(found["line"] or found["row"]), int(found["pos"] or int(found["column"]) - 1)
+        lines = statement.splitlines(keepends=True)
+        same = not (self.elsewhere and _PATH.search(statement)) and line <= len(lines)
+        return said[: found.start()] + said[found.end() :], sum(map(len, lines[: line - 1])) + before if same else None
 
     def rows(self, frame: DataFrame) -> SparkRows:
 

@@ -15,6 +15,8 @@ LOG = "log"
 READ, SKIPPED, UNREADABLE, SUPERSEDED = "read", "skipped", "unreadable", "superseded"
 #: What is said of a file whose rows and whose hash may be of different bytes.
 CHANGED = "it changed while it was read: its rows may be of other bytes than its hash; ingest it again"
+#: What is said of a log as it was earlier, before the path of the file that it is now.
+GREW = "has grown into "
 #: Newlines are counted for each block of so many bytes.
 COUNT_BLOCK = 4 << 20
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from forensics.evidence.rotation import disjoint, host_of, read_name
-from forensics.inventory.evidence import LOG, READ, SUPERSEDED, Evidence, Origin, Place
+from forensics.inventory.evidence import LOG, READ, SKIPPED, SUPERSEDED, Evidence, Origin, Place
 from forensics.inventory.source_options import SourceOptions
 
 _ORDINAL_STEP = 1024
@@ -54,24 +54,53 @@ def with_paths(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[
 def renamed(known: Sequence[Evidence], found: Sequence[Evidence]) -> list[Evidence]:
     """What a case has, with the names that it would have if it had been ingested together with what is found now: any order gives the same.
 
+    A log that lies elsewhere now, for it was rotated, is called by its new place. Where another content has taken its place, and it is nowhere else, its
+    path gets the beginning of its hash.
+
     Args:
         known: evidence of the case.
         found: what was found now; what it supersedes keeps its names, for its rows go.
     """
     gone = {(e.fingerprint.sha256, e.place) for e in found if e.status == SUPERSEDED}
-    paths = _paths([*known, *(e for e in found if e.status != SUPERSEDED)])
-    staying = [k for k in known if k.is_live and (k.fingerprint.sha256, k.place) not in gone]
+    present = {e.place: e for e in found if e.status != SUPERSEDED}
+    paths = _paths([*known, *present.values()])
+    staying = [k.status != SUPERSEDED and (k.fingerprint.sha256, k.place) not in gone for k in known]
+    now = [k if not stays else _moved(k, present) for k, stays in zip(known, staying, strict=True)]
     before = process_names([k for k in known if k.is_live])
-    after = process_names([*staying, *(e for e in found if e.is_live)])
+    after = process_names([*(n for n, stays in zip(now, staying, strict=True) if stays and n.is_live), *(e for e in found if e.is_live)])
     result = []
-    for k in known:
-        if k.status != SUPERSEDED and (k.fingerprint.sha256, k.place) not in gone:
+    for k, n, stays in zip(known, now, staying, strict=True):
+        if stays:
             process = k.origin.process_id
-            if id(k) in after and process == before[id(k)]:
-                process = after[id(k)]
-            k = replace(k, path=paths[k.place], origin=replace(k.origin, process_id=process))
-        result.append(k)
+            if id(n) in after and process == before[id(k)]:
+                process = after[id(n)]
+            path = earlier(n, paths[n.place]) if _is_displaced(n, present) else paths[n.place]
+            n = replace(n, path=path, origin=replace(n.origin, process_id=process))
+        result.append(n)
     return result
+
+
+def earlier(evidence: Evidence, path: str) -> str:
+    """What a content is called that does not lie at its place any more, for another one does."""
+    mark = f"@{(evidence.fingerprint.sha256 or '')[:8]}"
+    return path.removesuffix(mark) + mark
+
+
+def _moved(known: Evidence, present: Mapping[Place, Evidence]) -> Evidence:
+    """A file that was read, where it lies now: at another place, if that has its content and its own has another one."""
+    here, digest = present.get(known.place), known.fingerprint.sha256
+    if known.status != READ or here is None or here.fingerprint.sha256 == digest:
+        return known
+    there = next((e for e in present.values() if e.status == SKIPPED and e.fingerprint.sha256 == digest), None)
+    return replace(known, place=there.place, below=there.below, text=there.text) if there else known
+
+
+def _is_displaced(known: Evidence, present: Mapping[Place, Evidence]) -> bool:
+    """Whether another content lies where a file was that was read; of a place that nobody looked at now, as it was before."""
+    if known.status != READ:
+        return False
+    here = present.get(known.place)
+    return known.path == earlier(known, known.path) if here is None else here.fingerprint.sha256 != known.fingerprint.sha256
 
 
 def with_processes(evidence: list[Evidence], options: SourceOptions, known: Sequence[Evidence], gone: Collection[str | None]) -> list[Evidence]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from forensics.evidence.containers import open_content, place_of
+from forensics.evidence.objects import Location
 from forensics.evidence.streams import BLOCK, BROKEN
-from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, Evidence
+from forensics.inventory.evidence import CHANGED, GREW, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
 from forensics.inventory.names import process_names
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import mark_of
@@ -54,7 +56,7 @@ def without_repeats(evidence: Sequence[Evidence], known: Sequence[Evidence], opt
             result.append(_left_out(e, f"the beginning of {longer.path}"))
             continue
         for older in [o for o in alike if _begins(o, e)]:
-            superseded.append(replace(older, status=SUPERSEDED, note=f"has grown into {e.path}"))
+            superseded.append(replace(older, status=SUPERSEDED, note=GREW + e.path))
             e = e.of(_inherited(e, older, natural), older.origin.ordinal)
             alike.remove(older)
         by_hash[e.fingerprint.sha256] = e
@@ -101,6 +103,24 @@ def _prefix_hash(evidence: Evidence, size: int) -> str | None:
     except BROKEN:
         return None
     return whole.hexdigest() if size == 0 else None
+
+
+def grown(evidence: Iterable[Evidence]) -> list[tuple[str, str]]:
+    """Of what was found: what each log that has grown was called, and the file that it is now."""
+    return [(e.path, (e.note or "").removeprefix(GREW)) for e in evidence if e.status == SUPERSEDED and (e.note or "").startswith(GREW)]
+
+
+def gone(known: Sequence[Evidence], found: Sequence[Evidence], paths: Sequence[Location]) -> list[str]:
+    """Paths of the files that a case has rows of, and whose content is nowhere among what was found, though they lay below what was looked at."""
+    contents = {e.fingerprint.sha256 for e in found}
+    broken = {e.place.location for e in found if e.status == UNREADABLE}
+    roots = [str(path.resolve() if isinstance(path, Path) else path) for path in paths]
+    return [
+        k.path
+        for k in known
+        if k.status == READ and k.fingerprint.sha256 not in contents and k.place.location not in broken
+        and any(k.place.location == root or k.place.location.startswith(f"{root.rstrip('/')}/") for root in roots)
+    ]  # fmt: skip
 
 
 def changed_since(evidence: Iterable[Evidence]) -> list[Evidence]:

@@ -86,6 +86,11 @@ class Layout:
     examples: tuple[Example, ...] = ()
 
     @property
+    def loses_loggers(self) -> bool:
+        """Whether it has no place for a logger, though writers of such lines have one."""
+        return not self.nameless and not any("(?P<logger>" in part for part in (self.head, self.second, *self.tails))
+
+    @property
     def bare_head(self) -> str:
         """The head without names of groups, for alternations and for RE2."""
         return _GROUP.sub("(?:", self.head)

@@ -64,7 +64,8 @@ def _times(report: Report) -> list[datetime]:
 
 def case_line(report: Report) -> str:
     """What was read: files, processes, releases, the time."""
-    processes, files = report.case["processes"], report.case["source_files"]
+    processes = report.case["processes"]
+    files = [f for f in report.case["source_files"] if f.get("status") != "superseded"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
     versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
     skipped = sum(f.get("status") == "skipped" for f in files)

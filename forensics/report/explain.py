@@ -8,6 +8,7 @@ from typing import Any
 
 from forensics.catalogue.patterns import Catalogue
 from forensics.catalogue.recogniser import Recogniser
+from forensics.errors import UsageError
 from forensics.records.line_reader import Record
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.exceptions import KnownException
@@ -38,6 +39,9 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
     Args:
         text: one or more log lines, with their layout, part of it, or without.
         catalogue: the messages that are known.
+
+    Raises:
+        UsageError: there is nothing in the text.
     """
     recogniser, out = Recogniser(catalogue), Document()
     groups: dict[object, list[Item]] = {}
@@ -56,8 +60,11 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
         _say_exception(known, told_by, out)
     if unknown:
         _say_unknown(unknown, recogniser, out)
-    elif not out.blocks:
-        out.add(Para("There is no text to explain.", tone="warn"))
+    if not out.blocks:
+        raise UsageError(
+            "There is no text to explain.", why="nothing stands in it but blanks", where="LINE",
+            fix="Give a log line in quotes; or - and lines on standard input: kubectl logs connect-0 | forensics explain -",
+        )  # fmt: skip
     return Explained(out, bool(groups or quoted))
 
 

@@ -75,22 +75,49 @@ def saved(name: str) -> View:
     return known[name]
 
 
-def own(expression: str, file: Path | None) -> list[str]:
+@dataclass(frozen=True)
+class Statement:
+    """A SQL statement, and where it stands in what the user wrote.
+
+    Attributes:
+        text: with blanks in the place of comments.
+        source: option or file; empty: the user did not write it.
+        line, column: of its first character, from 1.
+    """
+
+    text: str
+    source: str = ""
+    line: int = 1
+    column: int = 1
+
+    def place(self, at: int | None) -> str:
+        """Where so many characters of it stand before something; empty where that is not known."""
+        if at is None or not self.source:
+            return ""
+        *above, before = self.text[:at].split("\n")
+        return f"{self.source}, line {self.line + len(above)}, column {len(before) + (1 if above else self.column)}"
+
+
+def own(expression: str, file: Path | None) -> list[Statement]:
     """The statements of a user's own SQL, from a file or as given.
 
     Raises:
         UsageError: the file cannot be read, or there is no statement.
     """
     try:
-        statements = view_files.statements(file.read_text(encoding="utf-8") if file else expression)
+        text = file.read_text(encoding="utf-8") if file else expression
     except (OSError, UnicodeDecodeError) as e:
         raise UsageError(f"The file `{file}` cannot be read.", why=str(e), where="-f") from e
+    statements = [
+        Statement(statement, str(file or "-e"), text.count("\n", 0, begin) + 1, begin - text.rfind("\n", 0, begin))
+        for begin, statement in view_files.placed_statements(text)
+    ]
     if not statements:
         raise UsageError("There is no statement to run.", where="-f" if file else "-e")
     return statements
 
 
-def stored(case: Case, view: View | None, statements: Sequence[str]) -> Rows | None:
+def stored(case: Case, view: View | None, statements: Sequence[Statement]) -> Rows | None:
     """The rows that are asked for, if the case keeps them; None where only an engine can tell them.
 
     Args:
@@ -102,7 +129,7 @@ def stored(case: Case, view: View | None, statements: Sequence[str]) -> Rows | N
 
     if view is not None:
         return of_view(case, view.name)
-    return of_statement(case, statements[0]) if len(statements) == 1 else None
+    return of_statement(case, statements[0].text) if len(statements) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -156,13 +183,13 @@ def choose(rows: Rows, columns: Sequence[str]) -> Rows:
     return _Chosen(rows, [places[column.lower()] for column in columns]) if columns else rows
 
 
-def run(engine: Engine, case: Case, statements: Sequence[str], wanted: Wanted, to: TextIO | None = None) -> int:
+def run(engine: Engine, case: Case, statements: Sequence[Statement], wanted: Wanted, to: TextIO | None = None) -> int:
     """Runs statements over a case and prints the rows of the last.
 
     Args:
         engine: runs them.
         case: its views are built.
-        statements: SQL.
+        statements: SQL, at least one.
         wanted: how the rows are printed.
         to: where; standard output by default.
 
@@ -174,11 +201,15 @@ def run(engine: Engine, case: Case, statements: Sequence[str], wanted: Wanted, t
     """
     from pyspark.errors import PySparkException
 
+    texts, now = [statement.text for statement in statements], Statement("")
     try:
-        _open(engine, case, statements)
-        return print_rows(engine.rows([engine.sql(statement) for statement in statements][-1]), wanted, to)
+        _open(engine, case, texts)
+        for now in statements:
+            frame = engine.sql(now.text)
+        return print_rows(engine.rows(frame), wanted, to)
     except PySparkException as e:
-        raise UsageError("The query cannot be run.", why=_reason(str(e)), fix=_near_views(statements)) from e
+        said, at = engine.place_of(str(e), now.text)
+        raise UsageError("The query cannot be run.", why=_reason(said), where=now.place(at), fix=_near_views(texts)) from e
 
 
 def frame(engine: Engine, case: Case, view: View) -> DataFrame:
