@@ -87,6 +87,11 @@ import os, sys
 os.dup2(os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT), 1)
 os.execvp("rg", ["rg", "-j", sys.argv[3], {WORDS!r}, sys.argv[1]])
 """
+GUNZIP = """
+import os, sys
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+os.execvp("gzip", ["gzip", "-dkc", sys.argv[1]])
+"""
 #: lnav knows a layout from a file below a folder that it is told; its home is a new one, so that nothing of a user's counts.
 LNAV = r"""
 import json, os, pathlib, sys
@@ -280,19 +285,21 @@ def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     programs |= {name: text for name, text in (("duckdb", DUCKDB), ("polars", POLARS)) if find_spec(name)}
     programs |= {name: text for name, text in (("lnav", LNAV), ("ripgrep", RIPGREP)) if shutil.which(PROGRAMS[name][0])}
     results = []
+
+    def runs(program: str, log: Path) -> Callable[[int], Cost]:
+        def run(_: int) -> Cost:
+            with scratch(work) as out:
+                return measure(program, [str(log), str(out / "out"), "2"])
+
+        return run
+
     for share in (0.05, 0.7):
         log = made_log(work, megabytes, share)
-
-        def runs(program: str, log: Path = log) -> Callable[[int], Cost]:
-            def run(_: int) -> Cost:
-                with scratch(work) as out:
-                    return measure(program, [str(log), str(out / "out"), "2"])
-
-            return run
-
-        found = in_turn({name: runs(program) for name, program in programs.items()}, rounds)
+        found = in_turn({name: runs(program, log) for name, program in programs.items()}, rounds)
         results.append({"share": share, "bytes": log.stat().st_size, "programs": found})
-    return {"logs": results, "rounds": rounds}
+    few = made_log(work, megabytes, 0.05)
+    gzip_d = {"ingest": runs(INGEST, packed(few)), "gzip": runs(GUNZIP, packed(few))} if shutil.which("gzip") else {}
+    return {"logs": results, "rounds": rounds, "packed": {"bytes": few.stat().st_size, "programs": in_turn(gzip_d, rounds)} if gzip_d else None}
 
 
 def large(work: Path, sizes: Sequence[float]) -> dict[str, Any]:

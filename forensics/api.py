@@ -461,7 +461,9 @@ def ingest(
             try:
                 return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), knobs)
             except CaseError as e:
-                raise CaseError(e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same.") from e
+                raise CaseError(
+                    e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same."
+                ) from e
 
         summary = ingestion.ingest(
             paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
