@@ -281,6 +281,7 @@ def test_what_is_claimed_of_a_sample_is_true(sample: str, sample_case) -> None:
     assert len(claimed) >= 0.4 * len(empty)
 
 
+@pytest.mark.whole
 @pytest.mark.engine
 def test_views_without_rows_have_the_same_columns_whether_they_were_asked_for_or_known(any_engine, tmp_path) -> None:
     """What a view has as columns is asked for once a process; a build that knows it has the rows of one that did not."""

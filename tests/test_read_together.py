@@ -110,14 +110,14 @@ def test_what_is_said_often_in_another_layout_is_read_as_what_is_said_once(layou
 
 
 def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few records and messages that are kept, chunks of a few lines, words looked for in messages by threes: as with all at once."""
+    """Few records and messages that are kept, chunks of a few lines, few words looked for at once, and in hardly more than the messages: as with all at once."""
     log = harmed((SAMPLES / LOGS[0] / "logs" / "w2" / "connect.log").read_bytes(), 7)
     foreign = b"[2026-11-21 07:50:00,000] INFO Flushing 17 records (com.example.Writer:3)\n[2026-11-21 07:50:00,001] INFO  (com.example.Writer:4)\n"
     (tmp_path / "connect.log").write_bytes(b"\n".join((log, foreign * 20, log)))
     evidence = find_evidence([tmp_path])
     whole = read_evidence(evidence, 100_000, broken=True)
-    for name, value in (("_MOST_SEEN", 5), ("_TOGETHER", 3), ("CHUNK", 20_000)):
-        monkeypatch.setattr(f"forensics.extract.column_reader.{name}", value)
+    for name, value in (("column_reader._MOST_SEEN", 5), ("word_search._NEAR", 3), ("word_search._AT_ONCE", 7), ("column_reader.CHUNK", 20_000)):
+        monkeypatch.setattr(f"forensics.extract.{name}", value)
     monkeypatch.setattr("forensics.extract.row_builder.MOST_ROWS", 50)
     parts = read_evidence(evidence, 100_000, broken=True)
     assert (parts.events, parts.counted, parts.unrecognised) == (whole.events, whole.counted, whole.unrecognised)

@@ -82,6 +82,7 @@ def test_steps_count_time_in_milliseconds(sample_case):
 COMPUTED = {("event", "instance"), ("snapshot", "source_kind")}
 
 
+@pytest.mark.whole
 @pytest.mark.spark
 def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, spark):
     from pyspark.sql.types import StructType

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which parts of a buffer hold a word: what a search through each part by itself finds."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forensics.extract import word_search
+from forensics.records.vectorized.buffers import Buffer
+
+#: Words that overlap, begin each other, and go on where a part ends.
+WORDS = ("ab", "abc", "bca", "cc", "a", "Group ", "p c")
+TEXTS = st.lists(st.tuples(st.text("abcx .", max_size=6), st.text("abcx Group.", max_size=9)), max_size=12)
+
+
+@given(TEXTS, st.sampled_from([1, 3, 36]), st.sampled_from([1, 4, 1000]), st.sets(st.sampled_from(WORDS), min_size=1))
+def test_parts_that_hold_a_word_are_found(texts, at_once, near, words):
+    data, begins, stops = b"", [], []
+    for between, text in texts:
+        data += between.encode()
+        begins.append(len(data))
+        data += text.encode()
+        stops.append(len(data))
+    with patch.object(word_search, "_AT_ONCE", at_once), patch.object(word_search, "_NEAR", near):
+        search = word_search.WordSearch(words)
+        found = search.holding(Buffer.of(data), np.array(begins, np.int64), np.array(stops, np.int64))
+    assert found.tolist() == [any(word in text for word in words) for _, text in texts]
+
+
+def test_bytes_that_are_no_utf8_stop_nothing():
+    data = b"\xff\xfeGroup \xff"
+    assert word_search.WordSearch(["Group "]).holding(Buffer.of(data), np.array([0]), np.array([len(data)])).tolist() == [True]
