@@ -170,7 +170,9 @@ TAKING = {
 SLOW = ("Elasticsearch answer", "Loki answer")
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else pytest.mark.whole if n == "array" else ()) for n in TAKING])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else pytest.mark.whole if n == "array" else ()) for n in TAKING]
+)
 def test_other_takings(name):
     take, lines = TAKING[name]
     for line in lines:
