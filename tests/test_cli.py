@@ -384,6 +384,9 @@ def test_wrong_sql_is_2_and_says_why(case: str, spark) -> None:
     assert "nowhere" in wrong.stderr
     assert "Traceback" not in wrong.stderr
     assert wrong.stdout == ""
+    late = run_here("sql", "-e", "SELECT 1 / (line - line) FROM event", "--case", case)
+    assert (late.returncode, late.stderr.splitlines()[0]) == (2, "error: The query cannot be run.")
+    assert "by zero" in late.stderr
 
 
 @pytest.mark.engine

@@ -17,7 +17,7 @@ from forensics.engines.spark_session import check_s3a, session
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.types import StructType
 
 
@@ -133,6 +133,23 @@ def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.set(key, old)
 
 
+def _rows_of(frame: DataFrame) -> Iterator[Row]:
+    """Rows, one partition at a time. What goes wrong with a query while they come (a division by zero) is said as what went wrong before."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors.exceptions.captured import UnknownException, convert_exception
+
+    try:
+        yield from frame.toLocalIterator()
+    except Py4JJavaError as e:
+        cause = e.java_exception
+        while cause is not None:
+            known = convert_exception(cause)
+            if not isinstance(known, UnknownException):
+                raise known from e
+            cause = cause.getCause()
+        raise
+
+
 class SparkRows:
     """Rows of a data frame, which Spark itself turns into text: it knows every type. They come one partition at a time."""
 
@@ -148,12 +165,12 @@ class SparkRows:
 
         nested = ArrayType | MapType | StructType | VariantType
         cells = [f.to_json(c.name) if isinstance(c.dataType, nested) else f.col(c.name).cast("string") for c in self._frame.schema.fields]
-        return (tuple(row) for row in self._frame.select(*cells).toLocalIterator()) if cells else iter(())
+        return (tuple(row) for row in _rows_of(self._frame.select(*cells))) if cells else iter(())
 
     def values(self) -> Iterator[Sequence[Any]]:
         from pyspark.sql import functions as f
 
         options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-        for row in self._frame.select(f.to_json(f.struct("*"), options)).toLocalIterator():
+        for row in _rows_of(self._frame.select(f.to_json(f.struct("*"), options))):
             told = json.loads(row[0])
             yield [told[column] for column in self._frame.columns]
