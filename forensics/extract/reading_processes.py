@@ -35,6 +35,8 @@ Pipe = tuple[int, int]
 Progress = Callable[[int, int], None]
 #: Of so many bytes for each of them, processes start before files are looked at; of fewer, perhaps nothing is new.
 MUCH_BYTES = 32 << 20
+#: Each has four pipes' ends in this process, and a window and rows of its own; a disk gives no more than so many can read.
+_MOST_PROCESSES = 32
 # The search path is this process's: it may run from a checkout. What is told it takes while it imports, so that nobody waits for it.
 _PARENT = """
 import sys
@@ -53,12 +55,12 @@ class Readers:
     """Processes that read. Where one is enough, this process reads.
 
     Args:
-        most: how many may read at once; as many as there are cores when None. Where a process cannot be forked, this process reads.
+        most: how many may read at once, 32 at most; as many as there are cores when None. Where a process cannot be forked, this process reads.
     """
 
     def __init__(self, most: int | None) -> None:
         # Windows has no fork.
-        self.most = (most or os.cpu_count() or 1) if hasattr(os, "fork") else 1
+        self.most = min(most or os.cpu_count() or 1, _MOST_PROCESSES) if hasattr(os, "fork") else 1
         self._families: list[_Family] = []
         self._work: tuple[Catalogue, Path] | None = None
 
