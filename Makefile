@@ -24,7 +24,8 @@ test: .venv/ready
 
 # What takes ten seconds and more each, of whole cases mostly.
 whole: .venv/ready
-	pytest -m "whole and not slow"
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "whole and not spark and not slow" $$(grep -l 'mark\.whole' tests/*.py)
+	pytest -m "whole and spark and not slow" $$(grep -l 'mark\.whole' tests/*.py)
 
 # Minutes: whole recordings with known truth, and the wheel in an empty environment.
 slow: whole
