@@ -15,6 +15,9 @@ _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
 _GONE = re.compile(
     r"Answer from Java side is empty|Error while (?:sending|receiving|obtaining)|Connection (?:refused|reset)|SparkContext was (?:shut|stopp)|stopped SparkContext"
 )
+#: What gRPC says when its server is gone.
+_NO_ANSWER = re.compile(r"StatusCode\.UNAVAILABLE|failed to connect to all addresses")
+_DETAILS = re.compile(r'details = "([^"]+)"')
 #: The last line of a Python traceback within a Spark error.
 _RAISED = re.compile(r"^(?:[\w.]*\.)?(\w*(?:Error|Exception|Exit|Interrupt)(?:: .*)?)$", re.MULTILINE)
 
@@ -33,6 +36,10 @@ def explained(error: BaseException) -> ForensicsError:
             "There is not enough memory.", why=_first(text), fix="SPARK_DRIVER_MEMORY=4g gives Spark's JVM more; --jobs 1 needs less."
         )
     if module in ("pyspark", "py4j") or isinstance(error, ConnectionError):
+        if type(error).__name__ == "RetriesExceeded" or _NO_ANSWER.search(text):
+            fix = "A signal (SIGINT, SIGTERM) ends it even where this process ignores it. Run this again: the case is as it was before."
+            details = _DETAILS.search(text)
+            return ForensicsError("Sail's server has ended before its work was done.", why=details[1][:500] if details else _first(text), fix=fix)
         if _GONE.search(text) or isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
             fix = "Maybe the system was short of memory and ended it; run this again: the case is as it was before."
             return ForensicsError("Spark's JVM has ended before its work was done.", why=_first(text), fix=fix)

@@ -152,6 +152,11 @@ def _python_error(last: str) -> Exception:
     return type("PythonException", (Exception,), {"__module__": "pyspark.errors.exceptions"})(text)
 
 
+def _grpc_error() -> Exception:
+    text = '<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNAVAILABLE\n\tdetails = "failed to connect to all addresses"\n>'
+    return type("SparkConnectGrpcException", (Exception,), {"__module__": "pyspark.errors.exceptions.connect"})(text)
+
+
 @pytest.mark.parametrize(
     ("error", "what", "why"),
     [
@@ -163,6 +168,7 @@ def _python_error(last: str) -> Exception:
             "ValueError: year 99999 is out of range",
         ),
         (ConnectionRefusedError(111, "Connection refused"), "Spark's JVM has ended before its work was done.", "[Errno 111] Connection refused"),
+        (_grpc_error(), "Sail's server has ended before its work was done.", "failed to connect to all addresses"),
         (PermissionError(errno.EACCES, "Permission denied", "/x"), "A file cannot be read or written.", "Permission denied"),
         (KeyError("x"), "Something that was not expected stopped the program.", "KeyError: 'x'"),
         (MemoryError(), "There is not enough memory.", ""),

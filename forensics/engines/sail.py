@@ -128,6 +128,7 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     """
     # PySpark's client says so of every pandas that is new enough for it; no query here goes through pandas.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)  # an error says so, too
     # Read when the server is loaded.
     os.environ.setdefault("RUST_LOG", "error")
     if jobs:
@@ -145,7 +146,7 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     server.start(background=True)
     host, port = server.listening_address
     session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
-    session.client.set_retry_policies([*session.client.get_retry_policies(), _again_when_garbled()])
+    session.client.set_retry_policies([_seldom(), _again_when_garbled()])
 
     def stop() -> None:
         # In this order: a server waits for its clients, and the process for it.
@@ -161,6 +162,13 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
         why = f"{str(e).splitlines()[0]} (PySpark {pyspark.__version__})"
         raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from e
     return session, stop  # type: ignore[return-value]
+
+
+def _seldom() -> RetryPolicy:
+    """Asks a few times within a second. A server in this process that does not answer then has ended; by default it would be asked for ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    return DefaultPolicy(max_retries=4, initial_backoff=20, max_backoff=400, max_server_retry_delay=400)
 
 
 def _again_when_garbled() -> RetryPolicy:
