@@ -213,3 +213,19 @@ def test_a_copied_case_gives_the_rows_beside_it_whatever_open_sql_says(tmp_path:
     said = "\n".join(open_sql.opening(case.tables(), case.views(), case.knobs))
     assert "origin" not in said
     assert f"parquet.`{literal(str(copy))}/tables/event_row/segment-000`" in said
+
+
+@pytest.mark.whole
+@pytest.mark.engine
+@pytest.mark.parametrize("seconds", [1.0, 3.0, 5.0])
+def test_an_interrupt_ends_the_command_soon(seconds: float, tmp_path: Path) -> None:
+    """While it reads, while the engine starts, or while views are computed: Sail's server takes the signal too, and is not waited for."""
+    logs = Path(__file__).parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
+    command = [sys.executable, "-m", "forensics", "ingest", str(logs), "--case", str(tmp_path / "case")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        time.sleep(seconds)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert process.wait(timeout=60) in (0, 130)  # it may have been done
+    assert "Traceback" not in said
