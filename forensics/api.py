@@ -17,6 +17,7 @@ from forensics.engines import engine as engine_of
 from forensics.errors import CaseError, ForensicsError, UsageError, did_you_mean
 from forensics.evidence.objects import S3Path, place
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
+from forensics.pandas_import import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -518,6 +519,7 @@ def bytes_below(paths: Iterable[Location]) -> int:
 
 
 def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    show()
     try:
         import pandas  # noqa: F401, ICN001 (asked for by name: pyarrow's own words would not say what to do)
     except ImportError as e:

@@ -720,6 +720,8 @@ def check(
 def main() -> None:
     """Runs the command line; turns errors into words and exit codes."""
     SHELL.reads = True
+    if sys.stdout is None:  # closed by who called (`>&-`)
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (until the process ends)
     try:
         try:
             app(prog_name="forensics")

@@ -215,6 +215,11 @@ def test_a_copied_case_gives_the_rows_beside_it_whatever_open_sql_says(tmp_path:
     assert f"parquet.`{literal(str(copy))}/tables/event_row/segment-000`" in said
 
 
+def test_a_closed_standard_output_is_no_error(tmp_path: Path) -> None:
+    done = subprocess.run(f"{sys.executable} -m forensics sql --list >&-", shell=True, capture_output=True, text=True, cwd=tmp_path, check=False)  # noqa: S602
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.whole
 @pytest.mark.engine
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 5.0])

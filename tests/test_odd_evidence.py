@@ -178,6 +178,15 @@ def test_what_is_no_text_is_no_log(data, tmp_path):
     assert (mine.status, mine.note) == ("skipped", "binary")
 
 
+def test_zstd_frames_behind_frames_that_are_skipped_are_read(tmp_path):
+    """As pzstd writes them: each says in one of its own how long the next is."""
+    data = packed("zst", TEXT)
+    (tmp_path / "some.log.zst").write_bytes((b"\x50\x2a\x4d\x18\x04\0\0\0" + len(data).to_bytes(4, "little") + data) * 2)
+    found, faults, reading = told([tmp_path])
+    assert len(of(found, "some.log.zst")) == 800
+    assert not faults
+
+
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
 def test_packed_bytes_are_read_up_to_a_cut(kind, tmp_path):
     data = packed(kind, random_lines(3_000) * 3)

@@ -34,6 +34,18 @@ assert pa.table({"a": [1]}).to_pandas()["a"].tolist() == [1]
 
 
 @pytest.mark.engine
+def test_a_frame_can_be_had_where_a_command_ran_before(sample_case, tmp_path: Path) -> None:
+    code = f"""
+from forensics import pandas_import
+pandas_import.hide()
+import forensics
+assert len(forensics.open_case({str(sample_case("split-brain-frozen-worker-3.9.1").root)!r}).view("ownership", "pandas"))
+"""
+    done = python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.engine
 def test_the_command_draws_the_page(sample_case, tmp_path: Path) -> None:
     """Whose library wants pandas, where it is installed."""
     case = sample_case("split-brain-frozen-worker-3.9.1").root
