@@ -297,12 +297,12 @@ def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
         log = made_log(work, megabytes, share)
         found = in_turn({name: runs(program, log) for name, program in programs.items()}, rounds)
         results.append({"share": share, "bytes": log.stat().st_size, "programs": found})
-    found = {"logs": results, "rounds": rounds}
+    told: dict[str, Any] = {"logs": results, "rounds": rounds}
     if shutil.which("gzip"):
         few = made_log(work, megabytes, 0.05)
         programs = {"ingest": runs(INGEST, packed(few)), "gzip": runs(GUNZIP, packed(few))}
-        found["packed"] = {"bytes": few.stat().st_size, "programs": in_turn(programs, rounds)}
-    return found
+        told["packed"] = {"bytes": few.stat().st_size, "programs": in_turn(programs, rounds)}
+    return told
 
 
 def large(work: Path, sizes: Sequence[float]) -> dict[str, Any]:
