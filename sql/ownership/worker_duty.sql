@@ -1,5 +1,5 @@
 -- One row per task that an assignment gave to a worker: whether it ran there.
--- Reads: client_event, join_round, holding, process_life
+-- Reads: client_event, join_round, holding, process_life, clock_setback
 -- Grain: process_id, group_id, round, task
 CREATE OR REPLACE TEMPORARY VIEW worker_duty (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -11,7 +11,8 @@ CREATE OR REPLACE TEMPORARY VIEW worker_duty (
   task          COMMENT 'Task',
   assigned_ms   COMMENT 'Assigned, by the worker''s clock (milliseconds since 1970)',
   until_ms      COMMENT 'Next assignment, or the end of what the log tells, by the worker''s clock',
-  started       COMMENT 'True when a thread of it was there after the assignment and before the next one',
+  started
+    COMMENT 'True when a thread of it was there after the assignment, before the next; NULL: none seems to, but the clock was set back',
   event_id      COMMENT 'The assignment'
 )
 COMMENT 'One row per task that an assignment gave to a worker: whether it ran there.'
@@ -35,7 +36,14 @@ WITH given AS (
   SELECT process_id, resource, start_lo_ms, start_hi_ms, stop_asked_ms, stop_hi_ms AS stop_ms FROM holding WHERE resource_kind = 'task'
 )
 SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.at_ms AS assigned_ms, t.until_ms,
-  coalesce(bool_or(coalesce(r.start_lo_ms, r.start_hi_ms) <= t.until_ms AND (r.stop_ms IS NULL OR r.stop_ms >= t.at_ms)
-    AND (r.stop_asked_ms IS NULL OR r.stop_asked_ms >= t.at_ms)), false) AS started, t.event_id
-FROM task t LEFT JOIN run r ON r.process_id = t.process_id AND r.resource = t.task
+  -- By a clock that was set back, a task that runs seems to have started behind the end of its assignment.
+  CASE
+    WHEN bool_or(coalesce(r.start_lo_ms, r.start_hi_ms) <= t.until_ms AND (r.stop_ms IS NULL OR r.stop_ms >= t.at_ms)
+      AND (r.stop_asked_ms IS NULL OR r.stop_asked_ms >= t.at_ms)) THEN true
+    WHEN max(s.process_id) IS NULL THEN false
+  END AS started,
+  t.event_id
+FROM task t
+LEFT JOIN run r ON r.process_id = t.process_id AND r.resource = t.task
+LEFT JOIN (SELECT DISTINCT process_id FROM clock_setback) s ON s.process_id = t.process_id
 GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.at_ms, t.until_ms, t.event_id

@@ -1,5 +1,5 @@
 -- One row per worker whose tasks are assigned and do not work: failed, never started, their herder dead, or a sink task without partitions.
--- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset, clock_setback
+-- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset
 WITH clock AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
@@ -43,8 +43,6 @@ WITH clock AS (
   JOIN clock k ON k.process_id = d.process_id
   LEFT ANTI JOIN failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.task = d.task
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
-  -- By a clock that was set back, a task that runs seems to have started behind the end of its assignment.
-  LEFT ANTI JOIN clock_setback s ON s.process_id = d.process_id
   WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
   GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_assignment AS (
