@@ -35,8 +35,9 @@ def add(case: Path, *roots: Path) -> list[Evidence]:
             (writer.staging / "rows").mkdir()
             writer.add(writer.staging / "rows", [], rows, ())
         writer.drop(files_to_drop(writer.case, found))
-        writer.rename(zip(writer.known(), renamed(writer.known(), found), strict=True))
-        return case_folder.publish(writer.finish(_merged(writer, found, {}), {})).evidence()
+        known = renamed(writer.known(), found)
+        writer.rename(zip(writer.known(), known, strict=True))
+        return case_folder.publish(writer.finish(_merged(known, found, {}, writer.segment), {})).evidence()
 
 
 def names(case: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:

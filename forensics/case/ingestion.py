@@ -181,7 +181,7 @@ def ingest(
         writer.drop(files_to_drop(writer.case, found))
         known = renamed(writer.known(), found)
         writer.rename(zip(writer.known(), known, strict=True))
-        evidence = _merged(writer, found, faults)
+        evidence = _merged(known, found, faults, writer.segment)
         case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line, keep_all=keep_all)), None
         if views is not None:
             for start in starting:
@@ -226,11 +226,12 @@ def _named(written: Sequence[tuple[str, str, int]], table: str) -> list[str]:
     return [name for of, name, _ in written if of == table]
 
 
-def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, list[str]]) -> list[Evidence]:
-    """Rows of `evidence_file`: those of the case, and the new ones in the place of old ones. What was read stays as long as its rows do."""
+def _merged(known: Sequence[Evidence], found: Sequence[Evidence], faults: dict[str, list[str]], segment: str) -> list[Evidence]:
+    """Rows of `evidence_file`: those of the case, as they are called now, and the new ones in the place of old ones. What was read stays as long as its rows
+    do; rows of what was read now are in `segment`.
+    """
     new = {e.place: e for e in found if e.status != SUPERSEDED}
     superseded = {(e.fingerprint.sha256, e.place): e for e in found if e.status == SUPERSEDED}
-    known = renamed(writer.known(), found)
     read = {k.place for k in known if k.status == READ}
     merged: list[Evidence] = []
     for k in sorted(known, key=lambda k: k.status != READ):
@@ -249,7 +250,7 @@ def _merged(writer: CaseWriter, found: Sequence[Evidence], faults: dict[str, lis
     for e in new.values():
         if e.status == READ:
             more = [fault for fault in faults.get(e.path, ()) if fault not in (e.note or "")]
-            e = replace(e, segment=writer.segment, note="; ".join(filter(None, (e.note, *more))) or None)
+            e = replace(e, segment=segment, note="; ".join(filter(None, (e.note, *more))) or None)
         merged.append(e)
     return sorted(with_hosts(merged), key=lambda e: (e.path, e.place.location))
 

@@ -459,9 +459,8 @@ COMPRESSION: tuple[tuple[bytes, Callable[[Readable, Budget], Readable]], ...] = 
     (b"BZh", lambda s, b: Inflating(s, bz2.BZ2Decompressor, b)),
     (b"\xfd7zXZ\0", lambda s, b: Inflating(s, lambda: lzma.LZMADecompressor(memlimit=_MOST_MEMORY), b)),
     (b"\x28\xb5\x2f\xfd", Zstd),
-    *(
-        (bytes((first,)) + b"\x2a\x4d\x18", Zstd) for first in range(0x50, 0x60)
-    ),  # a frame to be skipped, as pzstd writes one in front of each of its own
+    # A frame to be skipped: pzstd writes one in front of each of its own.
+    *((bytes((first,)) + b"\x2a\x4d\x18", Zstd) for first in range(0x50, 0x60)),
 )
 
 

@@ -121,7 +121,7 @@ def _read_plain(split: FileSplit, tools: _Tools) -> Iterator[Part]:
             if split.start:
                 file.seek(split.start - 1)
                 if file.read(1) != b"\n":
-                    place, line = split.start + _skip_line(file), line + 1
+                    place, line = split.start + _skip_line(file)[0], line + 1
             if split.end is not None and place >= split.end:
                 return
             look = min(place, MOST_RECORD_BYTES)
@@ -148,23 +148,12 @@ def _read_packed(split: FileSplit, tools: _Tools) -> Iterator[Part]:
                 return
             rest = b""
             if place and not behind.endswith(b"\n"):
-                rest = _first_line(text)
-                cut = rest.find(b"\n") + 1 or len(rest)
-                place, line, behind, rest = place + cut, line + 1, behind + rest[:cut], rest[cut:]
+                skipped, behind, rest = _skip_line(text, behind)
+                place, line = place + skipped, line + 1
             if split.end is None or place < split.end:
                 yield from task.run(Limited(_Joined(rest, text), split.text.size - place), place, line, behind[-MOST_RECORD_BYTES:], content)
     except Exception as e:
         yield from task.fault(e)
-
-
-def _first_line(text: Text) -> bytes:
-    """What is read of a text up to its next line break, and behind it."""
-    parts = []
-    while data := text.read(_LOOK_BACK):
-        parts.append(data)
-        if b"\n" in data:
-            break
-    return b"".join(parts)
 
 
 def _read_exactly(file: BinaryIO, size: int) -> bytes:
@@ -175,15 +164,15 @@ def _read_exactly(file: BinaryIO, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _skip_line(file: BinaryIO) -> int:
-    """Bytes up to and with the next line break."""
+def _skip_line(stream: Readable, behind: bytes = b"") -> tuple[int, bytes, bytes]:
+    """Reads on behind the next line break: how many bytes that is, the last of all before that place, and what was read behind it."""
     skipped = 0
-    while data := file.read(_LOOK_BACK):
-        cut = data.find(b"\n") + 1
-        skipped += cut or len(data)
-        if cut:
-            break
-    return skipped
+    while data := stream.read(_LOOK_BACK):
+        cut = data.find(b"\n") + 1 or len(data)
+        skipped, behind = skipped + cut, (behind + data[:cut])[-MOST_RECORD_BYTES:]
+        if data[cut - 1 : cut] == b"\n":
+            return skipped, behind, data[cut:]
+    return skipped, behind, b""
 
 
 class _Task:

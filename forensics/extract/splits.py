@@ -88,7 +88,7 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
     share = -(-sum(e.text.size for e in evidence) // cores)
     for e in evidence:
         split = FileSplit.whole(e)
-        if not e.text.plain and _may_be_cut(e) and e.place.member is None and e.text.encoding == "utf-8" and e.note is None:
+        if not e.text.plain and _may_be_cut(e):
             loads.extend((stop.stop - stop.start, [stop]) for stop in _cut(split, e, _packed_range(e.text.size, share)))
         elif not e.text.plain:
             by_archive.setdefault(e.place.location, []).append(split)
@@ -114,8 +114,9 @@ def _shared(small: Sequence[FileSplit], range_bytes: int) -> list[tuple[int, lis
 
 
 def _may_be_cut(e: Evidence) -> bool:
-    """Whether any of its lines can be read without those before it."""
-    return e.format.kind == LOG and not e.format.profile.holes and e.format.profile.document is None
+    """Whether any of its lines can be read without those before it; of what is packed, whether it is one whole text."""
+    alone = e.text.plain or (e.place.member is None and e.text.encoding == "utf-8" and e.note is None)
+    return alone and e.format.kind == LOG and not e.format.profile.holes and e.format.profile.document is None
 
 
 def _packed_range(size: int, share: int) -> int:
