@@ -37,7 +37,7 @@ def explained(error: BaseException) -> ForensicsError:
         )
     if module in ("pyspark", "py4j") or isinstance(error, ConnectionError):
         if type(error).__name__ == "RetriesExceeded" or _NO_ANSWER.search(text):
-            fix = "A signal (SIGINT, SIGTERM) ends it even where this process ignores it. Run this again: the case is as it was before."
+            fix = "Run this again: the case is as it was before."
             details = _DETAILS.search(text)
             return ForensicsError("Sail's server has ended before its work was done.", why=details[1][:500] if details else _first(text), fix=fix)
         if _GONE.search(text) or isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import re
+import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 _SENT_BYTES = 1 << 20
 #: Where in a statement its parser found what it did not expect, in bytes.
 _AT = re.compile(r" at (?P<place>[0-9]+):[0-9]+(?= expected )")
+#: More than `struct sigaction` has on any system.
+_SIGACTION_BYTES = 1024
 _INSTALL = "pip install 'kafka-forensics[sail]' installs versions that fit each other."
 
 
@@ -142,26 +147,48 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
     except ImportError as e:  # PySpark asks for pandas and gRPC only here
         raise ForensicsError("The engine `sail` needs all of PySpark's Connect client.", why=str(e), where="--engine", fix=_INSTALL) from e
-    server = SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
-    host, port = server.listening_address
-    session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
-    session.client.set_retry_policies([_seldom(), _again_when_garbled()])
+    with _own_signals():
+        server = SparkConnectServer("127.0.0.1", 0)
+        server.start(background=True)
+        host, port = server.listening_address
+        session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
+        session.client.set_retry_policies([_seldom(), _again_when_garbled()])
 
-    def stop() -> None:
-        # In this order: a server waits for its clients, and the process for it.
-        session.stop()
-        server.stop()
+        def stop() -> None:
+            # In this order: a server waits for its clients, and the process for it.
+            session.stop()
+            server.stop()
 
-    try:
-        session.conf.set("spark.sql.session.timeZone", "UTC")
-    except PySparkException as e:
-        import pyspark
+        try:
+            session.conf.set("spark.sql.session.timeZone", "UTC")
+        except PySparkException as e:
+            import pyspark
 
-        stop()
-        why = f"{str(e).splitlines()[0]} (PySpark {pyspark.__version__})"
-        raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from e
+            stop()
+            why = f"{str(e).splitlines()[0]} (PySpark {pyspark.__version__})"
+            raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from e
     return session, stop  # type: ignore[return-value]
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Gives this process back what it does at SIGINT and SIGTERM.
+
+    The server that starts takes both for itself, and ends by them even where this process ignores them, as one in the background of a script does.
+    It takes them before it answers. Python lets only the main thread say what a signal does, and engines start in another.
+    """
+    if os.name == "nt":
+        yield
+        return
+    take = ctypes.CDLL(None).sigaction
+    kept = {number: ctypes.create_string_buffer(_SIGACTION_BYTES) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, action in kept.items():
+        take(number, None, action)
+    try:
+        yield
+    finally:
+        for number, action in kept.items():
+            take(number, action, None)
 
 
 def _seldom() -> RetryPolicy:
