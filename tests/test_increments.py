@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from itertools import permutations
 from pathlib import Path
@@ -15,6 +16,7 @@ from forensics.case.ingestion import _merged
 from forensics.inventory.evidence import READ, SUPERSEDED, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.names import renamed
+from forensics.report import verify
 
 LINE = (
     "[2026-11-21 07:51:{:02d},897] INFO [Consumer clientId=c-{}, groupId=g] (Re-)joining group "
@@ -35,7 +37,7 @@ def add(case: Path, *roots: Path) -> list[Evidence]:
             (writer.staging / "rows").mkdir()
             writer.add(writer.staging / "rows", [], rows, ())
         writer.drop(files_to_drop(writer.case, found))
-        known = renamed(writer.known(), found)
+        known = renamed(writer.known(), found, roots)
         writer.rename(zip(writer.known(), known, strict=True))
         return case_folder.publish(writer.finish(_merged(known, found, {}, writer.segment), {})).evidence()
 
@@ -116,6 +118,28 @@ def test_a_log_that_was_rotated_is_not_read_again_and_stays_evidence(roots: list
     assert digests == {path: hashlib.sha256(text.encode()).hexdigest() for path, text in content.items()}
     ordinals = {e.path: e.origin.ordinal or 0 for e in open_case(case).evidence()}
     assert sorted(ordinals, key=ordinals.__getitem__) == sorted(ordinals, reverse=True)
+
+
+def test_a_log_that_was_packed_when_it_was_rotated_stays_evidence_at_its_new_place(roots: list[Path], tmp_path: Path) -> None:
+    case, folder = tmp_path / "case", roots[1]
+    log = folder / "connect.log"
+    for day in range(3):
+        log.write_text(day_of(day))
+        add(case, folder)
+        (folder / f"connect.log.{3 - day}.gz").write_bytes(gzip.compress(log.read_bytes()))
+        log.unlink()
+        add(case, folder)
+        add(case, folder)
+    evidence, rows = names(case)
+    assert {path for _, path, _, _ in evidence} == {f"connect.log.{n}.gz" for n in (1, 2, 3)}
+    assert len(rows) == 3
+    assert {e.status for e in open_case(case).evidence()} == {READ}
+    assert {checked.state for checked in verify.evidence(open_case(case))} == {verify.SAME}
+    # A copy elsewhere takes nobody's place.
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "connect.log.1.gz").write_bytes((folder / "connect.log.1.gz").read_bytes())
+    add(case, tmp_path / "elsewhere")
+    assert {e.place.location for e in open_case(case).evidence() if e.status == READ} == {str(folder / f"connect.log.{n}.gz") for n in (1, 2, 3)}
 
 
 def test_what_a_place_held_before_stays_evidence_and_is_called_by_its_hash(roots: list[Path], tmp_path: Path) -> None:

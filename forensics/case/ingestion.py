@@ -179,7 +179,7 @@ def ingest(
                 faults.setdefault(e.path, []).append(CHANGED)
             writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
         writer.drop(files_to_drop(writer.case, found))
-        known = renamed(writer.known(), found)
+        known = renamed(writer.known(), found, paths)
         writer.rename(zip(writer.known(), known, strict=True))
         evidence = _merged(known, found, faults, writer.segment)
         case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line, keep_all=keep_all)), None

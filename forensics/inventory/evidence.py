@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from forensics.evidence.containers import SEPARATOR
+from forensics.evidence.objects import Location
 from forensics.records.line_reader import Profile
 from forensics.records.timestamps import Moment
 
@@ -153,6 +155,11 @@ class Evidence:
         place = self.place
         whole = f"{place.location}/{place.member.replace(SEPARATOR, '/')}" if place.member else place.location
         return whole.removesuffix(self.below or self.path).rstrip("/")
+
+    def is_below(self, paths: Sequence[Location]) -> bool:
+        """Whether it lies in one of these folders, or is one of these files."""
+        roots = (str(path.resolve() if isinstance(path, Path) else path) for path in paths)
+        return any(self.place.location == root or self.place.location.startswith(f"{root.rstrip('/')}/") for root in roots)
 
     @property
     def is_live(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from forensics.evidence.objects import Location
 from forensics.evidence.rotation import disjoint, host_of, read_name
 from forensics.inventory.evidence import LOG, READ, SKIPPED, SUPERSEDED, Evidence, Origin, Place
 from forensics.inventory.source_options import SourceOptions
@@ -51,7 +52,7 @@ def with_paths(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[
     return [replace(e, path=paths[e.place]) for e in evidence]
 
 
-def renamed(known: Sequence[Evidence], found: Sequence[Evidence]) -> list[Evidence]:
+def renamed(known: Sequence[Evidence], found: Sequence[Evidence], looked: Sequence[Location] = ()) -> list[Evidence]:
     """What a case has, with the names that it would have if it had been ingested together with what is found now: any order gives the same.
 
     A log that lies elsewhere now, for it was rotated, is called by its new place. Where another content has taken its place, and it is nowhere else, its
@@ -60,12 +61,13 @@ def renamed(known: Sequence[Evidence], found: Sequence[Evidence]) -> list[Eviden
     Args:
         known: evidence of the case.
         found: what was found now; what it supersedes keeps its names, for its rows go.
+        looked: the files and folders that were looked at: what lay there and is not found is gone.
     """
     gone = {(e.fingerprint.sha256, e.place) for e in found if e.status == SUPERSEDED}
     present = {e.place: e for e in found if e.status != SUPERSEDED}
     paths = _paths([*known, *present.values()])
     staying = [k.status != SUPERSEDED and (k.fingerprint.sha256, k.place) not in gone for k in known]
-    now = [k if not stays else _moved(k, present) for k, stays in zip(known, staying, strict=True)]
+    now = [k if not stays else _moved(k, present, looked) for k, stays in zip(known, staying, strict=True)]
     before = process_names([k for k in known if k.is_live])
     after = process_names([*(n for n, stays in zip(now, staying, strict=True) if stays and n.is_live), *(e for e in found if e.is_live)])
     result = []
@@ -86,10 +88,10 @@ def earlier(evidence: Evidence, path: str) -> str:
     return path.removesuffix(mark) + mark
 
 
-def _moved(known: Evidence, present: Mapping[Place, Evidence]) -> Evidence:
-    """A file that was read, where it lies now: at another place, if that has its content and its own has another one."""
+def _moved(known: Evidence, present: Mapping[Place, Evidence], looked: Sequence[Location]) -> Evidence:
+    """A file that was read, where it lies now: at another place, if that has its content and its own was looked at and has another one, or none."""
     here, digest = present.get(known.place), known.fingerprint.sha256
-    if known.status != READ or here is None or here.fingerprint.sha256 == digest:
+    if known.status != READ or (here.fingerprint.sha256 == digest if here else not known.is_below(looked)):
         return known
     there = next((e for e in present.values() if e.status == SKIPPED and e.fingerprint.sha256 == digest), None)
     return replace(known, place=there.place, below=there.below, text=there.text) if there else known

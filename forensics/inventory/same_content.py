@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from forensics.evidence.containers import open_content, place_of
 from forensics.evidence.objects import Location
@@ -114,13 +113,8 @@ def gone(known: Sequence[Evidence], found: Sequence[Evidence], paths: Sequence[L
     """Paths of the files that a case has rows of, and whose content is nowhere among what was found, though they lay below what was looked at."""
     contents = {e.fingerprint.sha256 for e in found}
     broken = {e.place.location for e in found if e.status == UNREADABLE}
-    roots = [str(path.resolve() if isinstance(path, Path) else path) for path in paths]
-    return [
-        k.path
-        for k in known
-        if k.status == READ and k.fingerprint.sha256 not in contents and k.place.location not in broken
-        and any(k.place.location == root or k.place.location.startswith(f"{root.rstrip('/')}/") for root in roots)
-    ]  # fmt: skip
+    missing = [k for k in known if k.status == READ and k.fingerprint.sha256 not in contents and k.place.location not in broken]
+    return [k.path for k in missing if k.is_below(paths)]
 
 
 def changed_since(evidence: Iterable[Evidence]) -> list[Evidence]:
