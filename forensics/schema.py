@@ -133,8 +133,12 @@ RANGE: tuple[Column, ...] = (
     Column("first_ts", TIMESTAMP, "Earliest time in the range"),
     Column("last_ts", TIMESTAMP, "Latest time in the range"),
     Column("gaps", pa.list_(pa.struct([("from_ts", TIMESTAMP), ("to_ts", TIMESTAMP)])), "Silences of more than 30 s between neighbouring records"),
-    Column("shift_ms", pa.int64(), "Added to the printed times from here on, because time jumps or another log begins here; NULL: neither"),
-    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone or other_log"),
+    Column(
+        "shift_ms",
+        pa.int64(),
+        "Added to the printed times from here on, because time jumps, or another log or an older part of this one begins here; NULL: none",
+    ),
+    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone, other_log or earlier_part"),
     Column("shift_ids", pa.list_(pa.string()), "Events of two lines before that place and two after it"),
 )
 

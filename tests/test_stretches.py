@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from reading import recogniser
 from written_logs import CLIENT, CONNECT
 
@@ -146,15 +150,74 @@ def test_logs_that_are_merged_line_by_line_are_left_together(tmp_path):
     assert whys(ranges) == []
 
 
+def parts_of(*times: str, member: str = "m1", since: int = 0, url: str = "", begin: int = 0) -> list[str]:
+    """A log that was cut at some times, each part with the generations that it tells; one of them may begin with a start."""
+    found, n = [], since
+    for at, (first, last) in enumerate(itertools.pairwise(times)):
+        until = (clock(last) - timedelta(seconds=60)).strftime("%H:%M:%S")
+        found.append(lines(first, until, member=member, url=url if at == begin else "", since=n))
+        n += found[-1].count("Successfully")
+    return found
+
+
+def read_in_order(root: Path, parts: Sequence[str], *, shifted: bool = True) -> list[dict[str, Any]]:
+    """Ranges of parts that are joined in some order, whose rows are in the order of time, as one process."""
+    rows, ranges = read(root, *parts)
+    assert owners(rows) == [LOG]
+    assert is_in_order(rows)
+    assert len(rows) == len("".join(parts).splitlines()) - 2 * "".join(parts).count("WorkerInfo values")
+    assert set(whys(ranges)) <= {"earlier_part"}
+    assert bool(whys(ranges)) == shifted
+    assert {r["process_id"] for r in ranges} == {LOG}
+    return ranges
+
+
 def test_files_of_one_process_in_the_wrong_order(tmp_path):
     """What stands behind is the earlier part: with its own start, or with lower generations of the same member."""
     later = lines("11:00:00", "11:40:00", url="http://w1:8083/", since=100), lines("11:00:00", "11:40:00", since=1000)
     earlier = lines("10:31:00", "10:59:00", member="m0", url="http://w1:8083/", since=50), lines("05:31:00", "10:59:00")
     for n, parts in enumerate(zip(later, earlier, strict=True)):
-        rows, ranges = read(tmp_path / str(n), *parts)
-        assert owners(rows) == [LOG, f"{LOG}#2"], n
-        assert times(rows, f"{LOG}#2")[1] == "10:59"
-        assert whys(ranges) == ["other_log"]
+        ranges = read_in_order(tmp_path / str(n), parts)
+        assert whys(ranges) == ["earlier_part"]
+        assert gaps(ranges) == []
+
+
+def test_rotated_files_as_a_shell_sorts_their_names(tmp_path):
+    """connect.log, connect.log.1, connect.log.10, connect.log.11, connect.log.2: the oldest stand in the middle."""
+    old_to_new = parts_of(*(f"{hour:02}:{minute:02}:00" for hour in range(1, 9) for minute in (0, 30)), url="http://w1:8083/")
+    new_to_old = old_to_new[::-1]
+    by_name = sorted(range(len(new_to_old)), key=lambda n: f".{n}" if n else "")
+    ranges = read_in_order(tmp_path, [new_to_old[n] for n in by_name])
+    assert gaps(ranges) == []
+
+
+def test_files_with_dates_in_their_names(tmp_path):
+    """The newest, which has none, stands first, and all others in their order."""
+    *older, newest = parts_of("01:00:00", "02:00:00", "03:00:00", "04:00:00", url="http://w1:8083/")
+    assert whys(read_in_order(tmp_path, [newest, *older])) == ["earlier_part"]
+
+
+def test_a_part_that_is_missing_is_a_silence(tmp_path):
+    first, _, *later = parts_of("01:00:00", "02:00:00", "03:00:00", "04:00:00", "05:00:00", url="http://w1:8083/")
+    assert gaps(read_in_order(tmp_path, [*later[::-1], first])) == [61]
+
+
+def test_a_part_that_names_nobody_is_of_the_process_that_printed_before_and_behind_it(tmp_path):
+    oldest, quiet, newest = lines("01:00:00", "01:59:00"), requests("02:00:00", "02:59:50"), lines("03:00:00", "04:00:00", since=60)
+    rows, _ = read(tmp_path, newest, quiet, oldest)
+    assert owners(rows) == [LOG]
+    assert is_in_order(rows)
+
+
+@given(st.permutations(range(6)), st.integers(0, 5), st.integers(0, 5))
+@settings(max_examples=40, deadline=None)
+def test_parts_in_any_order_give_the_rows_of_the_whole(order: list[int], begin: int, other: int) -> None:
+    """A worker that started once or twice while its log was written."""
+    times = [f"{hour:02}:17:00" for hour in range(1, 8)]
+    whole = parts_of(*times[: other + 1], url="http://w1:8083/") if other else []
+    whole += parts_of(*times[other:], url="http://w1:8083/", member="m2", since=1000, begin=begin if not other else 0)
+    with tempfile.TemporaryDirectory() as root:
+        read_in_order(Path(root), [whole[n] for n in order], shifted=order != sorted(order))
 
 
 def test_a_worker_that_starts_again_with_its_clock_set_back_is_the_same_process(tmp_path):
@@ -229,16 +292,29 @@ def test_clocks_that_are_set_are_left_alone(tmp_path):
         rows, ranges = read(tmp_path / str(n), lines("11:00:00", "11:30:00"), lines(again, "11:45:00"))
         assert owners(rows) == [LOG], again
         assert whys(ranges) == [], again
+        assert gaps(ranges) == [], again
 
 
 def test_pauses_and_stray_lines_are_left_alone(tmp_path):
     pause = lines("05:00:00", "05:30:00"), lines("11:30:00", "12:00:00")
-    stray = lines("11:00:00", "11:30:00"), lines("05:30:00", "05:30:00", member="m2"), lines("11:31:00", "11:40:00")
+    stray, ahead = (
+        (lines("11:00:00", "11:30:00"), lines(time, time, member="m2"), lines("11:31:00", "11:40:00")) for time in ("05:30:00", "23:30:00")
+    )
+    within_silence = lines("11:00:00", "11:30:00"), lines("23:30:00", "23:30:00"), lines("11:50:00", "12:00:00")
     hourly = (lines("01:00:00", "09:00:00", every=3600),)
-    for n, parts in enumerate((pause, stray, hourly)):
+    found = []
+    for n, parts in enumerate((pause, stray, ahead, within_silence, hourly)):
         rows, ranges = read(tmp_path / str(n), *parts)
         assert owners(rows) == [LOG]
         assert whys(ranges) == []
+        found.append(gaps(ranges))
+    assert found == [[360], [], [], [20], [60] * 8]
+
+
+def test_a_clock_that_is_set_ahead_for_a_while_leaves_no_silence(tmp_path):
+    """Nobody knows how long nothing was printed while it was wrong."""
+    _, ranges = read(tmp_path, lines("11:00:00", "11:30:00"), lines("13:33:00", "13:36:00", since=31), lines("11:41:00", "11:50:00", since=35))
+    assert gaps(ranges) == []
 
 
 def test_disorder_is_no_row_of_machines(tmp_path):

@@ -2,8 +2,9 @@
 
 Most logs print local time without saying whose. Where it goes back by whole quarters of an hour while the process goes on, its zone changed: the
 lines from there on get that zone, so that their times follow those before. Where nothing says that the process went on (a start, other
-identities), the lines are of another process whose log was appended, or an earlier part of this one: they become a process of their own, with
-their times as printed, since nobody says in which zone. A clock that was set back while the process went on is left alone: that is a step.
+identities), the lines are of another process whose log was appended: they become a process of their own, with their times as printed, since
+nobody says in which zone. If what names the process says that they are an earlier part of its log, they are put before the others. A clock that
+was set back while the process went on is left alone: that is a step.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from forensics.extract.joined_parts import Part, in_order, moves
 from forensics.extract.jump_signs import EXACT, HOUR, NAMES, SET, Sign, streams_to_read
+from forensics.extract.split_counts import GAP_US
+from forensics.extract.splits import FILE_BITS
 from forensics.records.timestamps import SECOND
 from forensics.schema import table_schema
 
@@ -33,6 +37,8 @@ _LEAST = 14 * 60 * SECOND
 _MOST = 26 * HOUR
 #: More jumps than this, in the midst of lives, are lines in disorder, not logs one behind the other.
 _MOST_STRETCHES = 8
+#: Of more parts of one log that were joined in the wrong order nobody asks.
+_MOST_PARTS = 200
 _STARTS = frozenset({"process_started", "process_initializing", "herder_starting", "broker_starting", "connect_starting"})
 #: Whose settings a JVM prints once, when it starts.
 _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
@@ -40,6 +46,7 @@ _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
 _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
 _WHO = (*NAMES, "member_id")
 _OTHER = "other_log"
+_EARLIER = "earlier_part"
 _Ints = npt.NDArray[np.int64]
 
 
@@ -51,10 +58,12 @@ class Stretch:
         process_id: the stream.
         from_pos, to_pos: its positions, `to_pos` not included.
         shift_us: added to the printed times.
+        moved: added to the positions: the lines are of another place among those of their process than they stand at.
         owner: process that the lines belong to.
-        why: `daylight_saving`, `time_zone` or `other_log`.
+        why: `daylight_saving`, `time_zone`, `other_log` or `earlier_part`; empty: only that of others ends here.
         path: of the file in which it begins.
         jump: times before and behind the jump, as printed.
+        until: when the process prints on, in the part of its log that follows; None: no other does.
         lines: events of the two lines before the jump, and of the two after it; where those are only counted, of the next ones that are kept.
     """
 
@@ -62,11 +71,18 @@ class Stretch:
     from_pos: int
     to_pos: int
     shift_us: int
+    moved: int
     owner: str
     why: str
     path: str
     jump: tuple[int, int]
+    until: int | None = None
     lines: tuple[str, ...] = ()
+
+    @property
+    def begin(self) -> int:
+        """The byte in the file behind that with which it begins."""
+        return (self.from_pos & ((1 << FILE_BITS) - 1)) + 1
 
 
 def separate(
@@ -79,7 +95,7 @@ def separate(
         events: names of the files of events.
         counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
-        ranges: rows of `range_row`, each with the `signs` of its rows, which are taken off.
+        ranges: rows of `range_row`, each with the `signs` of its rows, which are taken off; among its `gaps` are steps back in time.
         zoned: streams whose times say their offset from UTC: they have no zone to find.
 
     Returns:
@@ -88,12 +104,12 @@ def separate(
     known = [staged / name for name in (*events, *counted)]
     signs = [Sign(*told) for row in ranges for told in row.pop("signs")]
     found = find(known, signs, zoned)
-    if not found:
-        return ranges
-    spans = _Spans()
-    for file in (*known, *(staged / name for name in others)):
-        _rewrite(file, found, spans)
-    return _ranges(ranges, found, spans)
+    if found:
+        spans = _Spans()
+        for file in (*known, *(staged / name for name in others)):
+            _rewrite(file, found, spans)
+        ranges = _ranges(ranges, found, spans)
+    return [{**row, "gaps": _silent(row["gaps"] or [])} for row in ranges]
 
 
 def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
@@ -136,12 +152,14 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 
 
 class _Segment(NamedTuple):
-    """Events from `begin` on: what is added to their times, whose they are, why."""
+    """Events from `begin` on: what is added to their times, whose they are, why; what is added to their positions, and when those that follow then begin."""
 
     begin: int
     shift: int
     owner: int
     why: str
+    moved: int = 0
+    until: int | None = None
 
 
 def _is_in(column: pa.ChunkedArray, values: Iterable[str]) -> npt.NDArray[np.bool_]:
@@ -233,20 +251,26 @@ class _Stream:
 
     def stretches(self) -> list[Stretch]:
         """The stretches; none when there are so many jumps that the lines are in disorder."""
+        backs = [i for i in (np.flatnonzero(np.diff(self._ts) <= -SET) + 1).tolist() if self._is_back(i)]
+        segments = self._reordered(backs) or self._segments(backs)
+        return [self._stretch(segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
+
+    def _segments(self, backs: Sequence[int]) -> list[_Segment]:
+        """Where lines of another process or zone begin, in a log in which they are as they came."""
         ts = self._ts
-        jumps = np.diff(ts)
+        whole = [_Segment(0, 0, 0, "")]
+        if sum(not self._starts(i) for i in backs) > _MOST_STRETCHES:
+            return whole
         renamed = self._renamed()
-        places = sorted({*(int(i) + 1 for i in np.flatnonzero((jumps <= -SET) | (jumps >= HOUR))), *renamed})
-        if sum(self._is_back(i) and not self._starts(i) for i in places) > _MOST_STRETCHES:
-            return []
-        segments = [_Segment(0, 0, 0, "")]
+        places = sorted({*backs, *(np.flatnonzero(np.diff(ts) >= HOUR) + 1).tolist(), *renamed})
+        segments = whole
         for n, i in enumerate(places):
             last = segments[-1]
             if i - last.begin < 2 or i + 2 > len(ts):
                 continue  # one line tells nothing
             end = places[n + 1] if n + 1 < len(places) else len(ts)
             jump = int(ts[i] - ts[i - 1])
-            why = self._backwards(last.begin, i, end, -jump) if self._is_back(i) else ""
+            why = self._backwards(last.begin, i, end, -jump) if i in backs else ""
             if why == _OTHER or i in renamed and self._follows(last.begin, i, end):
                 segments.append(self._other(segments, i, end))
             elif why:
@@ -254,7 +278,61 @@ class _Stream:
             elif jump >= HOUR:
                 ahead = self._ahead(segments, i, end, jump)
                 segments += [ahead] if ahead else []
-        return [self._stretch(segments, n) for n in range(1, len(segments))]
+        if all(s.owner == 0 for s in segments) or any(s.shift for s in segments):
+            return segments
+        return self._in_runs(in_order(self._parts([s.begin for s in segments], [s.owner for s in segments]), self._ts, SET, SET))
+
+    def _reordered(self, backs: Sequence[int]) -> list[_Segment]:
+        """Parts of one process's log that were joined in another order than that of time; empty where nothing tells it.
+
+        What tells it: generations, which go on where a clock was set back, and here go back as the time does; or parts that follow each other at once
+        in the order of time.
+        """
+        if not 0 < len(backs) < _MOST_PARTS:
+            return []
+        begins = [0, *backs]
+        runs = in_order(self._parts(begins, range(len(begins))), self._ts, SET, _QUARTER, EXACT)
+        if len(runs) > 1:
+            return []
+        timed = np.concatenate([np.arange(p.begin, p.end) for p in runs[0]])
+        was, would = (tuple(self._falls(lines, each) for each in (True, False)) for lines in (np.arange(len(self._ts)), timed))
+        if would[0] or would[1] > was[1]:
+            return []
+        between = [int(self._ts[b.begin : b.end].min() - self._ts[a.begin : a.end].max()) for a, b in pairwise(runs[0])]
+        is_one = max(between) <= (SET if len(between) == 1 else EXACT)
+        return self._in_runs(runs) if was[0] or would[1] < was[1] or is_one else []
+
+    def _falls(self, lines: _Ints, each_member: bool) -> int:
+        """How often a lower generation of a group follows a higher one, in this order of lines; or of a group's member."""
+        last: dict[tuple[str, int | None], int] = {}
+        falls = 0
+        for i in lines[self._rounds[lines]].tolist():
+            key = self._groups[i].as_py(), self._member_of.get(i) if each_member else None
+            generation = self._generation[i].as_py()
+            falls += generation < last.get(key, generation)
+            last[key] = generation
+        return falls
+
+    @cached_property
+    def _member_of(self) -> dict[int, int]:
+        """Member that a line names."""
+        return dict(self._who["member_id"].all())
+
+    def _parts(self, begins: Sequence[int], owners: Sequence[int]) -> list[Part]:
+        ends = [*begins[1:], len(self._ts)]
+        members = self._who["member_id"]
+        return [Part(b, e, owner, self._names((b, e)), members.kinds((b, e))) for b, e, owner in zip(begins, ends, owners, strict=True)]
+
+    def _in_runs(self, runs: Iterable[Sequence[Part]]) -> list[_Segment]:
+        """The segments of processes, each of parts in the order of time."""
+        found = []
+        for owner, run in enumerate(sorted(runs, key=lambda run: min(p.begin for p in run))):
+            moved = moves([self._places(p.begin, p.end) for p in run])
+            untils = [*(int(self._ts[p.begin : p.end].min()) for p in run[1:]), None]
+            found += [_Segment(p.begin, 0, owner, "", move, until) for p, move, until in zip(run, moved, untils, strict=True)]
+        found.sort()
+        owners = [found[0].owner, *(s.owner for s in found)]
+        return [s._replace(why=_EARLIER if s.moved else _OTHER * (s.owner != before)) for s, before in zip(found, owners, strict=False)]
 
     def _is_back(self, i: int) -> bool:
         """Whether time goes back there, and not for one line alone."""
@@ -299,20 +377,35 @@ class _Stream:
     def _earlier(self, segments: Sequence[_Segment], i: int, end: int) -> _Segment | None:
         """The process of an earlier segment, if it goes on there."""
         for n in range(len(segments) - 2, -1, -1):
-            begin, shift, owner, _ = segments[n]
+            begin, shift, owner, *_ = segments[n]
             stop = segments[n + 1].begin
             if owner != segments[-1].owner and self._ts[stop - 1] <= self._ts[i] and self._alike((begin, stop), (i, end)):
                 return _Segment(i, shift, owner, _OTHER)
         return None
 
+    def _names(self, part: tuple[int, int]) -> frozenset[tuple[str, int]]:
+        """What the process of a part is called."""
+        for column in NAMES:
+            said = self._who[column]
+            if said.any(*part):
+                # Brokers name each other; most lines are of their own.
+                return frozenset((column, name) for name in ([said.most(part)] if column == "broker_id" else said.kinds(part)))
+        return frozenset()
+
+    def _places(self, begin: int, end: int) -> tuple[int, int]:
+        """From which position on, and before which one, the lines of a part stand."""
+        first = int(self._pos[begin]) if begin else int(self._pos[0]) >> FILE_BITS << FILE_BITS
+        return first, int(self._pos[end]) if end < len(self._pos) else (int(self._pos[-1]) >> FILE_BITS) + 1 << FILE_BITS
+
     def _stretch(self, segments: Sequence[_Segment], n: int) -> Stretch:
-        begin, shift, owner, why = segments[n]
-        end = int(self._pos[segments[n + 1].begin]) if n + 1 < len(segments) else 1 << 62
+        begin, shift, owner, why, moved, until = segments[n]
+        first, end = self._places(begin, segments[n + 1].begin if n + 1 < len(segments) else len(self._ts))
         name = self._name if not owner else f"{self._name}#{owner + 1}"
-        jump = int(self._ts[begin - 1]), int(self._ts[begin])
+        jump = int(self._ts[max(begin - 1, 0)]), int(self._ts[begin])
         before = reversed(self._kept(range(begin - 1, -1, -1)))
         behind = self._kept(range(begin, len(self._ts)))
-        return Stretch(self._name, int(self._pos[begin]), end, shift, name, why, self._paths[begin].as_py(), jump, (*before, *behind))
+        lines = (*before, *behind)
+        return Stretch(self._name, first, end, shift, moved, name, why, self._paths[begin].as_py(), jump, until, lines)
 
     def _read(self, columns: Sequence[str]) -> pa.Table:
         """Some columns of the stream's lines that have a time, in their order."""
@@ -357,7 +450,7 @@ class _Stream:
             earlier = self._earlier(segments, i, end)
             if earlier:
                 return earlier
-        for _, before, whose, _ in segments[:-1]:
+        for _, before, whose, *_ in segments[:-1]:
             passed = jump - (last.shift - before)
             is_near = self._is_change(i) or self._ts[i] - self._ts[last.begin] < 2 * HOUR
             if whose == last.owner and before < last.shift and -EXACT <= passed <= EXACT and is_near:
@@ -436,17 +529,18 @@ def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
     """Moves the rows of stretches in one file, and takes note of the times."""
     table = pq.read_table(file)
     printed = table["ts"].cast(pa.int64())
-    ts, process, left = printed, table["process_id"], pa.chunked_array([pa.array([True] * table.num_rows)])
+    ts, process, pos, left = printed, table["process_id"], table["stream_pos"], pa.chunked_array([pa.array([True] * table.num_rows)])
     for s in found:
         here = pc.and_(pc.greater_equal(table["stream_pos"], s.from_pos), pc.less(table["stream_pos"], s.to_pos))
         mine = pc.fill_null(pc.and_(pc.equal(table["process_id"], s.process_id), here), False)  # noqa: FBT003  (Arrow's own form)
         ts = pc.if_else(mine, pc.add(printed, s.shift_us), ts)
         process = pc.if_else(mine, s.owner, process)
+        pos = pc.if_else(mine, pc.add(pos, s.moved), pos)
         left = pc.and_not(left, mine)
         spans.see(s.process_id, s.from_pos, ts.filter(mine))
     for path in {s.path for s in found}:
         spans.see(path, -1, printed.filter(pc.and_(left, pc.equal(table["path"], path))))
-    for name, values in (("ts", ts), ("process_id", process)):
+    for name, values in (("ts", ts), ("process_id", process), ("stream_pos", pos)):
         place = table.schema.get_field_index(name)
         table = table.set_column(place, table.schema.field(place), values.cast(table.schema.field(place).type))
     pq.write_table(table, file, compression="zstd", compression_level=1)
@@ -457,21 +551,24 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans
     result: list[dict[str, Any]] = []
     for row in sorted(ranges, key=lambda r: (r["path"], r["range_start"])):
         mine = [s for s in found if s.path == row["path"]]
-        left = spans.of(row["path"], -1)
         if not mine or row["first_ts"] is None:
             result.append(dict(row))
             continue
+        begun = [s for s in mine if s.begin <= row["range_start"]][-1:]
+        here = [s for s in mine if row["range_start"] < s.begin <= row["range_end"]]
+        silences = _silences(row["gaps"] or [], begun, here)
+        left = spans.of(begun[0].process_id, begun[0].from_pos) if begun else spans.of(row["path"], -1)
         first, last = (max(row["first_ts"], left[0]), min(row["last_ts"], left[1])) if left else (1, 0)
-        base = {**row, "first_ts": first, "last_ts": last} if first <= last else {**row, "first_ts": None, "last_ts": None}
-        silences = _silences(row["gaps"] or [], mine)
-        result.append({**base, "gaps": silences.pop(0)})
-        for s, gaps in zip(mine, silences, strict=True):
-            place, span = (s.from_pos & ((1 << 40) - 1)) + 1, spans.of(s.process_id, s.from_pos)
-            if span is not None and row["range_start"] < place <= row["range_end"]:
-                told = {"shift_ms": s.shift_us // 1000, "shift_why": s.why, "shift_ids": list(s.lines)}
-                result.append(
-                    {**row, **_NOTHING, "process_id": s.owner, "range_start": place, "first_ts": span[0], "last_ts": span[1], "gaps": gaps, **told}
-                )
+        told = {"first_ts": first, "last_ts": last} if first <= last else {"first_ts": None, "last_ts": None}
+        result.append({**row, **told, "process_id": begun[0].owner if begun else row["process_id"], "gaps": silences.pop(0)})
+        for s, gaps in zip(here, silences, strict=True):
+            span = spans.of(s.process_id, s.from_pos)
+            if span is not None:
+                if s.until is not None and s.until - span[1] > GAP_US:
+                    gaps.append({"from_ts": span[1], "to_ts": s.until})
+                told = {"first_ts": span[0], "last_ts": span[1], "gaps": gaps}
+                how = {"shift_ms": s.shift_us // 1000, "shift_why": s.why, "shift_ids": list(s.lines)} if s.why else {}
+                result.append({**row, **_NOTHING, "process_id": s.owner, "range_start": s.begin, **told, **how})
     return result
 
 
@@ -490,15 +587,34 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-def _silences(gaps: Sequence[Mapping[str, int]], mine: Sequence[Stretch]) -> list[list[dict[str, int]]]:
-    """Silences of what is before the first stretch, then of each stretch. One that seems as long as the jump is none."""
-    told: list[list[dict[str, int]]] = [[] for _ in range(len(mine) + 1)]
-    at = 0
+def _silences(gaps: Sequence[Mapping[str, int]], begun: Sequence[Stretch], here: Sequence[Stretch]) -> list[list[dict[str, int]]]:
+    """Gaps of the stretch that had begun, if any, then of each that begins here. The jumps between them are none."""
+    told: list[list[dict[str, int]]] = [[] for _ in range(len(here) + 1)]
+    at, shift = 0, begun[0].shift_us if begun else 0
     for gap in gaps:
-        ends = sorted(mine[at].jump) if at < len(mine) else (0, 0)
-        if at < len(mine) and abs(gap["from_ts"] - ends[0]) < _QUARTER and abs(gap["to_ts"] - ends[1]) < _QUARTER:
-            at += 1
-            continue
-        shift = mine[at - 1].shift_us if at else 0
-        told[at].append({"from_ts": gap["from_ts"] + shift, "to_ts": gap["to_ts"] + shift})
+        jumps = (
+            n for n in range(at, len(here)) if all(abs(a - b) < _QUARTER for a, b in zip((gap["from_ts"], gap["to_ts"]), here[n].jump, strict=True))
+        )
+        jumped = next(jumps, None)
+        if jumped is not None:
+            at, shift = jumped + 1, here[jumped].shift_us
+        else:
+            told[at].append({"from_ts": gap["from_ts"] + shift, "to_ts": gap["to_ts"] + shift})
     return told
+
+
+def _silent(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
+    """Gaps in which nothing was printed. A step back in time is none, nor is the step ahead that it takes back; one line alone had a wrong time."""
+    told: list[tuple[int, int]] = []
+    back = (0, 0)
+    for begin, end in ((gap["from_ts"], gap["to_ts"]) for gap in gaps):
+        if begin > end:
+            back = begin, end
+            at = next((n for n in reversed(range(len(told))) if told[n][0] <= end), None)
+            if at is not None and end < told[at][1]:
+                told[at : at + 1] = [(told[at][0], end)] * (told[at][1] == begin)
+        elif begin == back[1] and end >= back[0]:
+            told.append((back[0], end))
+        else:
+            told.append((begin, end))
+    return [{"from_ts": begin, "to_ts": end} for begin, end in told if end - begin > GAP_US]

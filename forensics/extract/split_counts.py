@@ -74,9 +74,7 @@ class Statistics:
         if self._before is not None:
             array = np.concatenate([np.array([self._before], np.int64), array])
         self._before = int(array[-1])
-        for i in np.flatnonzero(np.abs(np.diff(array)) > GAP_US):
-            pair = int(array[i]), int(array[i + 1])
-            self.gaps.append((min(pair), max(pair)))
+        self.gaps += [(int(array[i]), int(array[i + 1])) for i in np.flatnonzero(np.abs(np.diff(array)) > GAP_US)]
 
     @property
     def faults(self) -> list[str]:

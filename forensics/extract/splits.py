@@ -14,6 +14,8 @@ from forensics.evidence.containers import place_of
 from forensics.inventory.evidence import COUNT_BLOCK, LOG, Evidence, Format, Place, TextForm
 
 RANGE_BYTES = 64 << 20
+#: A place in a stream is the file's ordinal and, in so many bits, the byte in it.
+FILE_BITS = 40
 #: Less than this is not worth a task of its own.
 _LEAST_BYTES = 4 << 20
 #: A packed text is unpacked from its beginning for each of its ranges: a small one is not cut, and none in more ranges than this.
@@ -63,7 +65,7 @@ class FileSplit:
         """A file as one split."""
         return cls(
             e.path, e.place, e.process, e.fingerprint.file_id or "", e.fingerprint.head_id, e.times.zone or "UTC", replace(e.text, newlines=()), e.format,
-            (e.origin.ordinal or 0) << 40,
+            (e.origin.ordinal or 0) << FILE_BITS,
         )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ WITH first_line AS (
   WHERE e.event = 'worker_assigned' AND j.assigned IS NOT NULL
 ), opening AS (
   -- From the line that says that its herder starts, or the first of its life, to its first assignment.
-  SELECT a.process_id, a.instance, a.stream_pos, coalesce(max(p.stream_pos), 0) AS since_pos
+  SELECT a.process_id, a.instance, a.stream_pos, max(p.stream_pos) AS since_pos
   FROM (
     SELECT process_id, instance, min(stream_pos) AS stream_pos
     FROM assignment
@@ -64,7 +64,7 @@ WITH first_line AS (
     SELECT o.process_id, o.instance, p.at_ms - lag(p.at_ms) OVER (PARTITION BY o.process_id, o.instance ORDER BY p.stream_pos) AS silence_ms
     FROM opening o
     JOIN process_line p ON p.process_id = o.process_id AND p.instance = o.instance AND p.at_ms IS NOT NULL
-      AND p.stream_pos BETWEEN o.since_pos AND o.stream_pos
+      AND coalesce(p.stream_pos >= o.since_pos, true) AND p.stream_pos <= o.stream_pos
   )
   GROUP BY process_id, instance
   HAVING max(silence_ms) < least_session_ms

@@ -7,7 +7,7 @@
 CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Which life of the process',
-  from_pos      COMMENT 'Positions in the stream from this one on',
+  from_pos      COMMENT 'Positions in the stream from this one on; below all, if from the beginning of the life',
   to_pos        COMMENT 'and below this one; NULL: to the end of the life',
   kafka_cluster COMMENT 'Cluster id; `unknown` when nothing tells, with the life''s number where the process had several',
   cluster_ms    COMMENT 'When the life told it first (milliseconds since 1970); NULL: it did not',
@@ -32,7 +32,7 @@ WITH told AS (
   FROM told t
   JOIN teller b ON b.process_id = t.process_id AND b.instance = t.instance AND b.best.place = t.place AND b.best.group_id = t.group_id
 ), stretch AS (
-  SELECT process_id, instance, at_ms, event_id, kafka_cluster_id AS kafka_cluster, CASE WHEN before IS NULL THEN -1L
+  SELECT process_id, instance, at_ms, event_id, kafka_cluster_id AS kafka_cluster, CASE WHEN before IS NULL THEN -9223372036854775807L
     ELSE stream_pos END AS from_pos
   FROM word
   WHERE before IS NULL OR before <> kafka_cluster_id
@@ -43,7 +43,7 @@ WITH told AS (
 ), only_one AS (
   SELECT CASE WHEN count(DISTINCT kafka_cluster) = 1 THEN max(kafka_cluster) END AS kafka_cluster FROM stretch
 ), placed AS (
-  SELECT l.process_id, l.instance, coalesce(s.from_pos, -1) AS from_pos, s.kafka_cluster, s.at_ms, s.event_id,
+  SELECT l.process_id, l.instance, coalesce(s.from_pos, -9223372036854775807L) AS from_pos, s.kafka_cluster, s.at_ms, s.event_id,
     coalesce(k.clusters, 0) AS clusters,
     last_value(s.kafka_cluster, true) OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS earlier,

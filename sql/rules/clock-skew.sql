@@ -21,7 +21,10 @@ WITH bounded AS (
   GROUP BY b.process_id
 ), jump AS (
   SELECT process_id, path, unix_millis(first_ts) AS from_ms, shift_ms, shift_why, shift_ids,
-    date_format(timestamp_millis(unix_millis(first_ts) - shift_ms), 'yyyy-MM-dd HH:mm:ss') AS printed_time
+    date_format(timestamp_millis(unix_millis(first_ts) - shift_ms), 'yyyy-MM-dd HH:mm:ss') AS printed_time,
+    -- Parts in the wrong order are told once.
+    count(*) OVER (PARTITION BY process_id, path, shift_why) AS parts,
+    row_number() OVER (PARTITION BY process_id, path, shift_why ORDER BY file_id, range_start) AS nth
   FROM range_row
   WHERE shift_why IS NOT NULL
 )
@@ -92,7 +95,8 @@ SELECT
   j.from_ms AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
   CASE j.shift_why
-    WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed' ELSE 'another_log' END AS code,
+    WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed' WHEN 'earlier_part' THEN 'parts_out_of_order'
+    ELSE 'another_log' END AS code,
   named_struct(
     'process_id', j.process_id,
     'other_process_id', CAST(NULL AS STRING),
@@ -100,10 +104,11 @@ SELECT
     'hi_ms', CAST(NULL AS BIGINT),
     'by_ms', CAST(NULL AS BIGINT),
     'zone_offset', CAST(NULL AS STRING),
-    'times', CAST(NULL AS BIGINT),
+    'times', CASE WHEN j.shift_why = 'earlier_part' THEN j.parts END,
     'path', j.path,
     'printed_time', j.printed_time,
     'shift_ms', j.shift_ms
   ) AS facts,
   transform(j.shift_ids, x -> named_struct('role', 'printed around the jump', 'event_id', x)) AS proof
 FROM jump j
+WHERE j.nth = 1 OR j.shift_why <> 'earlier_part'
