@@ -396,6 +396,7 @@ def test_wrong_sql_names_the_place_in_what_was_written(case: str) -> None:
     assert "  --> -e, line 2, column " in wrong.stderr
 
 
+@pytest.mark.whole
 @pytest.mark.engine
 def test_views_of_another_version_are_built_anew(tmp_path: Path) -> None:
     from forensics.case import folder as case_folder
