@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import recogniser
@@ -191,6 +192,34 @@ def test_rotated_files_as_a_shell_sorts_their_names(tmp_path):
     assert gaps(ranges) == []
 
 
+@pytest.mark.parametrize("order", ["1232", "12123", "11", "12312", "3221", "3123"])
+def test_a_part_that_is_there_twice_is_read_once(order: str, tmp_path):
+    """Whole, or as the beginning of what goes on, and whatever the order."""
+    parts = parts_of("01:00:00", "02:00:00", "03:00:00", "04:00:00", url="http://w1:8083/")
+    known = "".join(parts[n] for n in sorted({int(n) - 1 for n in order}))
+    whole, _ = read(tmp_path / "whole", known)
+    rows, ranges = read(tmp_path / "twice", *(parts[int(n) - 1] for n in order))
+    assert [(r["ts"], r["event"]) for r in rows] == [(r["ts"], r["event"]) for r in whole]
+    assert owners(rows) == [LOG]
+    assert "repeated" in whys(ranges)
+    assert gaps(ranges) == []
+
+
+def test_captures_that_overlap_are_read_as_one(tmp_path):
+    log = lines("01:00:00", "04:00:00").splitlines(keepends=True)
+    rows, ranges = read(tmp_path, *log[:100], *log[60:150], *log[140:])
+    assert [r["ts"] for r in rows] == [clock("01:00:00") + timedelta(minutes=n) for n in range(181)]
+    assert whys(ranges) == ["repeated"] * 2
+    assert gaps(ranges) == []
+    assert {len(r["shift_ids"]) for r in ranges if r.get("shift_ids")} == {4}
+
+
+def test_small_parts_begin_hardly_before_those_in_front_of_them(tmp_path):
+    oldest, older = lines("01:00:00", "01:00:01", every=1), lines("01:00:02", "01:00:03", every=1, since=2)
+    ranges = read_in_order(tmp_path, [lines("01:00:04", "01:10:00", every=1, since=4), older, oldest])
+    assert whys(ranges) == ["earlier_part"] * 2
+
+
 def test_files_with_dates_in_their_names(tmp_path):
     """The newest, which has none, stands first, and all others in their order."""
     *older, newest = parts_of("01:00:00", "02:00:00", "03:00:00", "04:00:00", url="http://w1:8083/")
@@ -295,6 +324,13 @@ def test_clocks_that_are_set_are_left_alone(tmp_path):
         assert gaps(ranges) == [], again
 
 
+def test_a_clock_that_is_set_back_by_seconds_is_left_alone_where_much_is_printed(tmp_path):
+    """What was printed in those seconds could be sorted in between."""
+    rows, ranges = read(tmp_path, lines("11:00:00", "11:05:00", every=1), lines("11:04:56", "11:10:00", every=1, since=301))
+    assert owners(rows) == [LOG]
+    assert whys(ranges) == []
+
+
 def test_pauses_and_stray_lines_are_left_alone(tmp_path):
     pause = lines("05:00:00", "05:30:00"), lines("11:30:00", "12:00:00")
     stray, ahead = (
@@ -318,7 +354,8 @@ def test_a_clock_that_is_set_ahead_for_a_while_leaves_no_silence(tmp_path):
 
 
 def test_disorder_is_no_row_of_machines(tmp_path):
-    parts = [lines("11:00:00", "11:05:00", member="m1"), lines("05:00:00", "05:05:00", member="m2")] * 12
+    turns = [(lines("11:00:00", "11:05:00", member="m1", since=n), lines("05:00:00", "05:05:00", member="m2", since=n)) for n in range(0, 120, 10)]
+    parts = [part for turn in turns for part in turn]
     rows, ranges = read(tmp_path, *parts)
     assert owners(rows) == [LOG]
     assert whys(ranges) == []

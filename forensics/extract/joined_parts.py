@@ -1,4 +1,4 @@
-"""Parts of one process's log that were joined in another order than that of time, as `cat connect.log*` joins them: the newest comes first."""
+"""Parts of one process's log that were joined in another order than that of time, as `cat connect.log*` joins them (the newest comes first), or twice."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 _Ints = npt.NDArray[np.int64]
+#: Of more parts of one log that were joined in the wrong order nobody asks.
+MOST_PARTS = 200
 #: More than so many of each part are lines of two that print side by side.
 _MOST_CUT = 4
+#: Fewer lines may be alike by chance.
+_LEAST_REPEATED = 3
 _Same = Callable[[Sequence["Part"], Sequence["Part"]], bool]
 
 
@@ -121,3 +126,34 @@ def _ordered(group: Sequence[Part], times: _Ints, jitter: int) -> list[Part]:
             whole = by_time([*whole[:at], before, *whole[at + 1 :], behind])
         at += 1
     return whole
+
+
+def repeats(times: _Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int, int, int]]:
+    """Where a log goes back and says again what it has said: a part was joined twice, or two parts overlap.
+
+    Args:
+        times: of all lines.
+        said: columns in which lines are alike that say the same.
+        back: times go back by so much at least.
+
+    Returns:
+        The first line of each run, the one behind its last, and the one that says first what the run begins with.
+    """
+    backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
+    if not 0 < len(backs) < MOST_PARTS:
+        return []
+    codes = [c if pa.types.is_dictionary(c.type) else c.dictionary_encode() for c in said]
+    keys = np.stack([times, *(c.indices.fill_null(-1).to_numpy(zero_copy_only=False) for c in codes)])
+    alike = np.lexsort(keys)
+    begins = np.flatnonzero(np.append(True, (np.diff(keys[:, alike], axis=1) != 0).any(axis=0)))
+    first = np.empty(len(times), np.int64)
+    first[alike] = np.repeat(alike[begins], np.diff(np.append(begins, len(times))))
+    parts = np.searchsorted(backs, np.arange(len(times)), side="right")
+    # What is said twice at one time in one part, a log may well hold.
+    again = np.flatnonzero(parts > parts[first])
+    runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
+    return [
+        (int(run[0]), int(run[-1]) + 1, int(first[run[0]]))
+        for run in runs
+        if len(run) >= _LEAST_REPEATED and len(np.unique(keys[1:, run], axis=1)[0]) > 1
+    ]

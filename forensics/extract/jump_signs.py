@@ -18,6 +18,8 @@ from forensics.records.timestamps import SECOND
 NAMES = ("broker_id", "worker_url")
 #: Threads print out of order by less than this.
 SET = 2 * SECOND
+#: They seldom do by so much.
+JITTER = SECOND // 20
 HOUR = 3600 * SECOND
 #: A jump of so many quarters of an hour and at most this was no pause: the stream just went on.
 EXACT = 60 * SECOND
@@ -79,7 +81,7 @@ def _told(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
 
 def is_jump(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Which steps between two times, in microseconds, may be more than a pause."""
-    found: npt.NDArray[np.bool_] = (steps <= -SET) | ((steps >= HOUR) & (steps <= HOUR + EXACT))
+    found: npt.NDArray[np.bool_] = (steps <= -JITTER) | ((steps >= HOUR) & (steps <= HOUR + EXACT))
     return found
 
 

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.joined_parts import Part, in_order, moves
-from forensics.extract.jump_signs import EXACT, HOUR, NAMES, SET, Sign, streams_to_read
+from forensics.extract.joined_parts import MOST_PARTS, Part, in_order, moves, repeats
+from forensics.extract.jump_signs import EXACT, HOUR, JITTER, NAMES, SET, Sign, streams_to_read
 from forensics.extract.split_counts import GAP_US
 from forensics.extract.splits import FILE_BITS
 from forensics.records.timestamps import SECOND
@@ -37,8 +37,6 @@ _LEAST = 14 * 60 * SECOND
 _MOST = 26 * HOUR
 #: More jumps than this, in the midst of lives, are lines in disorder, not logs one behind the other.
 _MOST_STRETCHES = 8
-#: Of more parts of one log that were joined in the wrong order nobody asks.
-_MOST_PARTS = 200
 _STARTS = frozenset({"process_started", "process_initializing", "herder_starting", "broker_starting", "connect_starting"})
 #: Whose settings a JVM prints once, when it starts.
 _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
@@ -47,6 +45,7 @@ _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator
 _WHO = (*NAMES, "member_id")
 _OTHER = "other_log"
 _EARLIER = "earlier_part"
+_REPEATED = "repeated"
 _Ints = npt.NDArray[np.int64]
 
 
@@ -60,10 +59,12 @@ class Stretch:
         shift_us: added to the printed times.
         moved: added to the positions: the lines are of another place among those of their process than they stand at.
         owner: process that the lines belong to.
-        why: `daylight_saving`, `time_zone`, `other_log` or `earlier_part`; empty: only that of others ends here.
+        why: `daylight_saving`, `time_zone`, `other_log`, `earlier_part`, or `repeated` (its lines stand in the log before, so its rows go); empty: only
+            that of others ends here.
         path: of the file in which it begins.
-        jump: times before and behind the jump, as printed.
+        jump: times before and behind the jump, as printed; of what is repeated those at its end.
         until: when the process prints on, in the part of its log that follows; None: no other does.
+        since: when it printed last; None: with the last of these lines.
         lines: events of the two lines before the jump, and of the two after it; where those are only counted, of the next ones that are kept.
     """
 
@@ -77,6 +78,7 @@ class Stretch:
     path: str
     jump: tuple[int, int]
     until: int | None = None
+    since: int | None = None
     lines: tuple[str, ...] = ()
 
     @property
@@ -233,7 +235,9 @@ class _Stream:
     def __init__(self, name: str, files: Iterable[Path], zoned: bool, *, alone: bool) -> None:
         self._name, self._zoned = name, zoned
         self._files, self._alone = files, alone
-        rows = self._read(["path", "event", "category", "component", "group_id", "generation", *_WHO])
+        self._repeats: list[tuple[int, int, int]] = []
+        self._is_said_first: pa.Array | None = None
+        rows = self._without_repeats(self._read(["path", "event", "category", "component", "group_id", "generation", "message", *_WHO]))
         self._pos: _Ints = rows["stream_pos"].to_numpy().astype(np.int64)
         self._ts: _Ints = rows["ts"].cast(pa.int64()).to_numpy().astype(np.int64)
         self._paths, self._generation, self._groups = (_joined(rows[c]) for c in ("path", "generation", "group_id"))
@@ -249,11 +253,38 @@ class _Stream:
         self._rounds = (self._memberships | _is_in(rows["event"], {"group_stabilized"})) & _is_told(rows["generation"]) & _is_told(rows["group_id"])
         self._who = {c: _Said(rows[c]) for c in _WHO}
 
+    def _without_repeats(self, rows: pa.Table) -> pa.Table:
+        """The rows without those that stand in the log before."""
+        self._repeats = repeats(rows["ts"].cast(pa.int64()).to_numpy(), [_joined(rows[name]) for name in ("event", "message")], JITTER)
+        if not self._repeats:
+            return rows
+        self._read_paths = rows["path"]
+        self._read_ts, self._read_pos = (rows[name].cast(pa.int64()).to_numpy() for name in ("ts", "stream_pos"))
+        first = np.ones(rows.num_rows, np.bool_)
+        for begin, end, _ in self._repeats:
+            first[begin:end] = False
+        self._is_said_first = pa.array(first)
+        return rows.filter(self._is_said_first)
+
+    def _repeated(self) -> Iterator[Stretch]:
+        """Lines that stand in the log before."""
+        if not self._repeats:
+            return
+        ids = self._read(["event_id"])["event_id"]
+        for begin, end, first in self._repeats:
+            at, to = self._read_pos[begin], self._read_pos[end] if end < len(self._read_pos) else 1 << 62
+            since = int(self._read_ts[begin - 1])
+            until = int(self._read_ts[end]) if end < len(self._read_ts) else None
+            jump = int(self._read_ts[end - 1]), until if until is not None else 0
+            lines = tuple(found for i in (first, first + 1, begin - 2, begin - 1) if (found := ids[i].as_py()) is not None)
+            yield Stretch(self._name, int(at), int(to), 0, 0, self._name, _REPEATED, self._read_paths[begin].as_py(), jump, until, since, lines)
+
     def stretches(self) -> list[Stretch]:
         """The stretches; none when there are so many jumps that the lines are in disorder."""
         backs = [i for i in (np.flatnonzero(np.diff(self._ts) <= -SET) + 1).tolist() if self._is_back(i)]
         segments = self._reordered(backs) or self._segments(backs)
-        return [self._stretch(segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
+        found = [self._stretch(segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
+        return sorted([*found, *self._repeated()], key=lambda s: s.from_pos)
 
     def _segments(self, backs: Sequence[int]) -> list[_Segment]:
         """Where lines of another process or zone begin, in a log in which they are as they came."""
@@ -286,12 +317,16 @@ class _Stream:
         """Parts of one process's log that were joined in another order than that of time; empty where nothing tells it.
 
         What tells it: generations, which go on where a clock was set back, and here go back as the time does; or parts that follow each other at once
-        in the order of time.
+        in the order of time. Of small parts some begin hardly before those in front of them.
         """
-        if not 0 < len(backs) < _MOST_PARTS:
+        slightly = [i for i in (np.flatnonzero(np.diff(self._ts) <= -JITTER) + 1).tolist() if self._is_back(i, JITTER)]
+        return self._reordered_at(slightly, JITTER) or (self._reordered_at(backs, SET) if backs != slightly else [])
+
+    def _reordered_at(self, backs: Sequence[int], jitter: int) -> list[_Segment]:
+        if not 0 < len(backs) < MOST_PARTS:
             return []
         begins = [0, *backs]
-        runs = in_order(self._parts(begins, range(len(begins))), self._ts, SET, _QUARTER, EXACT)
+        runs = in_order(self._parts(begins, range(len(begins))), self._ts, jitter, _QUARTER, EXACT)
         if len(runs) > 1:
             return []
         timed = np.concatenate([np.arange(p.begin, p.end) for p in runs[0]])
@@ -299,7 +334,8 @@ class _Stream:
         if would[0] or would[1] > was[1]:
             return []
         between = [int(self._ts[b.begin : b.end].min() - self._ts[a.begin : a.end].max()) for a, b in pairwise(runs[0])]
-        is_one = max(between) <= (SET if len(between) == 1 else EXACT)
+        # A clock that was set back by little goes over what it has shown: its lines could be sorted, too, but only if they are cut.
+        is_one = len(runs[0]) == len(begins) and max(between) <= (SET if len(between) == 1 else EXACT)
         return self._in_runs(runs) if was[0] or would[1] < was[1] or is_one else []
 
     def _falls(self, lines: _Ints, each_member: bool) -> int:
@@ -334,11 +370,11 @@ class _Stream:
         owners = [found[0].owner, *(s.owner for s in found)]
         return [s._replace(why=_EARLIER if s.moved else _OTHER * (s.owner != before)) for s, before in zip(found, owners, strict=False)]
 
-    def _is_back(self, i: int) -> bool:
-        """Whether time goes back there, and not for one line alone."""
+    def _is_back(self, i: int, by: int = SET) -> bool:
+        """Whether time goes back there by so much, and not for one line alone."""
         if not 2 <= i <= len(self._ts) - 2:
             return False
-        return int(min(self._ts[i - 2], self._ts[i - 1]) - max(self._ts[i], self._ts[i + 1])) >= SET
+        return int(min(self._ts[i - 2], self._ts[i - 1]) - max(self._ts[i], self._ts[i + 1])) >= by
 
     def _renamed(self) -> set[int]:
         """Where a JVM begins to start that then goes by another name than the one before."""
@@ -405,7 +441,7 @@ class _Stream:
         before = reversed(self._kept(range(begin - 1, -1, -1)))
         behind = self._kept(range(begin, len(self._ts)))
         lines = (*before, *behind)
-        return Stretch(self._name, first, end, shift, moved, name, why, self._paths[begin].as_py(), jump, until, lines)
+        return Stretch(self._name, first, end, shift, moved, name, why, self._paths[begin].as_py(), jump, until, None, lines)
 
     def _read(self, columns: Sequence[str]) -> pa.Table:
         """Some columns of the stream's lines that have a time, in their order."""
@@ -414,7 +450,8 @@ class _Stream:
     @cached_property
     def _ids(self) -> pa.ChunkedArray:
         """Ids of the lines' events: most streams have no stretch, and need none of them."""
-        return self._read(["event_id"])["event_id"]
+        ids = self._read(["event_id"])
+        return (ids if self._is_said_first is None else ids.filter(self._is_said_first))["event_id"]
 
     def _kept(self, lines: Iterable[int]) -> list[str]:
         """The first two events of lines; a line that is only counted is none."""
@@ -526,16 +563,21 @@ class _Spans:
 
 
 def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
-    """Moves the rows of stretches in one file, and takes note of the times."""
+    """Moves the rows of stretches in one file, takes those away that are repeated, and takes note of the times."""
     table = pq.read_table(file)
     printed = table["ts"].cast(pa.int64())
     ts, process, pos, left = printed, table["process_id"], table["stream_pos"], pa.chunked_array([pa.array([True] * table.num_rows)])
-    for s in found:
+    again = pc.invert(left)
+    for s in sorted(found, key=lambda s: s.why != _REPEATED):
         here = pc.and_(pc.greater_equal(table["stream_pos"], s.from_pos), pc.less(table["stream_pos"], s.to_pos))
         mine = pc.fill_null(pc.and_(pc.equal(table["process_id"], s.process_id), here), False)  # noqa: FBT003  (Arrow's own form)
-        ts = pc.if_else(mine, pc.add(printed, s.shift_us), ts)
-        process = pc.if_else(mine, s.owner, process)
-        pos = pc.if_else(mine, pc.add(pos, s.moved), pos)
+        if s.why == _REPEATED:
+            again = pc.or_(again, mine)
+        else:
+            mine = pc.and_not(mine, again)
+            ts = pc.if_else(mine, pc.add(printed, s.shift_us), ts)
+            process = pc.if_else(mine, s.owner, process)
+            pos = pc.if_else(mine, pc.add(pos, s.moved), pos)
         left = pc.and_not(left, mine)
         spans.see(s.process_id, s.from_pos, ts.filter(mine))
     for path in {s.path for s in found}:
@@ -543,7 +585,7 @@ def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
     for name, values in (("ts", ts), ("process_id", process), ("stream_pos", pos)):
         place = table.schema.get_field_index(name)
         table = table.set_column(place, table.schema.field(place), values.cast(table.schema.field(place).type))
-    pq.write_table(table, file, compression="zstd", compression_level=1)
+    pq.write_table(table.filter(pc.invert(again)), file, compression="zstd", compression_level=1)
 
 
 def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans: _Spans) -> list[dict[str, Any]]:
@@ -554,18 +596,21 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans
         if not mine or row["first_ts"] is None:
             result.append(dict(row))
             continue
+        repeated = [s for s in mine if s.why == _REPEATED and row["range_start"] < s.begin <= row["range_end"]]
+        mine = [s for s in mine if s.why != _REPEATED]
         begun = [s for s in mine if s.begin <= row["range_start"]][-1:]
         here = [s for s in mine if row["range_start"] < s.begin <= row["range_end"]]
-        silences = _silences(row["gaps"] or [], begun, here)
+        silences = _silences(row["gaps"] or [], begun, here, repeated)
         left = spans.of(begun[0].process_id, begun[0].from_pos) if begun else spans.of(row["path"], -1)
         first, last = (max(row["first_ts"], left[0]), min(row["last_ts"], left[1])) if left else (1, 0)
         told = {"first_ts": first, "last_ts": last} if first <= last else {"first_ts": None, "last_ts": None}
         result.append({**row, **told, "process_id": begun[0].owner if begun else row["process_id"], "gaps": silences.pop(0)})
-        for s, gaps in zip(here, silences, strict=True):
+        for s, gaps in (*zip(here, silences, strict=True), *((s, []) for s in repeated)):
             span = spans.of(s.process_id, s.from_pos)
             if span is not None:
-                if s.until is not None and s.until - span[1] > GAP_US:
-                    gaps.append({"from_ts": span[1], "to_ts": s.until})
+                ended = s.since if s.since is not None else span[1]
+                if s.until is not None and s.until - ended > GAP_US:
+                    gaps.append({"from_ts": ended, "to_ts": s.until})
                 told = {"first_ts": span[0], "last_ts": span[1], "gaps": gaps}
                 how = {"shift_ms": s.shift_us // 1000, "shift_why": s.why, "shift_ids": list(s.lines)} if s.why else {}
                 result.append({**row, **_NOTHING, "process_id": s.owner, "range_start": s.begin, **told, **how})
@@ -587,20 +632,26 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-def _silences(gaps: Sequence[Mapping[str, int]], begun: Sequence[Stretch], here: Sequence[Stretch]) -> list[list[dict[str, int]]]:
+def _silences(
+    gaps: Sequence[Mapping[str, int]], begun: Sequence[Stretch], here: Sequence[Stretch], repeated: Sequence[Stretch]
+) -> list[list[dict[str, int]]]:
     """Gaps of the stretch that had begun, if any, then of each that begins here. The jumps between them are none."""
     told: list[list[dict[str, int]]] = [[] for _ in range(len(here) + 1)]
     at, shift = 0, begun[0].shift_us if begun else 0
     for gap in gaps:
-        jumps = (
-            n for n in range(at, len(here)) if all(abs(a - b) < _QUARTER for a, b in zip((gap["from_ts"], gap["to_ts"]), here[n].jump, strict=True))
-        )
-        jumped = next(jumps, None)
+        if any(_is_at(s.jump, gap, min(_QUARTER, abs(s.jump[1] - s.jump[0]) // 4)) for s in repeated):
+            continue
+        jumped = next((n for n in range(at, len(here)) if _is_at(here[n].jump, gap, _QUARTER)), None)
         if jumped is not None:
             at, shift = jumped + 1, here[jumped].shift_us
         else:
             told[at].append({"from_ts": gap["from_ts"] + shift, "to_ts": gap["to_ts"] + shift})
     return told
+
+
+def _is_at(jump: tuple[int, int], gap: Mapping[str, int], within: int) -> bool:
+    """Whether a gap between records is a jump between events, of which there are fewer."""
+    return abs(gap["from_ts"] - jump[0]) < within and abs(gap["to_ts"] - jump[1]) < within
 
 
 def _silent(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
@@ -617,4 +668,4 @@ def _silent(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
             told.append((back[0], end))
         else:
             told.append((begin, end))
-    return [{"from_ts": begin, "to_ts": end} for begin, end in told if end - begin > GAP_US]
+    return [{"from_ts": begin, "to_ts": end} for begin, end in dict.fromkeys(told) if end - begin > GAP_US]
