@@ -9,7 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   hi_ms                COMMENT 'Its clock is ahead of the reference''s by at most this, milliseconds; NULL: no upper bound',
   constraints          COMMENT 'Pairs of lines that say something directly about these two',
   stepped              COMMENT 'True when no steady clock fits the lines',
-  suspect_time_zone    COMMENT 'Multiple of 15 minutes that lies within the bounds, as +HH:MM: a time zone told wrong; else NULL',
+  suspect_time_zone    COMMENT 'Multiple of 15 minutes, not of a day, that lies within the bounds, as +HH:MM: a zone told wrong; else NULL',
   is_island_reference  COMMENT 'True for the row whose reference is that of the process''s island'
 )
 COMMENT 'One row per process and the reference of its island, and per pair with direct evidence: how far apart their clocks are.'
@@ -60,7 +60,7 @@ WITH broker AS (
 SELECT
   process_id, reference_process_id, lo_ms, hi_ms, constraints, stepped,
   CASE
-    WHEN NOT stepped AND ceil(lo_ms / 900000.0) <= floor(hi_ms / 900000.0) AND ceil(lo_ms / 900000.0) <> 0 AND hi_ms - lo_ms < 900000
+    WHEN NOT stepped AND ceil(lo_ms / 900000.0) <= floor(hi_ms / 900000.0) AND ceil(lo_ms / 900000.0) % 96 <> 0 AND hi_ms - lo_ms < 900000
       THEN concat(
         CASE WHEN ceil(lo_ms / 900000.0) < 0 THEN '-' ELSE '+' END,
         lpad(CAST(abs(ceil(lo_ms / 900000.0)) DIV 4 AS STRING), 2, '0'), ':',

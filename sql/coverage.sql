@@ -102,6 +102,13 @@ WITH placed AS (
   HAVING min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped'
     AND min_by(e.component, struct(e.stream_pos, e.event_id)) IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig')
     AND NOT bool_or(coalesce(e.client_kind = 'Consumer' AND e.group_id IS NOT NULL AND m.client_id IS NULL, false))
+), known_member AS (
+  -- Members whose log is here, and the time that it covers.
+  SELECT m.kafka_cluster, m.group_id, m.member_id, m.client_id, m.process_id, timestamp_millis(l.first_ms) AS log_from_ts,
+    timestamp_millis(l.last_ms) AS log_to_ts
+  FROM member m
+  LEFT JOIN (SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l
+    ON l.process_id = m.process_id
 ), counted AS (
   SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
@@ -168,8 +175,8 @@ WITH placed AS (
   GROUP BY client, host, group_id
   UNION ALL
   -- Without a coordinator's log a worker names one other member, the leader, and a consumer that leads names all: by ids of which no log
-  -- here has a line. A log that begins later may be that of an earlier life of the same client, unless it is the leader's own; members
-  -- that print no id may be those that are named.
+  -- here has a line. A log that begins later, or ends before, may be that of another life of the same client, unless it is the leader's
+  -- own; members that print no id may be those that are named.
   SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code, NULL, g.group_id, NULL
   FROM (
     SELECT *, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client
@@ -187,8 +194,9 @@ WITH placed AS (
       WHERE e.event = 'assignment_computed'
     )
   ) g
-  LEFT ANTI JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
-    AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client AND NOT m.process_id <=> g.leader_process_id)
+  LEFT ANTI JOIN known_member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
+    AND (m.member_id = g.member_id OR m.client_id = g.client AND NOT m.process_id <=> g.leader_process_id
+      AND NOT coalesce(m.log_from_ts <= g.from_ts AND m.log_to_ts >= g.to_ts, false))
   LEFT ANTI JOIN member_generation u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
     AND u.member_id IS NULL
   -- A member of that client is told already.

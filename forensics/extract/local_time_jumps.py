@@ -460,7 +460,8 @@ class _Stream:
     def _backwards(self, begin: int, i: int, end: int, back: int) -> str:
         """What a jump back is; empty: a clock that was set."""
         by = -(-back // _QUARTER) * _QUARTER
-        is_zone = back >= _LEAST and by <= _MOST and not self._zoned
+        # A day is no zone's.
+        is_zone = back >= _LEAST and by <= _MOST and by != 24 * HOUR and not self._zoned
         is_exact = is_zone and by - back <= EXACT
         alike = self._alike((begin, i), (i, end))
         # A clock that is set back goes over what it has shown already; files in the wrong order do not.

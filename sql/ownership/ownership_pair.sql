@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.
--- Reads: holding_order, clock_closure
+-- Reads: holding_order, clock_closure, one_process
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
 -- ahead of a's: the pair is compared under one and the same offset, so what two bounds have in common is not lost.
@@ -84,6 +84,7 @@ SELECT
 FROM pair p
 LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
 LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process
+LEFT ANTI JOIN one_process o ON o.process_id = p.a_process AND o.other_process_id = p.b_process
 -- A later ownership in the same process after a plain end is everyday life; one that began before the end is not.
 -- Without times, or with times that are too coarse, the lines of one process still stand in order: one ownership ended before the other
 -- began. Of a task that says little: its thread may go on behind the line with which it was told to stop.

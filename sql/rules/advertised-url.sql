@@ -1,5 +1,5 @@
 -- One row per REST URL that two workers advertise, or that nobody else can reach.
--- Reads: worker_setting, fact_line
+-- Reads: worker_setting, fact_line, one_process
 WITH advertised AS (
   SELECT process_id, max_by(worker_url, stream_pos) AS worker_url, max_by(event_id, stream_pos) AS event_id
   FROM fact_line
@@ -11,6 +11,8 @@ WITH advertised AS (
       RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[::1?\\])$' AS is_loopback
   FROM worker_setting w
   JOIN advertised a ON a.process_id = w.process_id
+  -- Of two logs of one worker, one is enough.
+  LEFT ANTI JOIN one_process o ON o.process_id = w.process_id AND o.other_process_id < w.process_id
 ), worker_count AS (
   SELECT kafka_cluster, group_id, count(DISTINCT process_id) AS workers
   FROM url
