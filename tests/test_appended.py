@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -98,3 +99,31 @@ def test_a_log_that_is_there_twice_is_read_once(any_engine, sample_case, tmp_pat
     assert (excerpt, container) == ("excerpt.log", "pod-c2")
     assert note.endswith("stand in c2/consumer.log too: this is another copy of that log, and it is left out")
     assert longer.endswith("it is left out, with the 1 line that only the copy has")
+
+
+@pytest.mark.whole
+@pytest.mark.engine
+def test_rotated_files_in_a_shells_order_and_one_of_them_twice_say_what_the_log_says(sample_case, tmp_path):
+    """`cat connect.log*`: the newest first, and .10 and .11 before .2."""
+    sample = "split-brain-frozen-worker-3.9.1"
+    together = {}
+    for path, text in logs(sample).items():
+        begins = [m.start() for m in RE_TIME.finditer(text)]
+        ends = [begins[len(begins) * n // 12] for n in range(12)] + [len(text)]
+        newest_first = [text[begin:end] for begin, end in pairwise(ends)][::-1]
+        by_name = sorted(range(12), key=lambda n: f".{n}" if n else "")
+        together[path] = "".join(newest_first[n] for n in (*by_name, 3))
+    whole, case = sample_case(sample), case_of(together, tmp_path)
+
+    def facts(case: Case, view: str, *columns: str) -> Counter[tuple[object, ...]]:
+        return Counter(tuple(str(r[c]) for c in columns) for r in rows(case, view))
+
+    for view, columns in (
+        ("process", ("process_id", "role", "worker_url", "instances")),
+        ("split_brain", ("resource", "process_a", "process_b", "verdict", "kind", "certain_ms", "possible_ms")),
+        ("generation", ("group_id", "generation", "member_count", "seen_by_members", "seen_by_broker", "first_joined_ts")),
+        ("ownership", ("process_id", "resource", "start_lo", "start_hi", "stop_lo", "stop_hi", "stop_how")),
+    ):
+        assert facts(case, view, *columns) == facts(whole, view, *columns), view
+    more = {r["code"] for r in rows(case, "finding")} - {r["code"] for r in rows(whole, "finding")}
+    assert more == {"parts_out_of_order", "lines_repeated"}

@@ -49,7 +49,7 @@ def lines(begin: str, end: str, every: int = 60, member: str = "m1", start: bool
         message = f"[Consumer clientId=c, groupId=g] Successfully joined group with generation Generation{{generationId={n}, memberId='{member}', protocol='range'}}"
         out.append((at, message, f"{CLIENT}.ConsumerCoordinator"))
         at += timedelta(seconds=every)
-    return "".join(f"[{at:%Y-%m-%d %H:%M:%S},000] INFO {message} ({logger})\n" for at, message, logger in out)
+    return "".join(f"[{at:%Y-%m-%d %H:%M:%S},250] INFO {message} ({logger})\n" for at, message, logger in out)
 
 
 def requests(begin: str, end: str, every: int = 10) -> str:
@@ -205,10 +205,29 @@ def test_a_part_that_is_there_twice_is_read_once(order: str, tmp_path):
     assert gaps(ranges) == []
 
 
+def test_what_two_workers_say_in_one_second_is_not_said_twice(tmp_path):
+    def worker(url: str, begin: str, second: str) -> str:
+        said = (
+            "Rebalance started",
+            "Joined group at generation 3 with protocol version 2",
+            "Starting connectors and tasks using config offset 7",
+            "Finished starting connectors and tasks",
+        )
+        text = lines(begin, begin, url=url) + "".join(
+            f"[2026-10-25 11:00:0{n},000] INFO [Worker clientId=connect-1, groupId=g] {message} ({CONNECT}.distributed.DistributedHerder)\n"
+            for n, message in enumerate(said)
+        )
+        return text + lines(second, "11:30:00", member=url)
+
+    rows, ranges = read(tmp_path, worker("http://w1:8083/", "10:00:00", "11:01:00"), worker("http://w2:8083/", "10:00:07", "11:02:00"))
+    assert "repeated" not in whys(ranges)
+    assert len([r for r in rows if r["ts"].hour == 11 and r["ts"].minute == 0]) == 6
+
+
 def test_captures_that_overlap_are_read_as_one(tmp_path):
     log = lines("01:00:00", "04:00:00").splitlines(keepends=True)
     rows, ranges = read(tmp_path, *log[:100], *log[60:150], *log[140:])
-    assert [r["ts"] for r in rows] == [clock("01:00:00") + timedelta(minutes=n) for n in range(181)]
+    assert [r["ts"] for r in rows] == [clock("01:00:00") + timedelta(minutes=n, milliseconds=250) for n in range(181)]
     assert whys(ranges) == ["repeated"] * 2
     assert gaps(ranges) == []
     assert {len(r["shift_ids"]) for r in ranges if r.get("shift_ids")} == {4}

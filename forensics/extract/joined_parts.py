@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from forensics.records.timestamps import SECOND
+
 _Ints = npt.NDArray[np.int64]
 #: Of more parts of one log that were joined in the wrong order nobody asks.
 MOST_PARTS = 200
@@ -16,6 +18,8 @@ MOST_PARTS = 200
 _MOST_CUT = 4
 #: Fewer lines may be alike by chance.
 _LEAST_REPEATED = 3
+#: Two workers say the same of one rebalance in one second.
+_LEAST_IN_SECONDS = 50
 _Same = Callable[[Sequence["Part"], Sequence["Part"]], bool]
 
 
@@ -152,8 +156,10 @@ def repeats(times: _Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int
     # What is said twice at one time in one part, a log may well hold.
     again = np.flatnonzero(parts > parts[first])
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
-    return [
-        (int(run[0]), int(run[-1]) + 1, int(first[run[0]]))
-        for run in runs
-        if len(run) >= _LEAST_REPEATED and len(np.unique(keys[1:, run], axis=1)[0]) > 1
-    ]
+    return [(int(run[0]), int(run[-1]) + 1, int(first[run[0]])) for run in runs if _is_no_chance(keys[:, run])]
+
+
+def _is_no_chance(keys: _Ints) -> bool:
+    """Whether lines, of which each is a column of its time and what it says, are so many and so different that two processes do not print the same."""
+    least = _LEAST_REPEATED if (keys[0] % SECOND).any() else _LEAST_IN_SECONDS
+    return bool(keys.shape[1] >= least and len(np.unique(keys[0])) > 1 and len(np.unique(keys[1:], axis=1)[0]) > 1)
