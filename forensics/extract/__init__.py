@@ -23,4 +23,5 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     reading_processes   processes of this machine that read, before an engine has started
     local_reading       the tasks in one of them
     local_time_jumps    stretches of a stream in which one zone holds
+    joined_parts        parts of one log that stand in the wrong order, or twice
 """
