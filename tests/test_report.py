@@ -690,6 +690,8 @@ def test_parts_of_one_members_log_are_no_two_members() -> None:
         more = {"process": [*(p for p in views["process"] if p is not known), known | {"worker_url": "http://w2:8083/"}, part]}
         more |= {view: [*views[view], *(r | {"process_id": name} for r in views[view])] for view in ("ownership", "member")}
         assert f"Split brain: {title}" in as_text(views=views | more), (name, url, days)
+        both = {"process_id": "w2/connect.log", "other_process_id": name}
+        assert "Split brain: NOT EXAMINED" in as_text(views=views | more | {"one_process": [both]})
 
 
 def test_one_member_is_an_all_clear_where_the_coordinator_says_that_it_was_alone() -> None:

@@ -281,7 +281,7 @@ class _Stream:
 
     def stretches(self) -> list[Stretch]:
         """The stretches; none when there are so many jumps that the lines are in disorder."""
-        backs = [i for i in (np.flatnonzero(np.diff(self._ts) <= -SET) + 1).tolist() if self._is_back(i)]
+        backs = self._backs(SET)
         segments = self._reordered(backs) or self._segments(backs)
         found = [self._stretch(segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
         return sorted([*found, *self._repeated()], key=lambda s: s.from_pos)
@@ -292,7 +292,7 @@ class _Stream:
         whole = [_Segment(0, 0, 0, "")]
         if sum(not self._starts(i) for i in backs) > _MOST_STRETCHES:
             return whole
-        renamed = self._renamed()
+        back, renamed = frozenset(backs), self._renamed()
         places = sorted({*backs, *(np.flatnonzero(np.diff(ts) >= HOUR) + 1).tolist(), *renamed})
         segments = whole
         for n, i in enumerate(places):
@@ -301,7 +301,7 @@ class _Stream:
                 continue  # one line tells nothing
             end = places[n + 1] if n + 1 < len(places) else len(ts)
             jump = int(ts[i] - ts[i - 1])
-            why = self._backwards(last.begin, i, end, -jump) if i in backs else ""
+            why = self._backwards(last.begin, i, end, -jump) if i in back else ""
             if why == _OTHER or i in renamed and self._follows(last.begin, i, end):
                 segments.append(self._other(segments, i, end))
             elif why:
@@ -319,7 +319,7 @@ class _Stream:
         What tells it: generations, which go on where a clock was set back, and here go back as the time does; or parts that follow each other at once
         in the order of time. Of small parts some begin hardly before those in front of them.
         """
-        slightly = [i for i in (np.flatnonzero(np.diff(self._ts) <= -JITTER) + 1).tolist() if self._is_back(i, JITTER)]
+        slightly = self._backs(JITTER)
         return self._reordered_at(slightly, JITTER) or (self._reordered_at(backs, SET) if backs != slightly else [])
 
     def _reordered_at(self, backs: Sequence[int], jitter: int) -> list[_Segment]:
@@ -370,11 +370,11 @@ class _Stream:
         owners = [found[0].owner, *(s.owner for s in found)]
         return [s._replace(why=_EARLIER if s.moved else _OTHER * (s.owner != before)) for s, before in zip(found, owners, strict=False)]
 
-    def _is_back(self, i: int, by: int = SET) -> bool:
-        """Whether time goes back there by so much, and not for one line alone."""
-        if not 2 <= i <= len(self._ts) - 2:
-            return False
-        return int(min(self._ts[i - 2], self._ts[i - 1]) - max(self._ts[i], self._ts[i + 1])) >= by
+    def _backs(self, by: int) -> list[int]:
+        """Where time goes back by so much at least, and not for one line alone."""
+        ts = self._ts
+        fallen = np.minimum(ts[:-3], ts[1:-2]) - np.maximum(ts[2:-1], ts[3:])
+        return (np.flatnonzero(fallen >= by) + 2).tolist()
 
     def _renamed(self) -> set[int]:
         """Where a JVM begins to start that then goes by another name than the one before."""

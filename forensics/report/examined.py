@@ -108,7 +108,9 @@ def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
         if row.get("process_id") and row.get("group_id"):
             here.setdefault(row["group_id"], set()).add(row["process_id"])
     known = {p["process_id"]: p for p in rows["process"]}
-    if any(not _may_be_one(known.get(one), known.get(other)) for processes in here.values() for one, other in combinations(sorted(processes), 2)):
+    one = {(r["process_id"], r["other_process_id"]) for r in rows["one_process"]}
+    pairs = (pair for processes in here.values() for pair in combinations(sorted(processes), 2))
+    if any(pair not in one and not _may_be_one(*map(known.get, pair)) for pair in pairs):
         return False
     of: dict[str, list[Row]] = {}
     for generation in rows["generation"]:

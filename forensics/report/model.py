@@ -40,6 +40,7 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "split_brain": (("from_lo",), ("to_hi",)),
     "coordinator_episode": (("lost_ts",), ("found_ts",)),
     "clock_offset": ((), ()),
+    "one_process": ((), ()),
     "coverage": (("from_ts",), ("to_ts",)),
     "finding": (("from_ts",), ("to_ts",)),
     "occurrence": (("from_ts",), ("to_ts", "from_ts")),

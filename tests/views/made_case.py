@@ -300,6 +300,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
                 "scope": "member",
             }
         ],
+        "one_process": [],
         "clock_offset": [
             {
                 "process_id": "w2/connect.log",
