@@ -233,6 +233,14 @@ def test_captures_that_overlap_are_read_as_one(tmp_path):
     assert {len(r["shift_ids"]) for r in ranges if r.get("shift_ids")} == {4}
 
 
+def test_what_is_new_behind_a_repeated_part_is_kept(tmp_path):
+    log = lines("01:00:00", "03:00:00").splitlines(keepends=True)
+    new = f"[2026-10-25 02:40:30,250] INFO [Consumer clientId=c, groupId=g] Something that nobody knows ({CLIENT}.ConsumerCoordinator)\n"
+    read(tmp_path, *log[:100], *log[60:100], new, *log[101:])
+    (rows,) = (file for file in (tmp_path / "staged").iterdir() if "unrecognised" in file.name)
+    assert ds.dataset(rows).to_table().num_rows == 1
+
+
 def test_small_parts_begin_hardly_before_those_in_front_of_them(tmp_path):
     oldest, older = lines("01:00:00", "01:00:01", every=1), lines("01:00:02", "01:00:03", every=1, since=2)
     ranges = read_in_order(tmp_path, [lines("01:00:04", "01:10:00", every=1, since=4), older, oldest])

@@ -272,7 +272,8 @@ class _Stream:
             return
         ids = self._read(["event_id"])["event_id"]
         for begin, end, first in self._repeats:
-            at, to = self._read_pos[begin], self._read_pos[end] if end < len(self._read_pos) else 1 << 62
+            # What no pattern knows behind the last of them may be new.
+            at, to = self._read_pos[begin], self._read_pos[end - 1] + 1
             since = int(self._read_ts[begin - 1])
             until = int(self._read_ts[end]) if end < len(self._read_ts) else None
             jump = int(self._read_ts[end - 1]), until if until is not None else 0
