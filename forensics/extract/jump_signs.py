@@ -68,7 +68,7 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
         places, times = pos[mine], ts[mine]
         names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
         first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
-        yield Sign(name, first, last, bool(is_jump(np.diff(times)).any()), names)
+        yield Sign(name, first, last, bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER))), names)
 
 
 def _told(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[Any]]:
@@ -81,8 +81,14 @@ def _told(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
 
 def is_jump(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Which steps between two times, in microseconds, may be more than a pause."""
-    found: npt.NDArray[np.bool_] = (steps <= -JITTER) | ((steps >= HOUR) & (steps <= HOUR + EXACT))
+    found: npt.NDArray[np.bool_] = (steps <= -SET) | ((steps >= HOUR) & (steps <= HOUR + EXACT))
     return found
+
+
+def falls_back(times: npt.NDArray[np.int64], by: int) -> npt.NDArray[np.int64]:
+    """Where time goes back by so much at least, and not for one line alone, as that of a thread that was held up."""
+    fallen = np.minimum(times[:-3], times[1:-2]) - np.maximum(times[2:-1], times[3:])
+    return np.flatnonzero(fallen >= by) + 2
 
 
 def streams_to_read(signs: Iterable[Sign]) -> tuple[list[str], bool]:

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.extract.joined_parts import MOST_PARTS, Part, in_order, moves, repeats
-from forensics.extract.jump_signs import EXACT, HOUR, JITTER, NAMES, SET, Sign, streams_to_read
+from forensics.extract.jump_signs import EXACT, HOUR, JITTER, NAMES, SET, Sign, falls_back, streams_to_read
 from forensics.extract.split_counts import GAP_US
 from forensics.extract.splits import FILE_BITS
 from forensics.records.timestamps import SECOND
@@ -282,7 +282,7 @@ class _Stream:
 
     def stretches(self) -> list[Stretch]:
         """The stretches; none when there are so many jumps that the lines are in disorder."""
-        backs = self._backs(SET)
+        backs = falls_back(self._ts, SET).tolist()
         segments = self._reordered(backs) or self._segments(backs)
         found = [self._stretch(segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
         return sorted([*found, *self._repeated()], key=lambda s: s.from_pos)
@@ -320,7 +320,7 @@ class _Stream:
         What tells it: generations, which go on where a clock was set back, and here go back as the time does; or parts that follow each other at once
         in the order of time. Of small parts some begin hardly before those in front of them.
         """
-        slightly = self._backs(JITTER)
+        slightly = falls_back(self._ts, JITTER).tolist()
         return self._reordered_at(slightly, JITTER) or (self._reordered_at(backs, SET) if backs != slightly else [])
 
     def _reordered_at(self, backs: Sequence[int], jitter: int) -> list[_Segment]:
@@ -370,12 +370,6 @@ class _Stream:
         found.sort()
         owners = [found[0].owner, *(s.owner for s in found)]
         return [s._replace(why=_EARLIER if s.moved else _OTHER * (s.owner != before)) for s, before in zip(found, owners, strict=False)]
-
-    def _backs(self, by: int) -> list[int]:
-        """Where time goes back by so much at least, and not for one line alone."""
-        ts = self._ts
-        fallen = np.minimum(ts[:-3], ts[1:-2]) - np.maximum(ts[2:-1], ts[3:])
-        return (np.flatnonzero(fallen >= by) + 2).tolist()
 
     def _renamed(self) -> set[int]:
         """Where a JVM begins to start that then goes by another name than the one before."""
