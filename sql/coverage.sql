@@ -103,7 +103,7 @@ WITH placed AS (
     AND min_by(e.component, struct(e.stream_pos, e.event_id)) IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig')
     AND NOT bool_or(coalesce(e.client_kind = 'Consumer' AND e.group_id IS NOT NULL AND m.client_id IS NULL, false))
 ), known_member AS (
-  -- Members whose log is here, and the time that it covers.
+  -- Members, and, of those whose log is here, the time that it covers.
   SELECT m.kafka_cluster, m.group_id, m.member_id, m.client_id, m.process_id, timestamp_millis(l.first_ms) AS log_from_ts,
     timestamp_millis(l.last_ms) AS log_to_ts
   FROM member m
@@ -195,7 +195,7 @@ WITH placed AS (
     )
   ) g
   LEFT ANTI JOIN known_member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
-    AND (m.member_id = g.member_id OR m.client_id = g.client AND NOT m.process_id <=> g.leader_process_id
+    AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client AND NOT m.process_id <=> g.leader_process_id
       AND NOT coalesce(m.log_from_ts <= g.from_ts AND m.log_to_ts >= g.to_ts, false))
   LEFT ANTI JOIN member_generation u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
     AND u.member_id IS NULL

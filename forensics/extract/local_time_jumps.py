@@ -268,16 +268,13 @@ class _Stream:
 
     def _repeated(self) -> Iterator[Stretch]:
         """Lines that stand in the log before."""
-        if not self._repeats:
-            return
-        ids = self._read(["event_id"])["event_id"]
         for begin, end, first in self._repeats:
             # What no pattern knows behind the last of them may be new.
             at, to = self._read_pos[begin], self._read_pos[end - 1] + 1
             since = int(self._read_ts[begin - 1])
             until = int(self._read_ts[end]) if end < len(self._read_ts) else None
             jump = int(self._read_ts[end - 1]), until if until is not None else 0
-            lines = tuple(found for i in (first, first + 1, begin - 2, begin - 1) if (found := ids[i].as_py()) is not None)
+            lines = tuple(found for i in (first, first + 1, begin - 2, begin - 1) if (found := self._read_ids[i].as_py()) is not None)
             yield Stretch(self._name, int(at), int(to), 0, 0, self._name, _REPEATED, self._read_paths[begin].as_py(), jump, until, since, lines)
 
     def stretches(self) -> list[Stretch]:
@@ -443,10 +440,14 @@ class _Stream:
         return _in_order(_table(self._files, ["stream_pos", "ts", *columns], None if self._alone else pc.field("process_id") == self._name))
 
     @cached_property
+    def _read_ids(self) -> pa.ChunkedArray:
+        """Ids of the lines' events, of those that are repeated, too: most streams have no stretch, and need none of them."""
+        return self._read(["event_id"])["event_id"]
+
+    @cached_property
     def _ids(self) -> pa.ChunkedArray:
-        """Ids of the lines' events: most streams have no stretch, and need none of them."""
-        ids = self._read(["event_id"])
-        return (ids if self._is_said_first is None else ids.filter(self._is_said_first))["event_id"]
+        """The same of the lines that are not repeated."""
+        return self._read_ids if self._is_said_first is None else self._read_ids.filter(self._is_said_first)
 
     def _kept(self, lines: Iterable[int]) -> list[str]:
         """The first two events of lines; a line that is only counted is none."""
