@@ -136,9 +136,9 @@ RANGE: tuple[Column, ...] = (
     Column(
         "shift_ms",
         pa.int64(),
-        "Added to the printed times from here on, because time jumps, or another log or an older part of this one begins here; NULL: none",
+        "Added to the printed times from here on, because time jumps, or another log or an older part of this one begins here, or to those of a few lines, because they are wrong; NULL: none",
     ),
-    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone, other_log, earlier_part or repeated"),
+    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone, other_log, earlier_part, repeated or wrong_time"),
     Column("shift_ids", pa.list_(pa.string()), "Events of two lines before that place and two after it"),
 )
 

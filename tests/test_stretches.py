@@ -61,7 +61,9 @@ def requests(begin: str, end: str, every: int = 10) -> str:
     return out
 
 
-def read(root: Path, *parts: str, zone: str = "", keep_all: bool = False) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def read(
+    root: Path, *parts: str, zone: str = "", keep_all: bool = False, range_bytes: int = RANGE_BYTES
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of events, counted ones among them, in their order, and rows of ranges, of parts that stand one behind the other in one file."""
     (root / "logs" / "w").mkdir(parents=True)
     (root / "logs" / LOG).write_text("".join(parts), encoding="utf-8")
@@ -69,7 +71,7 @@ def read(root: Path, *parts: str, zone: str = "", keep_all: bool = False) -> tup
     evidence = [e for e in find_evidence([root / "logs"], options=options) if e.status == READ]
     schemas = Schemas.of(recogniser().catalogue.fields.values())
     with PartWriter(root / "staged", schemas) as writer:
-        for splits in plan(evidence, RANGE_BYTES):
+        for splits in plan(evidence, range_bytes):
             for part in read_splits(splits, recogniser(keep_all=keep_all), schemas):
                 writer.write(part)
     written = writer.written()
@@ -358,20 +360,64 @@ def test_a_clock_that_is_set_back_by_seconds_is_left_alone_where_much_is_printed
     assert whys(ranges) == []
 
 
-def test_pauses_and_stray_lines_are_left_alone(tmp_path):
+def test_pauses_are_left_alone(tmp_path):
     pause = lines("05:00:00", "05:30:00"), lines("11:30:00", "12:00:00")
-    stray, ahead = (
-        (lines("11:00:00", "11:30:00"), lines(time, time, member="m2"), lines("11:31:00", "11:40:00")) for time in ("05:30:00", "23:30:00")
-    )
     within_silence = lines("11:00:00", "11:30:00"), lines("23:30:00", "23:30:00"), lines("11:50:00", "12:00:00")
     hourly = (lines("01:00:00", "09:00:00", every=3600),)
     found = []
-    for n, parts in enumerate((pause, stray, ahead, within_silence, hourly)):
+    for n, parts in enumerate((pause, within_silence, hourly)):
         rows, ranges = read(tmp_path / str(n), *parts)
         assert owners(rows) == [LOG]
-        assert whys(ranges) == []
+        assert set(whys(ranges)) <= {"wrong_time"}
         found.append(gaps(ranges))
-    assert found == [[360], [], [], [20], [60] * 8]
+    assert found == [[360], [20], [60] * 8]
+
+
+@pytest.mark.parametrize("keep_all", [False, True])
+@pytest.mark.parametrize("wrong", [lines("05:30:00", "05:30:00"), lines("11:50:00", "11:50:02", every=1), requests("17:30:00", "17:30:00"), "nobody"])
+def test_a_line_whose_time_cannot_be_is_read_at_the_time_of_the_line_before(wrong: str, keep_all: bool, tmp_path):
+    """One that is long before the log begins, several that are long after the lines around them, one that is only counted, one of no pattern."""
+    nobody = "[2031-10-25 11:29:00,250] INFO Something that nobody knows (org.example.Main)\n"
+    before, behind = lines("11:00:00", "11:30:00"), lines("11:31:00", "11:59:00", since=31)
+    rows, ranges = read(tmp_path, before, wrong if wrong != "nobody" else nobody, behind, keep_all=keep_all)
+    assert owners(rows) == [LOG]
+    assert is_in_order(rows)
+    assert (min(r["first_ts"] for r in ranges), max(r["last_ts"] for r in ranges)) == tuple(
+        int(clock(t).timestamp() * 1_000_000) + 250_000 for t in ("11:00:00", "11:59:00")
+    )
+    assert gaps(ranges) == []
+    if wrong == "nobody":
+        assert whys(ranges) == []
+        return
+    assert whys(ranges) == ["wrong_time"]
+    (told,) = (r for r in ranges if r.get("shift_why"))
+    assert told["first_ts"] - told["shift_ms"] * 1000 in {int(clock(t).timestamp() * 1_000_000) for t in ("05:30:00", "11:50:00", "17:30:00")} | {
+        int(clock(t).timestamp() * 1_000_000) + 250_000 for t in ("05:30:00", "11:50:00", "17:30:00")
+    }
+    assert sum(r["records"] for r in ranges) == len(rows)
+
+
+def test_what_a_process_says_first_after_it_was_stopped_has_no_wrong_time(tmp_path):
+    """Other threads were about to print when it was stopped, and do so afterwards."""
+    late = lines("11:00:01", "11:00:02", every=1), lines("11:20:01", "11:25:00", every=1, since=100)
+    _, ranges = read(tmp_path, lines("10:59:00", "11:00:00", every=1), lines("11:20:00", "11:20:00", since=99), *late)
+    assert whys(ranges) == []
+
+
+def test_lines_of_two_clocks_by_turns_have_no_wrong_times(tmp_path):
+    turns = (lines(f"11:{n:02}:00", f"11:{n:02}:20", every=1) + lines(f"11:{n + 10:02}:00", f"11:{n + 10:02}:00") for n in range(9))
+    _, ranges = read(tmp_path, *turns)
+    assert whys(ranges) == []
+
+
+@pytest.mark.parametrize("size", [700, 3_000])
+def test_a_wrong_time_is_found_wherever_the_log_is_cut(size: int, tmp_path):
+    parts = lines("11:00:00", "11:30:00"), lines("23:30:00", "23:30:02", every=1), lines("11:31:00", "11:40:00", since=31)
+    rows, ranges = read(tmp_path / "cut", *parts, range_bytes=size)
+    whole, _ = read(tmp_path / "whole", *parts)
+    assert rows == whole
+    assert len([r for r in ranges if not r.get("shift_why")]) > 2
+    assert whys(ranges) == ["wrong_time"]
 
 
 def test_a_clock_that_is_set_ahead_for_a_while_leaves_no_silence(tmp_path):

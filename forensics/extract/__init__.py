@@ -22,6 +22,10 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     spark_source        the tasks as a data source of Spark
     reading_processes   processes of this machine that read, before an engine has started
     local_reading       the tasks in one of them
-    local_time_jumps    stretches of a stream in which one zone holds
-    joined_parts        parts of one log that stand in the wrong order, or twice
+    stretches           lines that are of another process, time or place than they stand for
+    stream_lines        the lines of one stream, as columns
+    wrong_times         lines whose time cannot be
+    joined_parts        parts of one log that stand in the wrong order
+    repeated_lines      lines that stand in a log twice
+    local_time_jumps    all stretches, and where another zone holds
 """

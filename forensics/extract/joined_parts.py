@@ -1,25 +1,25 @@
-"""Parts of one process's log that were joined in another order than that of time, as `cat connect.log*` joins them (the newest comes first), or twice."""
+"""Parts of one process's log that were joined in another order than that of time, as `cat connect.log*` joins them (the newest comes first)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
+from forensics.extract.jump_signs import EXACT, JITTER, SET, falls_back
+from forensics.extract.stream_lines import Ints, StreamLines
+from forensics.extract.stretches import OTHER_LOG, Segment
 from forensics.records.timestamps import SECOND
 
-_Ints = npt.NDArray[np.int64]
 #: Of more parts of one log that were joined in the wrong order nobody asks.
 MOST_PARTS = 200
 #: More than so many of each part are lines of two that print side by side.
 _MOST_CUT = 4
-#: Fewer lines may be alike by chance.
-_LEAST_REPEATED = 3
-#: Two workers say the same of one rebalance in one second.
-_LEAST_IN_SECONDS = 50
+#: What follows so soon, where nobody names himself, is of the same process.
+_SOON = 900 * SECOND
+_EARLIER = "earlier_part"
 _Same = Callable[[Sequence["Part"], Sequence["Part"]], bool]
 
 
@@ -41,7 +41,7 @@ class Part:
     members: frozenset[Hashable] = frozenset()
 
 
-def in_order(parts: Sequence[Part], times: _Ints, jitter: int, near: int, soon: int = -1) -> list[list[Part]]:
+def in_order(parts: Sequence[Part], times: Ints, jitter: int, near: int, soon: int = -1) -> list[list[Part]]:
     """The parts of each process, in the order of time; one that goes on behind another, older one is cut there.
 
     Parts are of one process if they have a name or a member id in common, and no two of them were printed at one time. In a log that names one process
@@ -108,12 +108,12 @@ def _are_akin(one: Sequence[Part], other: Sequence[Part]) -> bool:
     return _have_one_owner(one, other) or not _members(one).isdisjoint(_members(other))
 
 
-def _span(part: Part, times: _Ints) -> tuple[int, int]:
+def _span(part: Part, times: Ints) -> tuple[int, int]:
     printed = times[part.begin : part.end]
     return int(printed.min()), int(printed.max())
 
 
-def _ordered(group: Sequence[Part], times: _Ints, jitter: int) -> list[Part]:
+def _ordered(group: Sequence[Part], times: Ints, jitter: int) -> list[Part]:
     """Parts by their time, cut where others go in between; none if they were printed side by side."""
 
     def by_time(parts: Sequence[Part]) -> list[Part]:
@@ -132,34 +132,59 @@ def _ordered(group: Sequence[Part], times: _Ints, jitter: int) -> list[Part]:
     return whole
 
 
-def repeats(times: _Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int, int, int]]:
-    """Where a log goes back and says again what it has said: a part was joined twice, or two parts overlap.
+def reordered(lines: StreamLines, backs: Sequence[int]) -> list[Segment]:
+    """Parts of one process's log that were joined in another order than that of time; empty where nothing tells it.
 
-    Args:
-        times: of all lines.
-        said: columns in which lines are alike that say the same.
-        back: times go back by so much at least.
-
-    Returns:
-        The first line of each run, the one behind its last, and the one that says first what the run begins with.
+    What tells it: generations, which go on where a clock was set back, and here go back as the time does; or parts that follow each other at once
+    in the order of time. Of small parts some begin hardly before those in front of them.
     """
-    backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
+    slightly = falls_back(lines.ts, JITTER).tolist()
+    return _reordered_at(lines, slightly, JITTER) or (_reordered_at(lines, backs, SET) if backs != slightly else [])
+
+
+def _reordered_at(lines: StreamLines, backs: Sequence[int], jitter: int) -> list[Segment]:
     if not 0 < len(backs) < MOST_PARTS:
         return []
-    codes = [c if pa.types.is_dictionary(c.type) else c.dictionary_encode() for c in said]
-    keys = np.stack([times, *(c.indices.fill_null(-1).to_numpy(zero_copy_only=False) for c in codes)])
-    alike = np.lexsort(keys)
-    begins = np.flatnonzero(np.append(True, (np.diff(keys[:, alike], axis=1) != 0).any(axis=0)))
-    first = np.empty(len(times), np.int64)
-    first[alike] = np.repeat(alike[begins], np.diff(np.append(begins, len(times))))
-    parts = np.searchsorted(backs, np.arange(len(times)), side="right")
-    # What is said twice at one time in one part, a log may well hold.
-    again = np.flatnonzero(parts > parts[first])
-    runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
-    return [(int(run[0]), int(run[-1]) + 1, int(first[run[0]])) for run in runs if _is_no_chance(keys[:, run])]
+    begins = [0, *backs]
+    runs = in_order(parts_of(lines, begins, range(len(begins))), lines.ts, jitter, _SOON, EXACT)
+    if len(runs) > 1:
+        return []
+    timed = np.concatenate([np.arange(p.begin, p.end) for p in runs[0]])
+    was, would = (tuple(_falls(lines, order, each) for each in (True, False)) for order in (np.arange(len(lines.ts)), timed))
+    if would[0] or would[1] > was[1]:
+        return []
+    between = [int(lines.ts[b.begin : b.end].min() - lines.ts[a.begin : a.end].max()) for a, b in pairwise(runs[0])]
+    # A clock that was set back by little goes over what it has shown: its lines could be sorted, too, but only if they are cut.
+    is_one = len(runs[0]) == len(begins) and max(between) <= (SET if len(between) == 1 else EXACT)
+    return in_runs(lines, runs) if was[0] or would[1] < was[1] or is_one else []
 
 
-def _is_no_chance(keys: _Ints) -> bool:
-    """Whether lines, of which each is a column of its time and what it says, are so many and so different that two processes do not print the same."""
-    least = _LEAST_REPEATED if (keys[0] % SECOND).any() else _LEAST_IN_SECONDS
-    return bool(keys.shape[1] >= least and len(np.unique(keys[0])) > 1 and len(np.unique(keys[1:], axis=1)[0]) > 1)
+def _falls(lines: StreamLines, order: Ints, each_member: bool) -> int:
+    """How often a lower generation of a group follows a higher one, in this order of lines; or of a group's member."""
+    last: dict[tuple[str, int | None], int] = {}
+    falls = 0
+    for i in order[lines.rounds[order]].tolist():
+        key = lines.groups[i].as_py(), lines.member_of.get(i) if each_member else None
+        generation = lines.generations[i].as_py()
+        falls += generation < last.get(key, generation)
+        last[key] = generation
+    return falls
+
+
+def parts_of(lines: StreamLines, begins: Sequence[int], owners: Sequence[int]) -> list[Part]:
+    """The parts of a log that begin at some lines, each with the process that it was taken to be of."""
+    ends = [*begins[1:], len(lines.ts)]
+    members = lines.who["member_id"]
+    return [Part(b, e, owner, lines.names((b, e)), members.kinds((b, e))) for b, e, owner in zip(begins, ends, owners, strict=True)]
+
+
+def in_runs(lines: StreamLines, runs: Iterable[Sequence[Part]]) -> list[Segment]:
+    """The segments of processes, each of parts in the order of time."""
+    found = []
+    for owner, run in enumerate(sorted(runs, key=lambda run: min(p.begin for p in run))):
+        moved = moves([lines.places(p.begin, p.end) for p in run])
+        untils = [*(int(lines.ts[p.begin : p.end].min()) for p in run[1:]), None]
+        found += [Segment(p.begin, 0, owner, "", move, until) for p, move, until in zip(run, moved, untils, strict=True)]
+    found.sort()
+    owners = [found[0].owner, *(s.owner for s in found)]
+    return [s._replace(why=_EARLIER if s.moved else OTHER_LOG * (s.owner != before)) for s, before in zip(found, owners, strict=False)]

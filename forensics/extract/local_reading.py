@@ -50,7 +50,7 @@ def read_partition(
 
 
 def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
-    """Rows of `range_row` among what was written, with the keys `error` and `signs`."""
+    """Rows of `range_row` among what was written, with the keys `error`, `signs` and `runs`."""
     return [json.loads(text) for table, text, _ in written if table == "range_row"]
 
 

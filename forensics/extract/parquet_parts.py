@@ -21,6 +21,11 @@ _RISING = ("line", "byte_offset", "stream_pos", "ts")
 _UNIQUE = frozenset({*_RISING, "event_id"})
 
 
+def rewrite(file: Path, table: pa.Table) -> None:
+    """Writes other rows to a file that was written before."""
+    pq.write_table(table, file, compression="zstd", compression_level=1)
+
+
 @dataclass
 class _Waiting:
     """Batches of a table that are not written yet, and their size."""
@@ -88,7 +93,7 @@ class PartWriter:
     def written(self) -> list[tuple[str, str, int]]:
         """Table, file name and rows of each file; and each range's row as JSON."""
         files = [(table, name, self._rows[table]) for table, (name, _) in self._files.items()]
-        return files + [("range_row", json.dumps({**r.row, "error": r.error, "signs": r.signs}), 1) for r in self._ranges]
+        return files + [("range_row", json.dumps({**r.row, "error": r.error, "signs": r.signs, "runs": r.runs}), 1) for r in self._ranges]
 
 
 def _writer(path: str, schema: pa.Schema, system: pa.fs.FileSystem | None) -> pq.ParquetWriter:

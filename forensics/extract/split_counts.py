@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from forensics.extract.chunks import Chunk
 from forensics.extract.jump_signs import Sign
@@ -17,6 +19,48 @@ from forensics.records.timestamps import SECOND
 from forensics.redaction import scrub
 
 GAP_US = 30 * SECOND
+
+
+class Run(NamedTuple):
+    """Neighbouring records of which none is more than 30 s before or behind the one before it: times of the first and the last, the lowest, the highest."""
+
+    first: int
+    last: int
+    low: int
+    high: int
+    records: int
+
+    @classmethod
+    def of(cls, times: npt.NDArray[np.int64]) -> list[Run]:
+        """The runs of records."""
+        begins = np.append(0, np.flatnonzero(np.abs(np.diff(times)) > GAP_US) + 1)
+        ends = np.append(begins[1:], len(times))
+        columns = times[begins], times[ends - 1], np.minimum.reduceat(times, begins), np.maximum.reduceat(times, begins), ends - begins
+        return [cls(*run) for run in np.stack(columns, axis=1).tolist()]
+
+    def follows(self, before: Run) -> bool:
+        """Whether it and the one before it are one."""
+        return abs(self.first - before.last) <= GAP_US
+
+    def joined(self, behind: Run) -> Run:
+        """It and the one behind it as one."""
+        return Run(self.first, behind.last, min(self.low, behind.low), max(self.high, behind.high), self.records + behind.records)
+
+
+def gaps_between(runs: Sequence[Run]) -> list[dict[str, int]]:
+    """Time from each run to the next one, which may lie before it."""
+    return [{"from_ts": a.last, "to_ts": b.first} for a, b in pairwise(runs) if not b.follows(a)]
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Runs that follow each other as one; a file's are cut by chunks and ranges."""
+    whole: list[Run] = []
+    for run in runs:
+        if whole and run.follows(whole[-1]):
+            whole[-1] = whole[-1].joined(run)
+        else:
+            whole.append(run)
+    return whole
 
 
 @dataclass
@@ -31,7 +75,7 @@ class Statistics:
     layouts: Counter[str] = field(default_factory=Counter)
     first: int | None = None
     last: int | None = None
-    gaps: list[tuple[int, int]] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     no_times: int = 0
     no_time_line: int = 0
     cuts: int = 0
@@ -40,7 +84,6 @@ class Statistics:
     broken_line: int = 0
     hole_bytes: int = 0
     first_hole: tuple[int, int] | None = None
-    _before: int | None = None
 
     def add(self, chunk: Chunk) -> None:
         """Takes note of all that a chunk says but of what it found."""
@@ -69,12 +112,8 @@ class Statistics:
         low, high = int(array.min()), int(array.max())
         self.first = low if self.first is None else min(self.first, low)
         self.last = high if self.last is None else max(self.last, high)
-        if not in_order:
-            return
-        if self._before is not None:
-            array = np.concatenate([np.array([self._before], np.int64), array])
-        self._before = int(array[-1])
-        self.gaps += [(int(array[i]), int(array[i + 1])) for i in np.flatnonzero(np.abs(np.diff(array)) > GAP_US)]
+        if in_order:
+            self.runs[-1:] = joined([*self.runs[-1:], *Run.of(array)])
 
     @property
     def faults(self) -> list[str]:
@@ -100,7 +139,7 @@ class Statistics:
         return {
             "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "counted": counted,
             "unrecognised": unrecognised, "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
-            "first_ts": self.first, "last_ts": self.last, "gaps": [{"from_ts": a, "to_ts": b} for a, b in self.gaps],
+            "first_ts": self.first, "last_ts": self.last, "gaps": gaps_between(self.runs),
         }  # fmt: skip
 
 
@@ -110,8 +149,22 @@ def _some(number: int, one: str, more: str) -> str:
 
 @dataclass(frozen=True)
 class RangeRow:
-    """A row of `range_row`, why the range could not be read to its end (empty when it could), and what its rows say of their streams."""
+    """A row of `range_row`.
+
+    Attributes:
+        row: its columns.
+        error: why the range could not be read to its end; empty when it could.
+        signs: what its rows say of their streams.
+        runs: of its records.
+    """
 
     row: Mapping[str, Any]
     error: str
     signs: Sequence[Sign] = ()
+    runs: Sequence[Run] = ()
+
+
+#: Columns of a row of `range_row` whose lines are counted in another one, that of their range.
+NOTHING: Mapping[str, Any] = {
+    "lines": 0, "records": 0, "events": 0, "counted": 0, "unrecognised": 0, "unfit": 0, "unfit_line": None, "unfit_text": None, "layouts": [], "error": "",
+}  # fmt: skip

@@ -64,7 +64,9 @@ WITH told AS (
   FROM told WHERE member_id IS NOT NULL
   UNION ALL
   SELECT occurrence_id, 'process', kafka_cluster, group_id, process_id, instance, NULL, from_ms,
-    to_ms FROM told WHERE process_id IS NOT NULL
+    to_ms
+  -- What is wrong with a clock has no cause among what befalls its process.
+  FROM told WHERE process_id IS NOT NULL AND rule <> 'clock-skew'
   UNION ALL
   SELECT occurrence_id, 'process', kafka_cluster, group_id, processes[0], NULL, NULL, from_ms, to_ms FROM told WHERE size(processes) = 1
   UNION ALL

@@ -1,0 +1,269 @@
+"""The lines of one stream that have a time, as columns: what they say of their process, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from forensics.extract.jump_signs import NAMES
+from forensics.extract.splits import FILE_BITS
+from forensics.schema import table_schema
+
+_STARTS = frozenset({"process_started", "process_initializing", "herder_starting", "broker_starting", "connect_starting"})
+#: Whose settings a JVM prints once, when it starts.
+_MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
+#: What no process says while it starts, but only after it.
+_WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
+_WHO = (*NAMES, "member_id")
+_COLUMNS = ("stream_pos", "ts", "path", "event", "category", "component", "group_id", "generation", "message", *_WHO)
+Ints = npt.NDArray[np.int64]
+_Bools = npt.NDArray[np.bool_]
+
+
+class StreamLines:
+    """Lines of one stream, in their order. A part of them is two numbers: its first line, and the one behind its last.
+
+    Args:
+        name: of the stream.
+        files: hold its rows.
+        alone: every row of the files is of this stream.
+    """
+
+    def __init__(self, name: str, files: Iterable[Path], *, alone: bool) -> None:
+        self.name, self._files, self._alone = name, files, alone
+        self._rows = self._read(_COLUMNS)
+        self._is_here: pa.Array | None = None
+
+    def without(self, parts: Iterable[tuple[int, int]]) -> StreamLines:
+        """The lines that are in none of some parts."""
+        left = np.ones(len(self.ts), np.bool_)
+        for begin, end in parts:
+            left[begin:end] = False
+        if left.all():
+            return self
+        found = copy(self)
+        for name in [name for name, value in vars(type(self)).items() if isinstance(value, cached_property)]:
+            vars(found).pop(name, None)
+        found._is_here = pa.array(left)
+        found._rows = self._rows.filter(found._is_here)
+        return found
+
+    @cached_property
+    def pos(self) -> Ints:
+        """Their positions in the stream."""
+        return _numbers(self._rows["stream_pos"])
+
+    @cached_property
+    def ts(self) -> Ints:
+        """Their times, microseconds UTC."""
+        return _numbers(self._rows["ts"].cast(pa.int64()))
+
+    def column(self, name: str) -> pa.Array:
+        """What each of them says of one thing."""
+        return joined(self._rows[name])
+
+    @cached_property
+    def paths(self) -> pa.Array:
+        """Files in which they stand."""
+        return self.column("path")
+
+    @cached_property
+    def generations(self) -> pa.Array:
+        """Generations that they name."""
+        return self.column("generation")
+
+    @cached_property
+    def groups(self) -> pa.Array:
+        """Groups that they name."""
+        return self.column("group_id")
+
+    @cached_property
+    def settings(self) -> _Bools:
+        """Which of them are a JVM's or a client's settings."""
+        return _is_in(self._rows["event"], {"config_dumped"})
+
+    @cached_property
+    def own_starts(self) -> _Bools:
+        """Which of them are a process's own word that it starts."""
+        return _is_in(self._rows["event"], _STARTS)
+
+    @cached_property
+    def start_lines(self) -> _Bools:
+        """Which of them only a process prints that starts."""
+        return _is_in(self._rows["category"], {"start"}) | self.own_starts | _is_in(self._rows["component"], _MAINS) & self.settings
+
+    @cached_property
+    def broker_names(self) -> _Bools:
+        """In which of them a broker says its own id."""
+        return _is_in(self._rows["event"], {"broker_starting", "broker_started"})
+
+    @cached_property
+    def work(self) -> _Bools:
+        """Which of them are of work that a process does once it has started."""
+        return _is_in(self._rows["category"], _WORK)
+
+    @cached_property
+    def memberships(self) -> _Bools:
+        """In which of them a member says that it has joined."""
+        return _is_in(self._rows["event"], {"joined", "synced"})
+
+    @cached_property
+    def rounds(self) -> _Bools:
+        """Which of them tell a group's generation."""
+        told = _is_told(self._rows["generation"]) & _is_told(self._rows["group_id"])
+        return (self.memberships | _is_in(self._rows["event"], {"group_stabilized"})) & told
+
+    @cached_property
+    def who(self) -> dict[str, Said]:
+        """What they say of each thing that tells whose they are."""
+        return {name: Said(self._rows[name]) for name in _WHO}
+
+    @cached_property
+    def member_of(self) -> dict[int, int]:
+        """Member that a line names."""
+        return dict(self.who["member_id"].all())
+
+    def names(self, part: tuple[int, int]) -> frozenset[tuple[str, int]]:
+        """What the process of a part is called."""
+        for column in NAMES:
+            said = self.who[column]
+            if said.any(*part):
+                # Brokers name each other; most lines are of their own.
+                return frozenset((column, name) for name in ([said.most(part)] if column == "broker_id" else said.kinds(part)))
+        return frozenset()
+
+    def places(self, begin: int, end: int) -> tuple[int, int]:
+        """From which position on, and before which one, the lines of a part stand."""
+        first = int(self.pos[begin]) if begin else int(self.pos[0]) >> FILE_BITS << FILE_BITS
+        return first, int(self.pos[end]) if end < len(self.pos) else (int(self.pos[-1]) >> FILE_BITS) + 1 << FILE_BITS
+
+    def alike(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
+        """Whether two parts of the stream are of one process, by what names it in both; None: nothing does."""
+        told = self.named(one, other)
+        if told is not None:
+            return told
+        a, b = (self.who["member_id"].kinds(part) for part in (one, other))
+        return not a.isdisjoint(b) if a and b else None
+
+    def named(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
+        """Whether two parts of the stream go by one name; None: one of them has none."""
+        for column in NAMES:
+            said = self.who[column]
+            if said.any(*one) and said.any(*other):
+                # Brokers name each other; most lines are of their own.
+                return said.most(one) == said.most(other) if column == "broker_id" else not said.kinds(one).isdisjoint(said.kinds(other))
+        return None
+
+    @cached_property
+    def _ids(self) -> pa.ChunkedArray:
+        """Ids of their events: most streams have no stretch, and need none of them."""
+        ids = self._read(["stream_pos", "ts", "event_id"])["event_id"]
+        return ids if self._is_here is None else ids.filter(self._is_here)
+
+    def _read(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns of the lines, and of those that were left out."""
+        return _in_order(_table(self._files, columns, None if self._alone else pc.field("process_id") == self.name))
+
+    def events(self, which: Iterable[int], most: int | None = None) -> tuple[str, ...]:
+        """The first events of some lines; a line that is only counted is none."""
+        return tuple(islice((found for i in which if (found := self._ids[i].as_py()) is not None), most))
+
+
+def _table(files: Iterable[Path], columns: Sequence[str], condition: pc.Expression | None = None) -> pa.Table:
+    """Some columns of files together; those that a file has not are empty."""
+    types = {field.name: field.type for field in table_schema("event_row")}
+    # What repeats stays a dictionary, as it is in the file; of ids there are no two alike.
+    repeated = [c for c in columns if types[c] == pa.string() and c != "event_id"]
+    none = {c: pa.array([], pa.dictionary(pa.int32(), types[c]) if c in repeated else types[c]) for c in columns}
+    parts = []
+    for file in files:
+        there = set(pq.read_schema(file).names)
+        parts.append(pq.read_table(file, columns=[c for c in columns if c in there], read_dictionary=repeated, filters=condition))
+    whole = pa.concat_tables([pa.table(none), *parts], promote_options="default")
+    return whole.select(columns).unify_dictionaries()
+
+
+def _in_order(rows: pa.Table) -> pa.Table:
+    """Rows that have a time, by their place in the stream."""
+    if rows["ts"].null_count:
+        rows = rows.filter(pc.is_valid(rows["ts"]))
+    # Each file's rows are in order: to merge such runs is quicker than any other way of sorting.
+    return rows.take(pa.array(np.argsort(rows["stream_pos"].to_numpy(), kind="stable")))
+
+
+def joined(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece."""
+    return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
+
+
+def _numbers(column: pa.ChunkedArray) -> Ints:
+    """A column without NULL as it is computed with."""
+    found: Ints = column.to_numpy().astype(np.int64)
+    return found
+
+
+def _is_in(column: pa.ChunkedArray, values: Iterable[str]) -> npt.NDArray[np.bool_]:
+    """Which rows have one of these values."""
+    whole = joined(column)
+    wanted = np.flatnonzero(np.isin(np.array(whole.dictionary.to_pylist(), object), sorted(values)))
+    found: npt.NDArray[np.bool_] = np.isin(whole.indices.fill_null(-1).to_numpy(zero_copy_only=False), wanted)
+    return found
+
+
+def _is_told(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """Which rows have a value."""
+    told: npt.NDArray[np.bool_] = pc.is_valid(column).to_numpy().astype(np.bool_)
+    return told
+
+
+class Said:
+    """What lines of a stream say of one thing, as numbers for its values: most say nothing, and long parts are asked for again and again."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        values = joined(column)
+        self._at: Ints = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False)).astype(np.int64)
+        codes = values.drop_null()
+        codes = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
+        self._codes: Ints = codes.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        last = np.zeros(len(codes.dictionary), np.int64)
+        np.maximum.at(last, self._codes, self._at)
+        #: Of each line the last that says the same.
+        self._last: Ints = last[self._codes]
+        self._kinds: dict[tuple[int, int], frozenset[int]] = {}
+
+    def _slice(self, begin: int, end: int) -> slice:
+        first, stop = np.searchsorted(self._at, (begin, end))
+        return slice(int(first), int(stop))
+
+    def all(self, part: tuple[int, int] = (0, 1 << 62)) -> Iterator[tuple[int, int]]:
+        """Lines of a part and what they say."""
+        where = self._slice(*part)
+        return zip(self._at[where].tolist(), self._codes[where].tolist(), strict=True)
+
+    def any(self, begin: int, end: int) -> bool:
+        """Whether a line from `begin` on, and before `end`, says something."""
+        where = self._slice(begin, end)
+        return bool(where.start < where.stop)
+
+    def any_again(self, begin: int, end: int) -> bool:
+        """Whether something that is said there is said again from `end` on."""
+        return bool(self._last[self._slice(begin, end)].max(initial=-1) >= end)
+
+    def kinds(self, part: tuple[int, int]) -> frozenset[int]:
+        """What is said in a part."""
+        if part not in self._kinds:
+            self._kinds[part] = frozenset(np.unique(self._codes[self._slice(*part)]).tolist())
+        return self._kinds[part]
+
+    def most(self, part: tuple[int, int]) -> int:
+        """What is said most often in a part that says something."""
+        return int(np.bincount(self._codes[self._slice(*part)]).argmax())
