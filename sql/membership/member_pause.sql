@@ -1,8 +1,9 @@
 -- One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.
--- Reads: partition_holding, task_holding, client_event, join_round
+-- Reads: partition_holding, task_holding, client_event, join_round, clock_setback, clock_suspect, process_line
 -- Grain: process_id, group_id, client, from_ms
 -- Eager members give everything up before they join; cooperative ones pause only when they lose all that they have. A member that is given
 -- nothing has nothing to do: that is no pause. Of a worker the time runs from the order to stop its last task to the next one at work.
+-- Where the process's clock was set meanwhile, nobody knows how long that was: such a time has no row.
 CREATE OR REPLACE TEMPORARY VIEW member_pause (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
@@ -68,6 +69,10 @@ WITH worker AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, from_ms, from_id, coalesce(least(to_ms, told_ms), to_ms, told_ms) AS to_ms,
     is_late
   FROM answered
+), shown_twice AS (
+  SELECT b.process_id, l.at_ms AS from_ms, l.at_ms + b.by_ms AS to_ms
+  FROM clock_setback b
+  JOIN process_line l ON l.process_id = b.process_id AND l.stream_pos = b.stream_pos
 ), round AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, round, coalesce(worker_assigned_ms, synced_ms, joined_ms) AS at_ms,
     -- It gave up again before its next generation, or was told its assignment: the line that gave it something is missing.
@@ -79,6 +84,9 @@ WITH worker AS (
 SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, max(r.round) AS round,
   NOT p.is_late AND NOT coalesce(bool_or(r.is_torn), false) AS is_sure
 FROM ended p
+LEFT ANTI JOIN shown_twice b ON b.process_id = p.process_id AND p.from_ms <= b.to_ms AND coalesce(p.to_ms >= b.from_ms, true)
+-- Of a step whose place is not known only the least size is.
+LEFT ANTI JOIN clock_suspect s ON s.process_id = p.process_id AND s.how = 'contradicted' AND p.to_ms - p.from_ms >= s.by_ms
 LEFT JOIN round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
   AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
 GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, p.is_late
