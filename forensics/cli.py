@@ -527,6 +527,7 @@ def verify(
     engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
+    no_pager: NoPagerOption = False,
 ) -> None:
     """Check every file of a case, and the evidence where it still is, against the hashes and row counts that were recorded.
 
@@ -546,7 +547,7 @@ def verify(
         opened = damaged.folder
         faults = opened.faults()
     checked = look.evidence(opened)
-    text.render(look.compose(opened, faults, checked))
+    text.render(look.compose(opened, faults, checked), pager=not no_pager)
     if faults:
         raise integrity.error(location(case), faults)
     if any(c.state in look.WRONG for c in checked):

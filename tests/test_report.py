@@ -263,6 +263,7 @@ def test_many_members_without_a_log_are_one_table() -> None:
     ("notes", "said"),
     [
         (["same content as c1/consumer.log"], "1 file was skipped because it is a copy of c1/consumer.log."),
+        (["the beginning of c1/consumer.log"], "1 file was skipped because it is an earlier copy of c1/consumer.log."),
         (["looks like JSON"] * 4, "4 files were skipped because they look like JSON."),
         (["empty"], "1 file was skipped because it is empty."),
         (["binary", "binary", "looks like JSON"], "3 files were skipped: 2 are binary, 1 looks like JSON."),

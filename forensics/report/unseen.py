@@ -202,6 +202,8 @@ def _is(note: str, number: int) -> str:
         return _SKIPPED[note][number > 1]
     if note.startswith("same content as "):
         return f"{'is' if number == 1 else 'are'} a copy of {note.removeprefix('same content as ')}"
+    if note.startswith("the beginning of "):
+        return f"{'is an earlier copy' if number == 1 else 'are earlier copies'} of {note.removeprefix('the beginning of ')}"
     if note.startswith("looks like "):
         return note if number == 1 else f"look {note.removeprefix('looks ')}"
     return f"{'is' if number == 1 else 'are'} no log ({note})"
