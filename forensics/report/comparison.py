@@ -70,7 +70,7 @@ def compare(a: Case, b: Case, views: Collection[str] = (), *, facts: bool = Fals
             known = did_you_mean(name, kept, "`forensics sql --list` names the views.")
             raise UsageError("The view cannot be compared.", why=f"no case keeps rows of `{name}`", where="--view", fix=known)
     for name in views or sorted(kept):
-        sides = stored.of_view(a, name), stored.of_view(b, name)
+        sides = stored.of_known_view(a, kept[name]), stored.of_known_view(b, kept[name])
         if any(sides) or views:
             yield _compared(name, sides, _sentences(name) if facts else frozenset(), samples)
 
