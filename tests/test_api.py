@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -165,10 +166,18 @@ def test_what_cannot_be_read_is_a_fault(tmp_path) -> None:
 
 
 @pytest.mark.engine
-def test_a_sample_from_logs_to_frames(tmp_path) -> None:
-    """Views are computed once; frames of both kinds of views come with an engine."""
-    case = forensics.ingest(str(LOGS), str(tmp_path / "case")).case
+def test_an_ingest_gives_a_case_with_its_views(tmp_path) -> None:
+    with only_views(["source_file"]):
+        case = forensics.ingest(str(LOGS), str(tmp_path / "case")).case
     assert case.outdated is None
+    assert case.view("source_file").num_rows == len(list(LOGS.rglob("*.log")))
+
+
+@pytest.mark.engine
+def test_a_case_of_a_sample_as_findings_and_frames(sample_case, tmp_path) -> None:
+    """Frames of both kinds of views come with an engine."""
+    shutil.copytree(sample_case(LOGS.parent.name).root, tmp_path / "case")
+    case = forensics.open_case(tmp_path / "case")
     assert {f["rule"] for f in case.findings} >= {"session-timeout"}
     assert "<!doctype html>" in case.report().render("html").lower()[:40]
     frame = case.view("finding", "spark")
@@ -177,6 +186,6 @@ def test_a_sample_from_logs_to_frames(tmp_path) -> None:
     assert case.view("event").num_rows == case.view("event", "spark").count() > 100
     again = forensics.open_case(tmp_path / "case", assume_skew_ms=5)
     assert again.outdated == "thresholds"
-    with only_views(["process"]):
+    with only_views(["source_file"]):
         again.compute_views()
     assert forensics.open_case(tmp_path / "case").folder.knobs == {"assume_skew_ms": 5}

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
+from some_views import with_views
 from typer.testing import CliRunner
 
 from forensics.cli import app
+from forensics.report import model
 
 pytestmark = pytest.mark.engine
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1"
@@ -29,7 +31,6 @@ def status(when: str, state: str, worker: str) -> str:
 @pytest.fixture(scope="module")
 def case(tmp_path_factory):
     from forensics.case.ingestion import ingest
-    from forensics.case.views import build
     from forensics.engines import engine
 
     folder = tmp_path_factory.mktemp("told")
@@ -50,7 +51,8 @@ def case(tmp_path_factory):
         'bootstrap.servers=b:9092\nsecurity.protocol=SASL_SSL\nsasl.jaas.config=x password="geheim";\ngroup.id=app\n'
     )
     summary = ingest([SAMPLE / "logs", SAMPLE / "witness", folder], tmp_path_factory.mktemp("case") / "case", jobs=2)
-    return build(summary.case, engine(jobs=2))
+    views = (*model.VIEWS, "topic_partition", "group_snapshot", "config_value")
+    return with_views(summary.case, engine(jobs=2), views, rules=["stale-status"])
 
 
 def rows(case, view: str) -> list[dict]:

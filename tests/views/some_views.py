@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
+
+import pyarrow.dataset as ds
 
 from forensics.case import materialise, view_files
 from forensics.case.views import build
+from forensics.wording import tell
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -16,9 +20,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def only_views(names: Iterable[str]) -> Iterator[None]:
-    """Here, builds are of the views of these names and of all that they read."""
+def only_views(names: Iterable[str], rules: Iterable[str] | None = None) -> Iterator[None]:
+    """Here, builds are of the views of these names and of all that they read; findings are those of these rules, by their ids, or of all."""
     every = view_files.views()
+    if rules is not None:
+        every[view_files.RULE_FINDING] = view_files.gather([every[f"rule_{rule.replace('-', '_')}"] for rule in rules])
     needed, left = set(), list(names)
     while left:
         name = left.pop()
@@ -31,7 +37,17 @@ def only_views(names: Iterable[str]) -> Iterator[None]:
         yield
 
 
-def with_views(case: Case, runs: Engine, names: Iterable[str]) -> Case:
-    """The case with the views of these names and with all that they read."""
-    with only_views(names):
+def with_views(case: Case, runs: Engine, names: Iterable[str], rules: Iterable[str] | None = None) -> Case:
+    """The case with the views of these names and with all that they read, of findings those of these rules, or of all."""
+    with only_views(names, rules):
         return build(case, runs)
+
+
+def found_by(case: Case, rule: str) -> list[dict[str, Any]]:
+    """What a rule found, with its sentences, of a case that has the rule's view: `finding` takes thirty views more, which put occurrences together."""
+    path = case.view_path(f"rule_{rule.replace('-', '_')}")
+    table = ds.dataset(str(path), format="parquet").to_table()
+    rows = [
+        row | {"rule": rule, "facts": json.dumps({k: v for k, v in row["facts"].items() if v is not None}, default=str)} for row in table.to_pylist()
+    ]
+    return tell.findings(rows, {rule: table.schema.field("facts").type})
