@@ -11,6 +11,7 @@ import re
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import jsonschema
 import made_case
 import pyarrow.parquet as pq
 import pytest
+from some_views import only_views
 from typer.testing import CliRunner
 
 from forensics import __version__, cli
@@ -231,12 +233,6 @@ def test_explain_is_quick() -> None:
     assert cpu_seconds() - begun < 2.5
 
 
-def test_check_accepts_the_packaged_patterns() -> None:
-    done = run("check")
-    assert done.returncode == 0, done.stderr
-    assert "all sound" in done.stdout
-
-
 def test_check_shows_what_where_and_help(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text(
@@ -262,6 +258,13 @@ def test_completion_knows_commands_and_rules() -> None:
 
 
 # --- a whole case
+
+
+@pytest.fixture
+def few_views() -> Iterator[None]:
+    """For tests of when views are built, and not of what is in them."""
+    with only_views(["source_file"]):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -396,9 +399,8 @@ def test_wrong_sql_names_the_place_in_what_was_written(case: str) -> None:
     assert "  --> -e, line 2, column " in wrong.stderr
 
 
-@pytest.mark.whole
 @pytest.mark.engine
-def test_views_of_another_version_are_built_anew(tmp_path: Path) -> None:
+def test_views_of_another_version_are_built_anew(tmp_path: Path, few_views) -> None:
     from forensics.case import folder as case_folder
 
     (tmp_path / "logs").mkdir()
@@ -409,10 +411,10 @@ def test_views_of_another_version_are_built_anew(tmp_path: Path) -> None:
     opened = case_folder.open_case(case)
     kept = {path: (case / path).read_text(encoding="utf-8") for path in opened.manifest["contents"] if path.startswith("sql/")}
     case_folder.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
-    shown = CliRunner().invoke(app, ["report", "--case", str(case)])
+    shown = CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)])
     assert shown.exit_code == 0, shown.output
     assert "built again" in shown.stderr
-    assert "built again" not in CliRunner().invoke(app, ["report", "--case", str(case)]).stderr
+    assert "built again" not in CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)]).stderr
 
 
 @pytest.mark.engine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import ANY, forget_views
-from examples import assert_rows, examples, give, run
+from examples import assert_rows, examples, run
 
 from forensics.case import view_files
 from forensics.case.materialise import with_words
@@ -25,8 +25,6 @@ OTHERS = [(view, number) for view, its in examples().items() for number in range
 CASE = "split-brain-frozen-worker-3.9.1"
 #: Views without a file, and where their rows come from.
 MADE = {"rule_finding": "all rows of all rules", "known_bug": "a pattern file"}
-#: Views that have rows even where nothing is given, and why.
-NEVER_EMPTY = {"known_bug": "a table of Kafka's bugs, made from a pattern file"}
 
 
 def test_every_view_and_every_rule_has_an_example() -> None:
@@ -69,14 +67,6 @@ def test_a_view_yields_what_its_example_says(name: str, number: int, runs, sampl
     table, _ = run(runs[0], sample_case(CASE), view, example, runs[1])
     rows = with_words(view, table, tmp_path) if view.words == "by view" else table
     assert_rows(rows.to_pylist(), example["expect"])
-
-
-@pytest.mark.engine
-def test_nothing_follows_from_nothing(runs, sample_case) -> None:
-    tables = {read for view in VIEWS.values() for read in view.reads}
-    give(runs[0], sample_case(CASE), tables, {}, runs[1])
-    rows = {name: runs[0].query(view.query).count() for name, view in VIEWS.items() if name not in NEVER_EMPTY}
-    assert {name: count for name, count in rows.items() if count} == {}
 
 
 def _finding(rule: str, row: dict[str, Any]) -> dict[str, Any]:

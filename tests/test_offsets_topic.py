@@ -42,7 +42,7 @@ def topics(draw: st.DrawFn) -> tuple[list[Placement], dict[int, str | None], int
     return placements, brokers, factor
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(topics())
 def test_a_reassignment_is_sound(topic: tuple[list[Placement], dict[int, str | None], int]) -> None:
     placements, brokers, factor = topic
@@ -59,7 +59,7 @@ def test_a_reassignment_is_sound(topic: tuple[list[Placement], dict[int, str | N
     assert spread(placements, brokers, factor) == target, "the same every time"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(topics())
 def test_loads_differ_by_at_most_one_where_leaders_and_racks_allow_it(topic: tuple[list[Placement], dict[int, str | None], int]) -> None:
     """No replica can be moved from a broker to one that has two less: leaders and racks aside, nothing better is left."""

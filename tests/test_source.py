@@ -36,7 +36,7 @@ def whole(one_file, tmp_path_factory) -> list[dict]:
     return rows(ingest([one_file], tmp_path_factory.mktemp("whole") / "case").case)
 
 
-@pytest.mark.parametrize("ranges", [2, 7, 64])
+@pytest.mark.parametrize("ranges", [2, 64])  # hardly, and within nearly every record of several lines
 def test_the_same_bytes_cut_anywhere_give_the_same_rows(ranges, one_file, whole, tmp_path):
     size = (one_file / "w2" / "connect.log").stat().st_size
     case = ingest([one_file], tmp_path / "case", range_bytes=size // ranges + 1).case
@@ -59,7 +59,7 @@ def test_packed_bytes_give_the_same_rows(packing, one_file, whole, tmp_path):
     assert told == [{k: v for k, v in r.items() if k != "process_id"} for r in whole]
 
 
-@pytest.mark.parametrize(("cores", "block"), [(2, 4096), (5, 1000), (8, 4096)])
+@pytest.mark.parametrize(("cores", "block"), [(2, 4096), (5, 1000)])  # ranges of many blocks, and blocks that divide nothing evenly
 def test_a_packed_log_that_several_read_gives_the_same_rows(cores, block, one_file, whole, tmp_path, monkeypatch):
     """Each unpacks it from its beginning, and reads its own range."""
     for place in ("forensics.extract.splits", "forensics.inventory.examination"):

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from test_cli import run, run_here
 from typer.testing import CliRunner
 
 from forensics import console
@@ -183,7 +184,7 @@ def test_a_pipe_has_neither_pager_nor_colours(case: str, tmp_path: Path) -> None
     assert not (tmp_path / "paged").exists()
 
 
-@pytest.mark.parametrize("columns", [60, 80, 160])
+@pytest.mark.parametrize("columns", [60, 160])  # narrower than any line, and wider
 def test_a_terminal_of_any_width_shows_all(case: str, columns: int) -> None:
     for args in (["sql", "ownership", "--case", case, "--no-pager"], ["sql", "--list", "--no-pager"], ["report", "-h"], ["sql", "-h"]):
         for line in at_terminal(*args, columns=columns).splitlines():
@@ -194,14 +195,14 @@ def test_rows_on_screen_count_what_the_terminal_breaks() -> None:
     assert screen.rows_on_screen("a\n" + "b" * 81 + "\n\n\x1b[1m" + "c" * 80 + "\x1b[0m\n", 80) == 5
 
 
-def completed(case: str, words: str) -> set[str]:
+def completed(case: str, words: str, runs=run_here) -> set[str]:
     """What a shell would offer for the last word."""
-    env = {**os.environ, "FORENSICS_CASE": case, "_FORENSICS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    done = subprocess.run([sys.executable, "-m", "forensics"], capture_output=True, text=True, env=env, check=False)
-    return set(done.stdout.split())
+    asked = {"FORENSICS_CASE": case, "_FORENSICS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    return set(runs(**asked).stdout.split())
 
 
 def test_the_shell_completes_what_the_case_has(case: str) -> None:
+    assert "connect-cluster" in completed(case, "forensics report --group conn", run)
     assert "connect-cluster" in completed(case, "forensics report --group conn")
     assert "connect-cluster" in completed(case, "forensics timeline conn")
     assert "orders-2" in completed(case, "forensics timeline --resource ord")
