@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import make_answers
 import make_notebook
@@ -71,6 +73,21 @@ def test_the_view_pages_name_columns_that_views_have() -> None:
 def cases(sample_case) -> dict[str, Path]:
     """The cases of the samples, as pages call them."""
     return {short: sample_case(name).root for short, name in make_answers.CASES.items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_command_runs_once() -> Iterator[None]:
+    """One test asks whether a command answers, another what: commands read cases that nobody changes."""
+    run, known = make_answers.run, {}
+
+    def once(arguments: list[str], cases: dict[str, Path]) -> tuple[int, str]:
+        key = (*arguments, *map(str, cases.values()))
+        if key not in known:
+            known[key] = run(arguments, cases)
+        return known[key]
+
+    with patch.object(make_answers, "run", once):
+        yield
 
 
 def blocks(page: Path) -> list[list[str]]:
