@@ -87,7 +87,6 @@ def test_every_type_is_printed_as_spark_prints_it(spark, tmp_path: Path) -> None
     assert printed(over(tmp_path)) == printed(SparkRows(frame))
 
 
-@pytest.mark.whole
 @pytest.mark.spark
 def test_the_public_views_of_a_sample_are_printed_as_spark_prints_them(sample_case, spark) -> None:
     case = sample_case("split-brain-frozen-worker-3.9.1")
