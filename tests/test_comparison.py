@@ -18,11 +18,18 @@ from forensics.report import comparison
 Rows = dict[str, list[dict[str, Any]]]
 
 
-@pytest.fixture
-def written(tmp_path: Path) -> Callable[..., Case]:
-    """Writes the made case, its rows changed before."""
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    return made_case.written(tmp_path_factory.mktemp("made") / "case")
 
-    def write(name: str, change: Callable[[Rows], object] = lambda rows: None) -> Case:
+
+@pytest.fixture
+def written(unchanged: Case, tmp_path: Path) -> Callable[..., Case]:
+    """The made case, or writes one whose rows were changed before."""
+
+    def write(name: str, change: Callable[[Rows], object] | None = None) -> Case:
+        if change is None:
+            return unchanged
         rows = made_case.rows()
         change(rows)
         return made_case.written(tmp_path / name, rows)

@@ -77,8 +77,9 @@ def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path) -> None
     shown = CliRunner().invoke(app, ["report", "--case", str(case), "--fail-on", "any"])
     assert isinstance(shown.exception, CaseError)
     assert shown.stdout == ""
-    assert CliRunner().invoke(app, ["verify", str(case), "--rebuild"]).exit_code == 0
-    assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
+    with only_views(["source_file"]):  # how a case is mended, and not once more what all views are
+        assert CliRunner().invoke(app, ["verify", str(case), "--rebuild"]).exit_code == 0
+        assert CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)]).exit_code == 0
 
 
 @pytest.mark.engine

@@ -44,7 +44,7 @@ EVIDENCE = [*SAMPLE_NAMES, *(SOME if RECORDINGS else ())]
 #: Of those with much at DEBUG the quick tests take the first part of each log: its statements come again and again.
 BEGINS = ", the first of it"
 BEGINNINGS = [name + BEGINS for name in (SOME[2], SOME[-1])] if RECORDINGS else []
-BEGIN_BYTES = 1 << 20
+BEGIN_BYTES = 300_000
 QUICK = {*SAMPLE_NAMES, *SOME, *BEGINNINGS} - {SOME[2], SOME[-1]}
 #: Columns that tell where a line stands, or what it says word by word.
 PLACES = {"event_id", "file_id", "byte_offset", "stream_pos", "process_id", "path", "message", "text", "thread"}
