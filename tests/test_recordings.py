@@ -27,11 +27,7 @@ def withhold(request):
     return request.param
 
 
-#: All that is asked of a recording is asked by one process of those that share the tests (`--dist loadgroup`): it is read once.
-BY_NAME = [pytest.param(r, marks=pytest.mark.xdist_group(r.name), id=r.name) for r in FOUND]
-
-
-@pytest.fixture(scope="module", params=BY_NAME)
+@pytest.fixture(scope="module", params=FOUND, ids=lambda r: r.name)
 def result(request, withhold, tmp_path_factory):
     from score import score
 
