@@ -73,8 +73,9 @@ def mend(events: Sequence[Path], others: Sequence[Path], ranges: Iterable[Mappin
                 wrong.append((place, lines["stream_pos"]))
                 told += _told(events, rows, path, place, lines)
         found += [_without(row, mine, [place for place, _ in wrong]) for row, mine in zip(rows, runs, strict=True)]
-        for file in (*events, *others) if wrong else ():
-            _set_times(file, path, wrong)
+        for files, is_event in ((events, True), (others, False)):
+            for file in files if wrong else ():
+                _set_times(file, path, wrong, is_event=is_event)
     return found, told
 
 
@@ -171,18 +172,17 @@ def _without(row: Mapping[str, Any], runs: Sequence[Run], wrong: Sequence[_Place
     return found
 
 
-def _set_times(file: Path, path: str, wrong: Iterable[tuple[_Place, pa.ChunkedArray]]) -> None:
-    """Gives the lines of a file their times, and says how exact these are."""
+def _set_times(file: Path, path: str, wrong: Iterable[tuple[_Place, pa.ChunkedArray]], *, is_event: bool) -> None:
+    """Gives the lines of a file their times, and says of events how exact these are: other lines tell no more than that the process was there."""
     if not any(_rows([file], ["stream_pos"], path, pc.field("stream_pos").isin(lines)).num_rows for _, lines in wrong):
         return
     table = pq.read_table(file)
     mine = pc.equal(table["path"], path)
     for place, lines in wrong:
         here = pc.and_(mine, pc.is_in(table["stream_pos"], lines))
-        told = {"ts": pa.scalar(place.since, pa.int64()), "resolution_ms": pa.scalar(1 + (place.until - place.since) // 1000)}
+        told = {"ts": place.since} | ({"resolution_ms": 1 + (place.until - place.since) // 1000} if is_event else {})
         for name, value in told.items():
             at = table.schema.get_field_index(name)
-            if at >= 0:
-                field = table.schema.field(at)
-                table = table.set_column(at, field, pc.if_else(here, value.cast(field.type), table[name]))
+            field = table.schema.field(at)
+            table = table.set_column(at, field, pc.if_else(here, pa.scalar(value, pa.int64()).cast(field.type), table[name]))
     rewrite(file, table)
