@@ -70,7 +70,7 @@ def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = f
         zoned: as in `separate`.
     """
     wanted, alone = streams_to_read(signs)
-    return [stretch for name in wanted for stretch in _stretches(StreamLines(name, files, alone=alone), zoned=name in zoned)]
+    return [stretch for name in wanted for stretch in _stretches(StreamLines.read(name, files, alone=alone), zoned=name in zoned)]
 
 
 def _stretches(whole: StreamLines, *, zoned: bool) -> list[Stretch]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -34,28 +33,38 @@ class StreamLines:
 
     Args:
         name: of the stream.
-        files: hold its rows.
-        alone: every row of the files is of this stream.
+        rows: of the lines.
+        ids: gives the ids of their events, where there are any.
     """
 
-    def __init__(self, name: str, files: Iterable[Path], *, alone: bool) -> None:
-        self.name, self._files, self._alone = name, files, alone
-        self._rows = self._read(_COLUMNS)
-        self._is_here: pa.Array | None = None
+    def __init__(self, name: str, rows: pa.Table, ids: Callable[[], pa.ChunkedArray]) -> None:
+        self.name, self._rows, self._find_ids = name, rows, ids
+
+    @classmethod
+    def read(cls, name: str, files: Iterable[Path], *, alone: bool) -> StreamLines:
+        """The lines of a stream.
+
+        Args:
+            name: of the stream.
+            files: hold its rows.
+            alone: every row of the files is of this stream.
+        """
+
+        def some(columns: Sequence[str]) -> pa.Table:
+            return _in_order(_table(files, columns, None if alone else pc.field("process_id") == name))
+
+        # Most streams have no stretch, and need none of the ids.
+        return cls(name, some(_COLUMNS), lambda: some(["stream_pos", "ts", "event_id"])["event_id"])
 
     def without(self, parts: Iterable[tuple[int, int]]) -> StreamLines:
         """The lines that are in none of some parts."""
-        left = np.ones(len(self.ts), np.bool_)
+        here = np.ones(len(self.ts), np.bool_)
         for begin, end in parts:
-            left[begin:end] = False
-        if left.all():
+            here[begin:end] = False
+        if here.all():
             return self
-        found = copy(self)
-        for name in [name for name, value in vars(type(self)).items() if isinstance(value, cached_property)]:
-            vars(found).pop(name, None)
-        found._is_here = pa.array(left)
-        found._rows = self._rows.filter(found._is_here)
-        return found
+        left = pa.array(here)
+        return StreamLines(self.name, self._rows.filter(left), lambda: self._ids.filter(left))
 
     @cached_property
     def pos(self) -> Ints:
@@ -165,13 +174,7 @@ class StreamLines:
 
     @cached_property
     def _ids(self) -> pa.ChunkedArray:
-        """Ids of their events: most streams have no stretch, and need none of them."""
-        ids = self._read(["stream_pos", "ts", "event_id"])["event_id"]
-        return ids if self._is_here is None else ids.filter(self._is_here)
-
-    def _read(self, columns: Sequence[str]) -> pa.Table:
-        """Some columns of the lines, and of those that were left out."""
-        return _in_order(_table(self._files, columns, None if self._alone else pc.field("process_id") == self.name))
+        return self._find_ids()
 
     def events(self, which: Iterable[int], most: int | None = None) -> tuple[str, ...]:
         """The first events of some lines; a line that is only counted is none."""
