@@ -145,7 +145,7 @@ WITH placed AS (
   SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.ts, e.ts
   FROM event e
   LEFT ANTI JOIN address a ON a.group_id = e.group_id AND coalesce(a.worker_url = e.leader_url, true)
-  WHERE e.event = 'worker_assigned' AND e.leader_url IS NOT NULL AND e.leader_member_id IS NOT NULL
+  WHERE e.event = 'worker_assigned' AND e.leader_url IS NOT NULL AND e.leader_member_id IS NOT NULL AND e.group_id IS NOT NULL
 ), counted AS (
   SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
