@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _KINDS = ("task", "connector", "partition")
 #: What the name of a process ends with whose lines stand behind another's in one file.
-_STRETCH = re.compile(r"#[0-9]+$")
 #: Why nothing was examined, by code.
 _WHY = {
     "no_files": "The case has read no log.",
@@ -107,10 +105,9 @@ def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
     for row in (*rows["member"], *rows["ownership"]):
         if row.get("process_id") and row.get("group_id"):
             here.setdefault(row["group_id"], set()).add(row["process_id"])
-    known = {p["process_id"]: p for p in rows["process"]}
     one = {(r["process_id"], r["other_process_id"]) for r in rows["one_process"]}
     pairs = (pair for processes in here.values() for pair in combinations(sorted(processes), 2))
-    if any(pair not in one and not _may_be_one(*map(known.get, pair)) for pair in pairs):
+    if any(pair not in one for pair in pairs):
         return False
     of: dict[str, list[Row]] = {}
     for generation in rows["generation"]:
@@ -118,15 +115,6 @@ def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
     # A worker or consumer that is in no group shares its work with nobody.
     asked = {o["group_id"] for o in owned if o.get("group_id")}
     return not all(of.get(group) and all(_alone(g) for g in of[group]) for group in asked)
-
-
-def _may_be_one(one: Row | None, other: Row | None) -> bool:
-    """Whether the logs of two processes may be parts of one's: they were not printed at one time, and have one worker URL, or come from one file."""
-    if not (one and other and one["first_ts"] and other["first_ts"]) or (one["first_ts"] <= other["last_ts"] and other["first_ts"] <= one["last_ts"]):
-        return False
-    if one["worker_url"] and other["worker_url"]:
-        return bool(one["worker_url"] == other["worker_url"])
-    return _STRETCH.sub("", one["process_id"]) == _STRETCH.sub("", other["process_id"])
 
 
 def _alone(generation: Row) -> bool:

@@ -1,5 +1,5 @@
 -- One row per time in which one member had no coordinator that answered it, with what that did to it.
--- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock
+-- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, one_process
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
 -- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
@@ -184,6 +184,8 @@ WITH closed AS (
   LEFT ANTI JOIN fact_line p ON p.process_id = a.process_id AND p.instance = a.instance AND p.client_id = a.client_id
     AND p.event IN ('position_set', 'offset_committed', 'commit_failed')
   LEFT ANTI JOIN task_life t ON a.is_worker AND t.process_id = a.process_id AND t.instance = a.instance
+  -- What it found may stand in a part of its log that is read as another process.
+  LEFT ANTI JOIN one_process o ON o.process_id = a.process_id
   GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id
 ), every AS (
   SELECT * FROM outage

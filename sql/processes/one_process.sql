@@ -1,18 +1,29 @@
--- One row per two logs that are parts of one process's log: those of two days, in two folders.
--- Reads: client_event
+-- One row per two logs that are, or may be, parts of one process's log: those of two days, or those before and after a clock was set.
+-- Reads: client_event, process
 -- Grain: process_id, other_process_id
--- A coordinator gives a member id once, and a member prints its own: who prints one id is one process. What it owned in both logs is no
--- two owners.
+-- A coordinator gives a member id once, and a member prints its own: who prints one id is one process. So is who advertises one URL, if not
+-- at the same time: two workers may both call themselves localhost. What stands in one file was cut in two where time jumps back, and only
+-- another URL shows that the second part is not the first one's process with its clock set. What one process owned is no two owners.
 CREATE OR REPLACE TEMPORARY VIEW one_process (
   process_id       COMMENT 'Process as which one of the logs was read',
   other_process_id COMMENT 'As which the other was; each pair stands twice'
 )
-COMMENT 'One row per two logs that are parts of one process''s log.'
+COMMENT 'One row per two logs that are, or may be, parts of one process''s log.'
 AS
 WITH own AS (
   -- A leader names the others' ids when it computes an assignment.
   SELECT DISTINCT group_id, member_id, process_id FROM client_event WHERE member_id IS NOT NULL AND event <> 'assignment_computed'
+), log AS (
+  SELECT process_id, regexp_replace(process_id, '#[0-9]+$', '') AS file, worker_url, first_ts, last_ts FROM process
 )
-SELECT DISTINCT a.process_id AS process_id, b.process_id AS other_process_id
+SELECT a.process_id AS process_id, b.process_id AS other_process_id
 FROM own a
 JOIN own b ON b.group_id = a.group_id AND b.member_id = a.member_id AND b.process_id <> a.process_id
+UNION
+SELECT a.process_id AS process_id, b.process_id AS other_process_id
+FROM log a
+JOIN log b ON b.file = a.file AND b.process_id <> a.process_id AND coalesce(b.worker_url = a.worker_url, true)
+UNION
+SELECT a.process_id AS process_id, b.process_id AS other_process_id
+FROM log a
+JOIN log b ON b.worker_url = a.worker_url AND b.process_id <> a.process_id AND (a.last_ts < b.first_ts OR b.last_ts < a.first_ts)

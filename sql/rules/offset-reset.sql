@@ -3,18 +3,20 @@
 -- Times are the middle of their bounds on the reference clock.
 WITH reset AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.client_id, f.partition, f.event, f.event_id,
-    f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
+    f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, o.stepped
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.group_id IS NOT NULL AND f.partition IS NOT NULL
 ), held AS (
-  SELECT h.kafka_cluster, h.group_id, h.resource, min(h.start_ms - (o.lo_ms + o.hi_ms) DIV 2) AS first_ms
+  SELECT h.kafka_cluster, h.group_id, h.resource,
+    min(CASE WHEN NOT o.stepped THEN h.start_ms - (o.lo_ms + o.hi_ms) DIV 2 END) AS first_ms
   FROM partition_holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
   GROUP BY h.kafka_cluster, h.group_id, h.resource
 ), position AS (
-  -- Somebody of the group had a position there: committed, or set from a commit.
+  -- Somebody of the group had a position there: committed, or set from a commit. By a clock that stepped nobody knows whether that was
+  -- before.
   SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-  WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0
+  WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0 AND NOT o.stepped
 ), known AS (
   SELECT r.event_id, max(p.offset) AS known_offset
   FROM reset r
@@ -36,7 +38,7 @@ WITH reset AS (
   -- A group that has never committed begins where auto.offset.reset says, and so does each successor until the first commit: nothing was
   -- lost.
   WHERE r.event = 'position_out_of_range'
-    OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND r.at_ms - h.first_ms > first_start_ms
+    OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_ms - h.first_ms > first_start_ms
 ), policy AS (
   SELECT process_id, client_id, max(value) AS value
   FROM setting
