@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,15 @@ from forensics.extract.split_counts import RangeRow
 #: twice, so that a dictionary of them would be built for nothing.
 _RISING = ("line", "byte_offset", "stream_pos", "ts")
 _UNIQUE = frozenset({*_RISING, "event_id"})
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, pa.ChunkedArray]) -> pa.Table:
+    """A table with other values in some of its columns, which keep their types."""
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        field = table.schema.field(at)
+        table = table.set_column(at, field, values.cast(field.type))
+    return table
 
 
 def rewrite(file: Path, table: pa.Table) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.parquet_parts import rewrite
+from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.split_counts import GAP_US, NOTHING
 from forensics.extract.splits import FILE_BITS
 from forensics.records.timestamps import SECOND
@@ -143,10 +143,7 @@ def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
         spans.see(s.process_id, s.from_pos, ts.filter(mine))
     for path in {s.path for s in found}:
         spans.see(path, -1, printed.filter(pc.and_(left, pc.equal(table["path"], path))))
-    for name, values in (("ts", ts), ("process_id", process), ("stream_pos", pos)):
-        place = table.schema.get_field_index(name)
-        table = table.set_column(place, table.schema.field(place), values.cast(table.schema.field(place).type))
-    rewrite(file, table.filter(pc.invert(again)))
+    rewrite(file, with_columns(table, {"ts": ts, "process_id": process, "stream_pos": pos}).filter(pc.invert(again)))
 
 
 def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans: _Spans) -> list[dict[str, Any]]:
@@ -161,12 +158,12 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans
         mine = [s for s in mine if s.why != REPEATED]
         begun = [s for s in mine if s.begin <= row["range_start"]][-1:]
         here = [s for s in mine if row["range_start"] < s.begin <= row["range_end"]]
-        silences = _silences(row["gaps"] or [], begun, here, repeated)
+        quiet = _by_stretch(row["gaps"] or [], begun, here, repeated)
         left = spans.of(begun[0].process_id, begun[0].from_pos) if begun else spans.of(row["path"], -1)
         first, last = (max(row["first_ts"], left[0]), min(row["last_ts"], left[1])) if left else (1, 0)
         told = {"first_ts": first, "last_ts": last} if first <= last else {"first_ts": None, "last_ts": None}
-        result.append({**row, **told, "process_id": begun[0].owner if begun else row["process_id"], "gaps": silences.pop(0)})
-        for s, gaps in (*zip(here, silences, strict=True), *((s, []) for s in repeated)):
+        result.append({**row, **told, "process_id": begun[0].owner if begun else row["process_id"], "gaps": quiet.pop(0)})
+        for s, gaps in (*zip(here, quiet, strict=True), *((s, []) for s in repeated)):
             span = spans.of(s.process_id, s.from_pos)
             if span is not None:
                 ended = s.since if s.since is not None else span[1]
@@ -178,7 +175,7 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans
     return result
 
 
-def _silences(
+def _by_stretch(
     gaps: Sequence[Mapping[str, int]], begun: Sequence[Stretch], here: Sequence[Stretch], repeated: Sequence[Stretch]
 ) -> list[list[dict[str, int]]]:
     """Gaps of the stretch that had begun, if any, then of each that begins here. The jumps between them are none."""

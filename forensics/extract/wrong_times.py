@@ -6,7 +6,7 @@ They may have been printed at any time from there to the line behind, so that is
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.extract.jump_signs import HOUR, SET
-from forensics.extract.parquet_parts import rewrite
+from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.split_counts import NOTHING, Run, gaps_between, joined
 from forensics.extract.splits import FILE_BITS
 from forensics.records.timestamps import SECOND
@@ -71,7 +71,7 @@ def mend(events: Sequence[Path], others: Sequence[Path], ranges: Iterable[Mappin
             # Where more have these times, nothing says which of them are meant.
             if lines.num_rows <= place.records:
                 wrong.append((place, lines["stream_pos"]))
-                told += _told(events, rows, path, place, lines)
+                told += [_told(events, rows, path, place, lines)] if lines.num_rows else []
         found += [_without(row, mine, [place for place, _ in wrong]) for row, mine in zip(rows, runs, strict=True)]
         for files, is_event in ((events, True), (others, False)):
             for file in files if wrong else ():
@@ -141,10 +141,8 @@ def _lines(files: Sequence[Path], path: str, place: _Place) -> pa.Table:
     return found.filter(pc.less(found["stream_pos"], pc.min(between))) if len(between) else found
 
 
-def _told(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str, place: _Place, lines: pa.Table) -> Iterator[dict[str, Any]]:
-    """The row of `range_row` that says where lines were given another time; none if no row has them."""
-    if not lines.num_rows:
-        return
+def _told(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str, place: _Place, lines: pa.Table) -> dict[str, Any]:
+    """The row of `range_row` that says where lines were given another time."""
     first, last = (lines["stream_pos"][n].as_py() for n in (0, -1))
     begin = first & ((1 << FILE_BITS) - 1)
     row = next(row for row in reversed(ranges) if row["range_start"] <= begin)
@@ -158,7 +156,7 @@ def _told(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str
         "shift_why": _WRONG,
         "shift_ids": near["event_id"][max(before - 1, 0) : behind + 1].to_pylist(),
     }
-    yield {**row, **NOTHING, "process_id": lines["process_id"][0].as_py(), "range_start": begin + 1, **times, **how}
+    return {**row, **NOTHING, "process_id": lines["process_id"][0].as_py(), "range_start": begin + 1, **times, **how}
 
 
 def _without(row: Mapping[str, Any], runs: Sequence[Run], wrong: Sequence[_Place]) -> dict[str, Any]:
@@ -181,8 +179,5 @@ def _set_times(file: Path, path: str, wrong: Iterable[tuple[_Place, pa.ChunkedAr
     for place, lines in wrong:
         here = pc.and_(mine, pc.is_in(table["stream_pos"], lines))
         told = {"ts": place.since} | ({"resolution_ms": 1 + (place.until - place.since) // 1000} if is_event else {})
-        for name, value in told.items():
-            at = table.schema.get_field_index(name)
-            field = table.schema.field(at)
-            table = table.set_column(at, field, pc.if_else(here, pa.scalar(value, pa.int64()).cast(field.type), table[name]))
+        table = with_columns(table, {name: pc.if_else(here, value, table[name].cast(pa.int64())) for name, value in told.items()})
     rewrite(file, table)
