@@ -6,9 +6,10 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow.dataset as ds
@@ -62,11 +63,12 @@ def requests(begin: str, end: str, every: int = 10) -> str:
 
 
 def read(
-    root: Path, *parts: str, zone: str = "", keep_all: bool = False, range_bytes: int = RANGE_BYTES
+    root: Path, *parts: str, zone: str = "", keep_all: bool = False, range_bytes: int = RANGE_BYTES, others: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of events, counted ones among them, in their order, and rows of ranges, of parts that stand one behind the other in one file."""
+    """Rows of events, counted ones among them, in their order, and rows of ranges, of parts that stand one behind the other in one file; and of other files."""
     (root / "logs" / "w").mkdir(parents=True)
-    (root / "logs" / LOG).write_text("".join(parts), encoding="utf-8")
+    for path, text in {LOG: "".join(parts), **others}.items():
+        (root / "logs" / path).write_text(text, encoding="utf-8")
     options = SourceOptions.parse([zone] if zone else ())
     evidence = [e for e in find_evidence([root / "logs"], options=options) if e.status == READ]
     schemas = Schemas.of(recogniser().catalogue.fields.values())
@@ -77,7 +79,9 @@ def read(
     written = writer.written()
     named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, COUNTED, UNRECOGNISED)}
     ranges = [json.loads(text) for table, text, _ in written if table == "range_row"]
-    ranges = separate(root / "staged", named[EVENTS], named[COUNTED], named[UNRECOGNISED], ranges, frozenset())
+    ranges = separate(
+        root / "staged", named[EVENTS], named[COUNTED], named[UNRECOGNISED], ranges, frozenset(), {e.path: e.origin.ordinal or 0 for e in evidence}
+    )
     columns = ["process_id", "stream_pos", "ts", "event"]
     files = [str(root / "staged" / name) for table in (EVENTS, COUNTED) for name in named[table]]
     events = [row for file in files for row in ds.dataset(file, format="parquet").to_table(columns).to_pylist()]
@@ -395,6 +399,53 @@ def test_a_line_whose_time_cannot_be_is_read_at_the_time_of_the_line_before(wron
         int(clock(t).timestamp() * 1_000_000) + 250_000 for t in ("05:30:00", "11:50:00", "17:30:00")
     }
     assert sum(r["records"] for r in ranges) == len(rows)
+
+
+def in_year(year: int, text: str) -> str:
+    return text.replace("[2026-", f"[{year}-")
+
+
+ALONE = lines("11:10:00", "11:10:00")
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (in_year(2035, ALONE), ""),
+        (in_year(2021, ALONE), ""),
+        (lines("11:50:00", "11:50:02", every=1), ""),
+        ("", in_year(2035, ALONE)),
+        ("", in_year(2021, ALONE)),
+    ],
+)
+def test_a_wrong_time_at_an_end_of_a_log_is_no_time(first: str, last: str, tmp_path):
+    """Nothing says how long before, or after, the next line it was printed."""
+    rows, ranges = read(tmp_path, first, lines("11:00:00", "11:30:00", since=1), last)
+    at_end = rows[: first.count("INFO")] if first else rows[-1:]
+    assert [r["ts"] for r in at_end] == [None] * len(at_end)
+    assert len(rows) == 31 + len(at_end)
+    assert whys(ranges) == ["wrong_time"]
+    assert gaps(ranges) == []
+    assert {min(r["first_ts"] for r in ranges), max(r["last_ts"] for r in ranges)} == {
+        int(clock(t).timestamp() * 1_000_000) + 250_000 for t in ("11:00:00", "11:30:00")
+    }
+
+
+def test_last_lines_after_a_silence_have_their_times(tmp_path):
+    """A night, a year where another log has lines then, and where the log is often silent."""
+    late = in_year(2027, ALONE)
+    night, _ = read(tmp_path / "night", lines("01:00:00", "01:30:00"), lines("23:00:00", "23:00:00"))
+    witnessed, _ = read(tmp_path / "witnessed", lines("11:00:00", "11:30:00"), late, others={"w/server.log": late})
+    often, _ = read(tmp_path / "often", in_year(2025, lines("11:00:00", "11:30:00")), lines("11:00:00", "11:30:00"), late)
+    for rows in (night, witnessed, often):
+        assert None not in [r["ts"] for r in rows]
+
+
+def test_a_wrong_time_at_the_end_of_a_rotated_file_is_between_those_of_two_files(tmp_path):
+    rows, ranges = read(tmp_path, lines("11:31:00", "12:00:00", since=40), others={f"{LOG}.1": lines("11:00:00", "11:30:00") + in_year(2035, ALONE)})
+    assert is_in_order(rows)
+    assert whys(ranges) == ["wrong_time"]
+    assert gaps(ranges) == []
 
 
 def test_what_a_process_says_first_after_it_was_stopped_has_no_wrong_time(tmp_path):

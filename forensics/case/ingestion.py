@@ -171,7 +171,7 @@ def ingest(
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
-            ranges = separate(staged, events, counted, others, range_rows(written), zoned)
+            ranges = separate(staged, events, counted, others, range_rows(written), zoned, {e.path: e.origin.ordinal or 0 for e in fresh})
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})

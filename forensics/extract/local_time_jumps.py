@@ -9,7 +9,7 @@ was set back while the process went on is left alone: that is a step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,13 @@ _MOST_STRETCHES = 8
 
 
 def separate(
-    staged: Path, events: Sequence[str], counted: Sequence[str], others: Sequence[str], ranges: list[dict[str, Any]], zoned: frozenset[str]
+    staged: Path,
+    events: Sequence[str],
+    counted: Sequence[str],
+    others: Sequence[str],
+    ranges: list[dict[str, Any]],
+    zoned: frozenset[str],
+    ordinals: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """Finds the stretches of what was read, and gives their rows their own times and processes.
 
@@ -47,6 +53,7 @@ def separate(
         ranges: rows of `range_row`, each with the `signs` of its rows and the `runs` of its records, which are taken off; among its `gaps` are steps
             back in time.
         zoned: streams whose times say their offset from UTC: they have no zone to find.
+        ordinals: of each path its place among the files of its process.
 
     Returns:
         The rows of `range_row`, with one more for each stretch.
@@ -54,7 +61,7 @@ def separate(
     of_events, of_counted, of_others = ([staged / name for name in names] for names in (events, counted, others))
     known = [*of_events, *of_counted]
     signs = [Sign(*told) for row in ranges for told in row.pop("signs")]
-    ranges, mended = wrong_times.mend(of_events, [*of_counted, *of_others], ranges)
+    ranges, mended = wrong_times.mend(of_events, [*of_counted, *of_others], ranges, ordinals)
     found = find(known, signs, zoned)
     if found:
         ranges = apply(found, (*known, *of_others), ranges)

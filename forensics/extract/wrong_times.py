@@ -1,15 +1,16 @@
 """Lines whose time cannot be: a broken digit, or a clock that was wrong for a moment. They are read at the time of the line before.
 
-They may have been printed at any time from there to the line behind, so that is how exact their times are.
+They may have been printed at any time from there to the line behind, so that is how exact their times are. Where a log begins or ends with such lines,
+nothing bounds them on one side: they lose their times.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,10 @@ from forensics.records.timestamps import SECOND
 _AHEAD = 300 * SECOND
 #: Threads that were held up print earlier times than those before them, but none from before the log begins.
 _BEHIND = HOUR
+#: A silence that first or last lines make of a log which has none like it, and during which no other log has a line near them either.
+_FAR = 28 * 24 * HOUR
+_LIKE_IT = 10
+_NEAR = 24 * HOUR
 #: More lines than this, or more such places in a file, are the lines of somebody else.
 _MOST_LINES = 3
 _MOST_PLACES = 3
@@ -37,22 +42,33 @@ _WRONG = "wrong_time"
 
 
 class _Place(NamedTuple):
-    """Where a file has times that cannot be: the first and the last of them, how many records have them; and between which times these were printed."""
+    """Where a file has times that cannot be: the first and the last of them, how many records have them; and between which times these were printed.
+
+    The first lines of a log have only the latter of these times, its last ones only the former.
+    """
 
     low: int
     high: int
     records: int
-    since: int
-    until: int
+    since: int | None
+    until: int | None
+
+    @property
+    def beside(self) -> int:
+        """The time of the line before it, or, where a log begins with it, of that behind it."""
+        return cast(int, self.until if self.since is None else self.since)
 
 
-def mend(events: Sequence[Path], others: Sequence[Path], ranges: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Gives lines with a wrong time that of the line before.
+def mend(
+    events: Sequence[Path], others: Sequence[Path], ranges: Iterable[Mapping[str, Any]], ordinals: Mapping[str, int]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Gives lines with a wrong time that of the line before; none, where nothing is before or behind them.
 
     Args:
         events: files with rows of events; those with such a line are written anew.
         others: files with rows of other records, likewise.
         ranges: rows of `range_row`, each with the `runs` of its records, which are taken off.
+        ordinals: of each path its place among the files of its process.
 
     Returns:
         The rows of `range_row`, whose times and silences are those of the other lines; and one more for each place where lines were given a time.
@@ -62,11 +78,16 @@ def mend(events: Sequence[Path], others: Sequence[Path], ranges: Iterable[Mappin
     by_path: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in ranges:
         by_path[row["path"]].append(row)
+    runs_of: dict[str, list[list[Run]]] = {}
     for path, rows in by_path.items():
         rows.sort(key=lambda r: r["range_start"])
-        runs = [[Run(*run) for run in row["runs"]] for row in rows]
-        wrong = []
-        for place in _places(joined(chain.from_iterable(runs))):
+        runs_of[path] = [[Run(*run) for run in row["runs"]] for row in rows]
+    log = _Log(
+        {path: joined(chain.from_iterable(runs)) for path, runs in runs_of.items()}, {path: _stream(rows, ordinals) for path, rows in by_path.items()}
+    )
+    for path, rows in by_path.items():
+        runs, wrong = runs_of[path], []
+        for place in log.places(path):
             lines = _lines((*events, *others), path, place)
             # Where more have these times, nothing says which of them are meant.
             if lines.num_rows <= place.records:
@@ -79,32 +100,81 @@ def mend(events: Sequence[Path], others: Sequence[Path], ranges: Iterable[Mappin
     return found, told
 
 
-def _places(runs: Sequence[Run]) -> list[_Place]:
-    """Where a file has wrong times; none if there are many."""
-    if len(runs) < 3:
-        return []
-    first, last, low, high, records = np.array(runs, np.int64).T
-    small = (records <= _MOST_LINES) & (high - low <= _MOMENT)
-    goes_on = first[2:] - last[:-2] >= -SET
-    ahead = small[1:-1] & goes_on & (low[1:-1] - np.maximum(last[:-2], first[2:]) >= _AHEAD)
-    behind = small[1:-1] & goes_on & (np.minimum(last[:-2], first[2:]) - high[1:-1] >= _BEHIND)
-    wanted = (np.flatnonzero(ahead | behind) + 1).tolist()
-    if not 0 < len(wanted) <= _MOST_PLACES:
-        return []
-    earliest = int(np.delete(low, wanted).min())
-    is_before = [n for n in wanted if ahead[n - 1] or high[n] <= earliest - _BEHIND]
-    return [
-        _Place(int(low[n]), int(high[n]), int(records[n]), *sorted((int(last[n - 1]), int(first[n + 1]))))
-        for n in is_before
-        if _agree(runs[:n]) and _goes_on(runs[n + 1 :], int(low[n]) - SET if ahead[n - 1] else None)
-    ]
+def _stream(ranges: Sequence[Mapping[str, Any]], ordinals: Mapping[str, int]) -> tuple[str, int]:
+    """The process of a file, and its place among the files of it."""
+    return ranges[0]["process_id"] or "", ordinals.get(ranges[0]["path"], 0)
+
+
+class _Log:
+    """The runs of all files, and which file goes on where another ends.
+
+    Args:
+        runs: of each path.
+        streams: of each path its process, and its place among the files of it.
+    """
+
+    def __init__(self, runs: Mapping[str, Sequence[Run]], streams: Mapping[str, tuple[str, int]]) -> None:
+        self._runs = runs
+        told = sorted((path for path in runs if runs[path]), key=lambda path: (streams[path], path))
+        self._behind = {a: b for a, b in pairwise(told) if streams[a][0] == streams[b][0] != ""}
+        self._before = {b: a for a, b in self._behind.items()}
+
+    def places(self, path: str) -> list[_Place]:
+        """Where a file, or the end of the one before it or the beginning of the one behind it, has wrong times; none if there are many."""
+        before, behind = self._before.get(path), self._behind.get(path)
+        runs = joined(chain.from_iterable(self._runs[name] for name in (before, path, behind) if name))
+        if len(runs) < 2:
+            return []
+        first, last, low, high, records = np.array(runs, np.int64).T
+        small = (records <= _MOST_LINES) & (high - low <= _MOMENT)
+        since, until = np.append(last[0], last[:-1]), np.append(first[1:], first[-1])
+        goes_on = until - since >= -SET
+        # Each end of the log has but one neighbour.
+        since[0], until[-1], goes_on[[0, -1]] = until[0], since[-1], True
+        ahead = small & goes_on & (low - np.maximum(since, until) >= _AHEAD)
+        back = small & goes_on & (np.minimum(since, until) - high >= _BEHIND)
+        # Nothing but a long silence shows these.
+        silent = [n for n, is_so in ((0, back[0]), (len(runs) - 1, ahead[-1])) if is_so]
+        for n in silent:
+            ahead[n] = back[n] = False
+        silent = [n for n in silent if self._is_alone(path, runs, n)]
+        wanted = sorted({*np.flatnonzero(ahead | back).tolist(), *silent})
+        if not 0 < len(wanted) <= _MOST_PLACES:
+            return []
+        earliest = int(np.delete(low, wanted).min(initial=np.iinfo(np.int64).max))
+        certain = [n for n in wanted if n in silent or ahead[n] or high[n] <= earliest - _BEHIND]
+        return [
+            _place(runs, n)
+            for n in certain
+            if (n == 0 or _agree(runs[:n])) and (n == len(runs) - 1 or _goes_on(runs[n + 1 :], int(low[n]) - SET if ahead[n] else None))
+        ]
+
+    def _is_alone(self, path: str, runs: Sequence[Run], n: int) -> bool:
+        """Whether the first or last lines of a log are far from all others: its own, which keep together, and those of other logs."""
+        beside = 1 if n == 0 else n - 1
+        silence = runs[beside].low - runs[n].high if n == 0 else runs[n].low - runs[beside].high
+        rest = runs[1:] if n == 0 else runs[:-1]
+        longest = max((abs(b.first - a.last) for a, b in pairwise(rest)), default=0)
+        if silence < max(_FAR, _LIKE_IT * longest):
+            return False
+        near = {path, self._before.get(path), self._behind.get(path)}
+        others = chain.from_iterable(found for name, found in self._runs.items() if name not in near)
+        return not any(run.low - _NEAR <= runs[n].high and runs[n].low <= run.high + _NEAR for run in others)
+
+
+def _place(runs: Sequence[Run], n: int) -> _Place:
+    """The place of a run between those before and behind it."""
+    since, until = runs[n - 1].last if n else None, runs[n + 1].first if n + 1 < len(runs) else None
+    if since is not None and until is not None:
+        since, until = sorted((since, until))
+    return _Place(runs[n].low, runs[n].high, runs[n].records, since, until)
 
 
 def _agree(runs: Sequence[Run]) -> bool:
     """Whether enough lines stand before a place without a step back among them."""
     total = 0
     for run, behind in zip(reversed(runs), [None, *reversed(runs)], strict=False):
-        if behind is not None and behind.first < run.last:
+        if behind is not None and behind.first < run.last or run.last < run.first - SET:
             return False
         total += run.records
         if total >= _SURE:
@@ -137,6 +207,8 @@ def _lines(files: Sequence[Path], path: str, place: _Place) -> pa.Table:
     """Rows of lines with these times: process and position. Those are not among them at which the log has come to these times by and by."""
     ts = pc.field("ts").cast(pa.int64())
     found = _rows(files, ["process_id", "stream_pos"], path, (ts >= place.low) & (ts <= place.high))
+    if place.since is None or place.until is None:
+        return found
     between = _rows(files, ["stream_pos"], path, (ts > place.since + SET) & (ts < place.low - SET))["stream_pos"]
     return found.filter(pc.less(found["stream_pos"], pc.min(between))) if len(between) else found
 
@@ -150,9 +222,9 @@ def _told(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str
     near = _rows(events, ["stream_pos", "event_id"], path, (pos > first - _NEAR_BYTES) & (pos < last + _NEAR_BYTES))
     at = near["stream_pos"].to_numpy()
     before, behind = np.searchsorted(at, first), np.searchsorted(at, last, side="right")
-    times = {"first_ts": place.since, "last_ts": place.since, "gaps": []}
+    times = {"first_ts": place.beside, "last_ts": place.beside, "gaps": []}
     how = {
-        "shift_ms": (place.since - place.low) // 1000,
+        "shift_ms": (place.beside - place.low) // 1000,
         "shift_why": _WRONG,
         "shift_ids": near["event_id"][max(before - 1, 0) : behind + 1].to_pylist(),
     }
@@ -171,13 +243,19 @@ def _without(row: Mapping[str, Any], runs: Sequence[Run], wrong: Sequence[_Place
 
 
 def _set_times(file: Path, path: str, wrong: Iterable[tuple[_Place, pa.ChunkedArray]], *, is_event: bool) -> None:
-    """Gives the lines of a file their times, and says of events how exact these are: other lines tell no more than that the process was there."""
+    """Gives the lines of a file their times, or none, and says of events how exact these are: other lines tell no more than that the process was there."""
     if not any(_rows([file], ["stream_pos"], path, pc.field("stream_pos").isin(lines)).num_rows for _, lines in wrong):
         return
     table = pq.read_table(file)
     mine = pc.equal(table["path"], path)
     for place, lines in wrong:
         here = pc.and_(mine, pc.is_in(table["stream_pos"], lines))
-        told = {"ts": place.since} | ({"resolution_ms": 1 + (place.until - place.since) // 1000} if is_event else {})
-        table = with_columns(table, {name: pc.if_else(here, value, table[name].cast(pa.int64())) for name, value in told.items()})
+        told: dict[str, int | None] = {"ts": None}
+        if place.since is not None and place.until is not None:
+            told = {"ts": place.since}
+            if is_event:
+                told["resolution_ms"] = 1 + (place.until - place.since) // 1000
+        table = with_columns(
+            table, {name: pc.if_else(here, pa.scalar(value, pa.int64()), table[name].cast(pa.int64())) for name, value in told.items()}
+        )
     rewrite(file, table)
