@@ -255,3 +255,28 @@ def test_an_interrupt_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
     code, said = _interrupted(3.0, tmp_path / "case", ignoring=True)
     assert code == 0, said
     assert open_case(tmp_path / "case").views()
+
+
+@pytest.mark.engine
+def test_an_ignored_interrupt_while_the_engine_starts_ends_nothing() -> None:
+    """The server takes signals as it starts; here each that starts gets one at that very moment."""
+    start = """
+import contextlib, os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from forensics.engines import sail
+
+own = sail._own_signals
+
+@contextlib.contextmanager
+def struck():
+    with own():
+        yield
+        os.kill(os.getpid(), signal.SIGINT)
+
+sail._own_signals = struck
+engine = sail.Sail()
+print(engine.query("SELECT 1 AS one").collect()[0].one)
+engine.stop()
+"""
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr

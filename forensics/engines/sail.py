@@ -23,6 +23,7 @@ from forensics.errors import ForensicsError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect.client.retries import RetryPolicy
     from pyspark.sql.types import StructType
@@ -33,6 +34,8 @@ _SENT_BYTES = 1 << 20
 _AT = re.compile(r" at (?P<place>[0-9]+):[0-9]+(?= expected )")
 #: More than `struct sigaction` has on any system.
 _SIGACTION_BYTES = 1024
+#: What a server takes for itself, and ends by.
+_TAKEN = (signal.SIGINT, signal.SIGTERM)
 _INSTALL = "pip install 'kafka-forensics[sail]' installs versions that fit each other."
 
 
@@ -139,35 +142,49 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     if jobs:
         os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(jobs)
     try:
-        from pysail.spark import SparkConnectServer
+        import pysail.spark  # noqa: F401 - whether it is there
     except ImportError as e:
         raise ForensicsError("The engine `sail` is not installed.", why=str(e), where="--engine", fix=_INSTALL) from e
     try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql.connect.session import SparkSession as ConnectSession
+        import pyspark.sql.connect.session
     except ImportError as e:  # PySpark asks for pandas and gRPC only here
         raise ForensicsError("The engine `sail` needs all of PySpark's Connect client.", why=str(e), where="--engine", fix=_INSTALL) from e
+    if any(signal.getsignal(number) is signal.SIG_IGN for number in _TAKEN):
+        # An ignored signal would end the server that has just taken it. Only the first in a process takes signals, so let it be one that nobody needs.
+        with _own_signals():
+            _answering()[1]()
     with _own_signals():
-        server = SparkConnectServer("127.0.0.1", 0)
-        server.start(background=True)
-        host, port = server.listening_address
-        session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
-        session.client.set_retry_policies([_seldom(), _again_when_garbled()])
+        session, stop, refused = _answering()
+    if refused is not None:
+        stop()
+        why = f"{str(refused).splitlines()[0]} (PySpark {pyspark.__version__})"
+        raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from refused
+    return session, stop
 
-        def stop() -> None:
-            # In this order: a server waits for its clients, and the process for it.
-            session.stop()
-            server.stop()
 
-        try:
-            session.conf.set("spark.sql.session.timeZone", "UTC")
-        except PySparkException as e:
-            import pyspark
+def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | None]:
+    """A session with a server that has answered, what ends both, and the answer if it was an error."""
+    from pysail.spark import SparkConnectServer
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-            stop()
-            why = f"{str(e).splitlines()[0]} (PySpark {pyspark.__version__})"
-            raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from e
-    return session, stop  # type: ignore[return-value]
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
+    session.client.set_retry_policies([_seldom(), _again_when_garbled()])
+
+    def stop() -> None:
+        # In this order: a server waits for its clients, and the process for it.
+        session.stop()
+        server.stop()
+
+    refused = None
+    try:
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+    except PySparkException as e:
+        refused = e
+    return session, stop, refused  # type: ignore[return-value]
 
 
 @contextmanager
@@ -181,7 +198,7 @@ def _own_signals() -> Iterator[None]:
         yield
         return
     take = ctypes.CDLL(None).sigaction
-    kept = {number: ctypes.create_string_buffer(_SIGACTION_BYTES) for number in (signal.SIGINT, signal.SIGTERM)}
+    kept = {number: ctypes.create_string_buffer(_SIGACTION_BYTES) for number in _TAKEN}
     for number, action in kept.items():
         take(number, None, action)
     try:
