@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
--- Reads: range_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log, log_hole, event
--- Reads: common_clock, early_end, process_cluster, quiet_client
+-- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
+-- Reads: log_hole, event, common_clock, early_end, process_cluster, quiet_client
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -8,7 +8,8 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, several_members, no_info, copy or missing_process',
+  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, several_members, cut_lines, no_info, copy or
+    missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
   facts      COMMENT 'What the words tell: lives of the process, length of a gap, why lines must be missing, a file and its fault, a group
@@ -160,6 +161,16 @@ WITH placed AS (
     WINDOW in_life AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
   )
   WHERE seen_by_broker AND last_seen AND generation - last_generation > 1
+), unknown_line AS (
+  -- The longest have equal lengths where something cuts lines: whatever their message, and with a blank at their end or without it.
+  SELECT process_id, ts, whole_length, first_word, max(whole_length) OVER (PARTITION BY process_id) AS longest
+  FROM (
+    SELECT process_id, ts, char_length(first_line) + coalesce(char_length(logger), 0) AS whole_length,
+      regexp_extract(first_line, '(^|\\]:? )([A-Za-z][^ ]*)', 2) AS first_word
+    FROM (SELECT process_id, ts, logger, regexp_extract(text, '^.*', 0) AS first_line FROM unrecognised_row WHERE level <=> 'INFO')
+    -- Of longer ones no more is kept.
+    WHERE char_length(first_line) < 2000
+  )
 ), stretch AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
@@ -230,6 +241,12 @@ WITH placed AS (
     member_count, group_id, client
   FROM shared_log
   UNION ALL
+  SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(whole_length >= longest - 1), NULL, NULL
+  FROM unknown_line
+  GROUP BY process_id
+  HAVING count_if(whole_length >= longest - 1) >= greatest(10, count(*) / 2)
+    AND count(DISTINCT CASE WHEN whole_length >= longest - 1 THEN first_word END) >= 4
+  UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log
   UNION ALL
@@ -258,6 +275,7 @@ SELECT
     'reason', CASE WHEN code = 'unreadable' THEN said END,
     'client', CASE WHEN code = 'several_members' THEN said END,
     'members', CASE WHEN code = 'several_members' THEN number END,
+    'line_count', CASE WHEN code = 'cut_lines' THEN number END,
     'group_id', CASE WHEN kind IN ('missing_process', 'several_members') THEN name END,
     'clients', CASE WHEN code = 'no_client_info' THEN name END,
     'client_count', CASE WHEN code = 'no_client_info' THEN number END,

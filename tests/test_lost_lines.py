@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
 from written_logs import CONNECT, case_of, config, consumer, joined, stamp, told
 
 pytestmark = pytest.mark.engine
+SAMPLE = Path(__file__).parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1" / "logs"
 START_MS = int(datetime(2026, 3, 1, 10, tzinfo=UTC).timestamp() * 1000)
 
 
@@ -282,3 +284,10 @@ def test_members_that_cannot_be_told_apart_own_nothing(any_engine, tmp_path):
     (said,) = [r for r in rows(case, "coverage") if r["code"] == "several_members"]
     assert said["process_id"] == "pods/app.log"
     assert said["note"].startswith("3 members of pods joined as client pod1 in this one log.")
+
+
+@pytest.mark.parametrize("width", [160, None])
+def test_lines_that_something_cut_are_told(width, any_engine, tmp_path):
+    log = (SAMPLE / "w1" / "connect.log").read_text(encoding="utf-8")
+    case = case_of({"w1/connect.log": "".join(f"{line[:width]}\n" for line in log.splitlines())}, tmp_path, READ)
+    assert [r["process_id"] for r in rows(case, "coverage") if r["code"] == "cut_lines"] == ["w1/connect.log"] * (width is not None)

@@ -636,6 +636,16 @@ def test_members_whose_loggers_were_off_stand_in_the_title() -> None:
     assert "What 3 consumers owned is not known: their logs do not hold what they say at INFO." in written
 
 
+def test_logs_whose_lines_are_cut_stand_in_the_title() -> None:
+    views = rows() | {"split_brain": []}
+    cut = {"from_ts": None, "to_ts": None, "kind": "cut_lines", "code": "cut_lines", "note": "x", "facts": {"line_count": 40}}
+    views["coverage"] += [cut | {"process_id": "w1/connect.log"}, cut | {"process_id": "w2/connect.log"}]
+    written = flat(as_text(views=views))
+    assert "Split brain: NONE FOUND among the members whose logs are here (the lines of 2 logs are cut)" in written
+    assert "The lines of w1 and w2 are cut: 80 lines with different messages" in written
+    assert "2 logs whose lines are cut" in written
+
+
 def test_what_had_two_threads_is_counted_by_its_kind() -> None:
     views = rows()
     split = views["split_brain"][0] | {"kind": "thread", "verdict": "proved"}

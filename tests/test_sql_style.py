@@ -23,6 +23,7 @@ LEAST_THRESHOLD = 1_000
 FACTS = {
     1_000, 60_000_000, 3_600_000, 900_000,  # units; zones differ by quarters of an hour
     2_147_483_647, 2_000_000_000, 1_000_000_000,  # a coordinator's node is numbered from the end of INT backwards, so no broker has such a number
+    2_000,  # characters that unrecognised_row keeps of a record
     9_223_372_036_854_775_807, 9_000_000_000_000_000, 1_000_000_000_000_000,  # without a bound
 }  # fmt: skip
 

@@ -36,11 +36,13 @@ _MISSING = {
     "unreadable": "unreadable file",
     "truncated": "log that does not show its process start",
     "several_members": "log of several members that cannot be told apart",
+    "cut_lines": "log whose lines are cut",
     "no_info": "log without what is said at INFO",
 }
 _SEVERAL = {
     "truncated": "logs that do not show their process start",
     "several_members": "logs of several members that cannot be told apart",
+    "cut_lines": "logs whose lines are cut",
     "no_info": "logs without what is said at INFO",
 }
 #: Causes that befall several in the same way: one line tells all of them.

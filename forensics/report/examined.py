@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from forensics.report.window import Window
 
 _KINDS = ("task", "connector", "partition")
+UNCUT = "Raise the limit of what wrote, shipped or copied them, or read these logs where they were written."
 #: What the name of a process ends with whose lines stand behind another's in one file.
 #: Why nothing was examined, by code.
 _WHY = {
@@ -25,6 +26,7 @@ _WHY = {
     "no_records": "No line of the {files} has a layout that is known: describe it with `--layout`, and `forensics sql source_file` lists the files.",
     "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
     "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group's generations or assignments: the loggers that do were off, or their level too high.",
+    "cut_lines": f"The lines of these logs are cut, and what is left of them does not tell who was assigned what or ran what. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
     "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file of its own.",
@@ -50,8 +52,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
     Returns:
         `examined`, false too where all that is known of a group's members comes from one of them, and no coordinator says that there were no others;
         `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `members_unheard`
-        (their log is here and does not hold what they say at INFO), `ownerships`
-        (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
+        (their log is here and does not hold what they say at INFO), `logs_cut` (their lines are), `ownerships` (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
         `elsewhere`: pairs of owners that the reader did not ask for, by verdict.
     """
     named = {o["process_id"] for o in owned}
@@ -78,6 +79,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         "owners": len(owners),
         "members_without_log": sum(_is_member(c) for c in coverage),
         "members_unheard": sum(c["facts"]["client_count"] for c in coverage if c.get("code") == "no_client_info"),
+        "logs_cut": sum(c["kind"] == "cut_lines" for c in coverage),
         "ownerships": len(rows["ownership"]),
         "files": len(files),
         "records": sum(f["records"] or 0 for f in files),
@@ -130,6 +132,8 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
         return "no_records"
     if not any((f["events"] or 0) + (f["unrecognised"] or 0) for f in files):
         return "not_kafka"
+    if any(c["kind"] == "cut_lines" for c in rows["coverage"]):
+        return "cut_lines"
     if not rows["generation"] and not rows["member"]:
         return "no_group_lines"
     if any(c["kind"] == "several_members" for c in rows["coverage"]):
@@ -172,7 +176,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     blocks: list[Block] = [Para(text + " Whether two owned the same work at once cannot be said: this is no all-clear.", label="Why", tone="warn")]
     if facts["why"] == "one_log":
         blocks.append(Para(rests_on(report, clock).replace("This rests on", "What is known:", 1)))
-    if facts["why"] in ("window", "several_members"):
+    if facts["why"] in ("window", "several_members", "cut_lines"):
         return blocks
     blocks.append(
         Para("bring the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")
@@ -209,6 +213,8 @@ def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
     if unheard := facts["members_unheard"]:
         whose, they = ("its log does", "it says") if unheard == 1 else ("their logs do", "they say")
         text += f" What {count(unheard, 'consumer')} owned is not known: {whose} not hold what {they} at INFO."
+    if cut := facts["logs_cut"]:
+        text += f" The lines of {count(cut, 'log')} are cut: what stood behind the cut is not known."
     if others := facts["groups_not_examined"]:
         text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {and_more(others, 6)}."
     return text

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
-from forensics.report.examined import is_silence
+from forensics.report.examined import UNCUT, is_silence
+from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, bounded, count, joined, span
 
 if TYPE_CHECKING:
@@ -113,6 +114,11 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] in ("several_members", "no_info")][:_ROWS]:
         blocks.append(Para(f"Left out of {names.process(c['process_id'])}: {c['note']}.", tone="bad"))
+    if cut := [c for c in report.coverage if c["kind"] == "cut_lines"]:
+        whose = and_more([names.process(c["process_id"]) for c in cut], _ROWS)
+        many = count(sum(c["facts"]["line_count"] for c in cut), "line")
+        text = f"The lines of {whose} are cut: {many} with different messages end at the same length within {'their log' if len(cut) > 1 else 'it'}"
+        blocks.append(Para(f"{text}, are not recognised, and what stood behind the cut is lost. {UNCUT}", tone="bad"))
     blocks += [Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] == "copy"][:_ROWS]]
     holes = [c for c in report.coverage if c["kind"] in _HOLES]
     if holes:

@@ -52,7 +52,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         proofs: tells each proof, and what to do; None where the findings beside it do.
     """
     by_verdict = {v: [s for s in report.split_brain if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
-    unseen = _without(report.examined["members_without_log"], report.examined["members_unheard"])
+    unseen = _without(report.examined["members_without_log"], report.examined["members_unheard"], report.examined["logs_cut"])
     # Pairs inside one log, which its own order refutes, are no look at the others.
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         if report.examined["why"] != "one_log":
@@ -135,11 +135,12 @@ def _one(row: Row) -> tuple[str, str]:
     return row["group_id"], row["resource"]
 
 
-def _without(members: int, unheard: int) -> str:
-    """Members that nothing is known of: without a log, or with one that does not hold what they say at INFO; empty when there are none."""
+def _without(members: int, unheard: int, cut: int) -> str:
+    """Members that nothing is known of, without a log or with one that does not hold what they say at INFO, and cut logs; empty when there are none."""
     none = [f"{members:,} more {'has' if members == 1 else 'have'} none"] * bool(members)
     silent = [f"{unheard:,} {'says' if unheard == 1 else 'say'} nothing there of what {'it' if unheard == 1 else 'they'} owned"] * bool(unheard)
-    return "; ".join(none + silent)
+    ends = [f"the lines of {count(cut, 'log')} are cut"] * bool(cut)
+    return "; ".join(none + silent + ends)
 
 
 def _resources(rows: list[Row]) -> str:
