@@ -168,3 +168,22 @@ def test_the_words_decide_under_any_logger_but_one_of_kafka_that_is_left_out(pla
     (tmp_path / "some.log").write_text(text)
     events = {e["line"]: e["event"] for e in read([tmp_path]).events}
     assert events == {n: event for n, (_, _, event) in enumerate(said, 1) if event}
+
+
+@pytest.mark.parametrize("tail", [" (", " (or", " (org.apache.kafka.clients.consumer.internals.Cons", " (kafka.coordinator.gr", ""])
+@pytest.mark.parametrize(
+    ("message", "fields"),
+    [
+        ("[Consumer clientId=app-1, groupId=x] (Re-)joining group", {"group_id": "x"}),
+        ("[Consumer clientId=app-1, groupId=x] Adding newly assigned partitions: t-3, t-4", {"group_id": "x", "partitions": ["t-3", "t-4"]}),
+        ("Finished creating connector a", {"connector": "a"}),
+    ],
+)
+def test_what_is_left_of_a_logger_where_a_line_was_cut_is_no_part_of_the_message(message: str, fields: dict[str, object], tail: str) -> None:
+    found = recogniser().recognise(None, message + tail)
+    assert found is not None
+    assert {name: found.captures.get(name) for name in fields} == fields
+
+
+def test_half_a_url_is_none() -> None:
+    assert recogniser().recognise(None, "REST server listening at http://w1:8083/, advertising URL htt") is None

@@ -22,7 +22,6 @@ _BEGINS_BLANK = frozenset("<[({.…*xXrRmMaA")
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partition=(\d+)\)")
 _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
-_CUT_TAIL = regex.compile(r"(\S+-\d+) \(")
 _BROD_TOPIC = regex.compile(r"^\s*([A-Za-z0-9._-]+):\s*$|^\s*partition=(\d+)\b", regex.MULTILINE)
 _NUMBER = regex.compile(r"\d+")
 _TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?:?\ ?\[([\d,\ ]*)\]')
@@ -82,16 +81,7 @@ def to_partitions(text: str) -> list[str] | None:
     bare = text.removeprefix("map[").removesuffix("]") if text.startswith("map[") else text
     if _NUMBERS_BY_TOPIC.fullmatch(bare):
         return [f"{topic}-{n}" for topic, numbers in _TOPIC_NUMBERS.findall(bare) for n in _NUMBER.findall(numbers)]
-    found = to_list(text)
-    return None if found is None else [_SLASH_PARTITION.sub(r"\1-\2", item) for item in map(_without_tail, found) if item]
-
-
-def _without_tail(item: str) -> str:
-    """A partition without the beginning of a logger, which a line keeps that somebody cut; empty where no partition is left. No topic has a space."""
-    if " " not in item:
-        return item
-    whole = _CUT_TAIL.match(item)
-    return whole[1] if whole else ""
+    return [_SLASH_PARTITION.sub(r"\1-\2", item) for item in found] if (found := to_list(text)) is not None else None
 
 
 def _listed(text: str) -> list[str]:

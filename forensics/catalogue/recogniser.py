@@ -25,6 +25,8 @@ _OTHER = "other_"
 _ERRORS = frozenset({"ERROR", "SEVERE", "FATAL", "CRITICAL"})
 #: Any program says `started` or `shutting down`; without a logger that tells nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
+#: What is left of a logger behind the message where somebody cut the line within it.
+_CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)$", regex.MULTILINE)
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
 _MOST_CACHED = 20_000
 _LONGEST_CACHED = 400
@@ -228,6 +230,8 @@ class Recogniser:
         return [*found, *(e for e in others if read(e, rest, fields) is not None)]
 
     def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
+        if logger is None:
+            message = _CUT_LOGGER.sub("", message, count=1)
         # Without a logger the words of other clients go first: Java's blocks have wordings that take less of the same sentence.
         found = self._anywhere.read(message, pairs) if logger is None and not self._own.search(message) else None
         index = self.index(logger) if found is None else None
