@@ -97,7 +97,7 @@ def whys(ranges: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def is_in_order(rows: Sequence[dict[str, Any]]) -> bool:
-    times = [r["ts"] for r in rows]
+    times = [r["ts"] for r in rows if r["ts"] is not None]
     return times == sorted(times)
 
 
@@ -382,12 +382,13 @@ def test_pauses_are_left_alone(tmp_path):
 def test_a_line_whose_time_cannot_be_is_read_at_the_time_of_the_line_before(wrong: str, keep_all: bool, tmp_path):
     """One that is long before the log begins, several that are long after the lines around them, one that is only counted, one of no pattern."""
     nobody = "[2031-10-25 11:29:00,250] INFO Something that nobody knows (org.example.Main)\n"
-    before, behind = lines("11:00:00", "11:30:00"), lines("11:31:00", "11:59:00", since=31)
+    before, behind = lines("11:00:00", "11:30:00"), lines("11:30:01", "11:59:01", since=31)
     rows, ranges = read(tmp_path, before, wrong if wrong != "nobody" else nobody, behind, keep_all=keep_all)
     assert owners(rows) == [LOG]
     assert is_in_order(rows)
+    assert None not in [r["ts"] for r in rows]
     assert (min(r["first_ts"] for r in ranges), max(r["last_ts"] for r in ranges)) == tuple(
-        int(clock(t).timestamp() * 1_000_000) + 250_000 for t in ("11:00:00", "11:59:00")
+        int(clock(t).timestamp() * 1_000_000) + 250_000 for t in ("11:00:00", "11:59:01")
     )
     assert gaps(ranges) == []
     if wrong == "nobody":
@@ -399,6 +400,15 @@ def test_a_line_whose_time_cannot_be_is_read_at_the_time_of_the_line_before(wron
         int(clock(t).timestamp() * 1_000_000) + 250_000 for t in ("05:30:00", "11:50:00", "17:30:00")
     }
     assert sum(r["records"] for r in ranges) == len(rows)
+
+
+def test_a_line_whose_time_cannot_be_has_none_where_it_may_have_been_printed_long_after_the_line_before(tmp_path):
+    """Or all times of its process were as uncertain as that one. Three such lines near each other are found like one."""
+    parts = [lines("11:00:00", "11:30:00"), lines("11:31:00", "11:50:00", since=31), lines("11:50:01", "11:50:20", every=1, since=51)]
+    wrong = [in_year(2025, lines(at, at)) for at in ("11:30:30", "11:50:00", "11:50:21")]
+    rows, ranges = read(tmp_path, parts[0], wrong[0], parts[1], wrong[1], parts[2], wrong[2], lines("11:51:20", "12:20:20", since=71))
+    assert [r["ts"] is None for r in rows].count(True) == 2
+    assert whys(ranges) == ["wrong_time"] * 3
 
 
 def in_year(year: int, text: str) -> str:

@@ -1,7 +1,7 @@
 """Lines whose time cannot be: a broken digit, or a clock that was wrong for a moment. They are read at the time of the line before.
 
-They may have been printed at any time from there to the line behind, so that is how exact their times are. Where a log begins or ends with such lines,
-nothing bounds them on one side: they lose their times.
+They may have been printed at any time from there to the line behind, so that is how exact their times are. Where that is long, or a log begins or ends
+with such lines, they lose their times: no time of a process is taken to be more exact than its least exact one.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ _MOST_PLACES = 3
 _MOMENT = 10 * SECOND
 #: So many lines before and behind it agree with each other.
 _SURE = 10
+#: A time is worth less than none that is not known to this.
+_EXACT = SECOND
 _NEAR_BYTES = 1 << 20
 _WRONG = "wrong_time"
 
@@ -143,11 +145,12 @@ class _Log:
             return []
         earliest = int(np.delete(low, wanted).min(initial=np.iinfo(np.int64).max))
         certain = [n for n in wanted if n in silent or ahead[n] or high[n] <= earliest - _BEHIND]
-        return [
-            _place(runs, n)
-            for n in certain
-            if (n == 0 or _agree(runs[:n])) and (n == len(runs) - 1 or _goes_on(runs[n + 1 :], int(low[n]) - SET if ahead[n] else None))
-        ]
+        found = []
+        for n in certain:
+            earlier, later = ([runs[m] for m in side if m not in wanted] for side in (range(n), range(n + 1, len(runs))))
+            if (n == 0 or _agree(earlier)) and (n == len(runs) - 1 or _goes_on(later, int(low[n]) - SET if ahead[n] else None)):
+                found.append(_place(runs, n))
+        return found
 
     def _is_alone(self, path: str, runs: Sequence[Run], n: int) -> bool:
         """Whether the first or last lines of a log are far from all others: its own, which keep together, and those of other logs."""
@@ -251,7 +254,7 @@ def _set_times(file: Path, path: str, wrong: Iterable[tuple[_Place, pa.ChunkedAr
     for place, lines in wrong:
         here = pc.and_(mine, pc.is_in(table["stream_pos"], lines))
         told: dict[str, int | None] = {"ts": None}
-        if place.since is not None and place.until is not None:
+        if place.since is not None and place.until is not None and place.until - place.since <= _EXACT:
             told = {"ts": place.since}
             if is_event:
                 told["resolution_ms"] = 1 + (place.until - place.since) // 1000
