@@ -441,7 +441,7 @@ def test_an_empty_folder_has_a_report_too(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")])
     assert shown.exit_code == 0, shown.output
     assert "Split brain: NOT EXAMINED" in shown.stdout
-    assert "The case has read no log." in shown.stdout
+    assert "No log was read into this case." in shown.stdout
     assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case"), "--fail-on", "any"]).exit_code == 3
 
 

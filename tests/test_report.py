@@ -594,7 +594,7 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     assert "━━ Split brain: NOT EXAMINED" in written
     assert "NONE FOUND" not in written
     assert said in flat(written)
-    assert "no all-clear" in flat(written)
+    assert "not an all-clear" in flat(written)
     for part in ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>'):
         assert part in written
     # A command is copied whole, also from a narrow terminal.

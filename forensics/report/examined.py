@@ -22,7 +22,7 @@ UNCUT = "Raise the limit of what wrote, shipped or copied them, or read these lo
 #: What the name of a process ends with whose lines stand behind another's in one file.
 #: Why nothing was examined, by code.
 _WHY = {
-    "no_files": "The case has read no log.",
+    "no_files": "No log was read into this case.",
     "no_records": "No line of the {files} has a layout that is known: describe it with `--layout`, and `forensics sql source_file` lists the files.",
     "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
     "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group's generations or assignments: the loggers that do were off, or their level too high.",
@@ -173,7 +173,9 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         "known": _named(report),
     }
     text = _WHY[facts["why"]].format(**told)
-    blocks: list[Block] = [Para(text + " Whether two owned the same work at once cannot be said: this is no all-clear.", label="Why", tone="warn")]
+    blocks: list[Block] = [
+        Para(text + " Whether two owned the same work at once cannot be said: this is not an all-clear.", label="Why", tone="warn")
+    ]
     if facts["why"] == "one_log":
         blocks.append(Para(rests_on(report, clock).replace("This rests on", "What is known:", 1)))
     if facts["why"] in ("window", "several_members", "cut_lines"):

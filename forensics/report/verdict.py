@@ -32,7 +32,7 @@ _PERHAPS = {"work": "may both have worked on", "thread": "may both have had a ru
 _HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
 _CAUSES = {
     "woke_after_freeze": "{a} resumed after a freeze",
-    "learnt_too_late": "{a} learnt only after {b} had begun that it was no longer a member",
+    "learnt_too_late": "{a} learned that it was no longer a member only after {b} had begun",
     "kept_running_through_lost_coordinator": "{a} kept running after it had lost its coordinator",
     "graceful_stop_failed": "{a} was told to stop and did not stop in time",
     "same_generation_assigned_twice": "one generation assigned it to both",
