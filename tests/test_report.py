@@ -207,7 +207,7 @@ def test_what_began_long_before_all_lines_is_told_by_its_latest_time() -> None:
     views = rows()
     views["incident"] = [i | {"from_lo": at(-1800)} for i in views["incident"]]
     assert "(began by 10:00:55)" in brief_of(views)[1][1]
-    assert "· by 10:00:55" in flat(as_text(views=views))
+    assert "· began by 10:00:55" in flat(as_text(views=views))
 
 
 def test_a_lost_coordinator_is_told_on_the_clock_of_all() -> None:
@@ -574,8 +574,8 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
 @pytest.mark.parametrize(
     ("views", "why", "said"),
     [
-        (nothing(source_file=[]), "no_files", "has read no log"),
-        (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", "has read no log"),
+        (nothing(source_file=[]), "no_files", "No log was read into this case"),
+        (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", "No log was read into this case"),
         (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", "No line of the 1 file has a layout that is known"),
         (nothing(), "not_kafka", "None of the 10 records is of a logger that tells of Kafka groups"),
         (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records tells of a group's generations or assignments"),

@@ -34,13 +34,13 @@ _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 #: Parts of what is missing, by the kind of a row of `coverage`.
 _MISSING = {
     "unreadable": "unreadable file",
-    "truncated": "log that does not show its process start",
+    "truncated": "log without its beginning",
     "several_members": "log of several members that cannot be told apart",
     "cut_lines": "log whose lines are cut",
     "no_info": "log without what is said at INFO",
 }
 _SEVERAL = {
-    "truncated": "logs that do not show their process start",
+    "truncated": "logs without their beginnings",
     "several_members": "logs of several members that cannot be told apart",
     "cut_lines": "logs whose lines are cut",
     "no_info": "logs without what is said at INFO",

@@ -71,7 +71,7 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
         return
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
     bounds = f"by {clock.at(incident['from_hi'])}" if is_begun_by(report, incident) else clock.between(incident["from_lo"], incident["from_hi"])
-    began = f"{'first ' * (incident['times'] > 1)}{bounds}" if incident["from_lo"] else ""
+    began = f"{'first ' * (incident['times'] > 1)}began {bounds}" if incident["from_lo"] else ""
     yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), began, incident["incident_id"]) if x), tone="dim")
     if incident["advice"]:
         yield Para(incident["advice"], label="What to do")
