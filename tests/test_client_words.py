@@ -186,4 +186,6 @@ def test_what_is_left_of_a_logger_where_a_line_was_cut_is_no_part_of_the_message
 
 
 def test_half_a_url_is_none() -> None:
-    assert recogniser().recognise(None, "REST server listening at http://w1:8083/, advertising URL htt") is None
+    found = recogniser().recognise(None, "REST server listening at http://w1:8083/, advertising URL htt")
+    assert found is not None
+    assert (found.event, found.captures.get("worker_url")) == ("worker_url_advertised", None)
