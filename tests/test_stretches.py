@@ -411,6 +411,14 @@ def test_a_line_whose_time_cannot_be_has_none_where_it_may_have_been_printed_lon
     assert whys(ranges) == ["wrong_time"] * 3
 
 
+def test_two_wrong_times_beside_each_other_are_bounded_by_right_ones(tmp_path):
+    wrong = in_year(2025, lines("11:30:00", "11:30:00")), in_year(2035, lines("11:30:00", "11:30:00"))
+    rows, ranges = read(tmp_path, lines("11:00:00", "11:30:00"), *wrong, lines("11:30:01", "11:59:01", since=31))
+    assert None not in [r["ts"] for r in rows]
+    assert is_in_order(rows)
+    assert [r["first_ts"] for r in ranges if r.get("shift_why")] == [int(clock("11:30:00").timestamp() * 1_000_000) + 250_000] * 2
+
+
 def in_year(year: int, text: str) -> str:
     return text.replace("[2026-", f"[{year}-")
 

@@ -149,7 +149,7 @@ class _Log:
         for n in certain:
             earlier, later = ([runs[m] for m in side if m not in wanted] for side in (range(n), range(n + 1, len(runs))))
             if (n == 0 or _agree(earlier)) and (n == len(runs) - 1 or _goes_on(later, int(low[n]) - SET if ahead[n] else None)):
-                found.append(_place(runs, n))
+                found.append(_place(runs[n], earlier, later))
         return found
 
     def _is_alone(self, path: str, runs: Sequence[Run], n: int) -> bool:
@@ -165,12 +165,12 @@ class _Log:
         return not any(run.low - _NEAR <= runs[n].high and runs[n].low <= run.high + _NEAR for run in others)
 
 
-def _place(runs: Sequence[Run], n: int) -> _Place:
-    """The place of a run between those before and behind it."""
-    since, until = runs[n - 1].last if n else None, runs[n + 1].first if n + 1 < len(runs) else None
+def _place(wrong: Run, earlier: Sequence[Run], later: Sequence[Run]) -> _Place:
+    """The place of a run between those before and behind it, wrong ones left out."""
+    since, until = earlier[-1].last if earlier else None, later[0].first if later else None
     if since is not None and until is not None:
         since, until = sorted((since, until))
-    return _Place(runs[n].low, runs[n].high, runs[n].records, since, until)
+    return _Place(wrong.low, wrong.high, wrong.records, since, until)
 
 
 def _agree(runs: Sequence[Run]) -> bool:
