@@ -163,7 +163,7 @@ WITH placed AS (
   WHERE seen_by_broker AND last_seen AND generation - last_generation > 1
 ), unknown_line AS (
   -- The longest have equal lengths where something cuts lines: whatever their message, and with a blank at their end or without it.
-  SELECT process_id, ts, whole_length, first_word, max(whole_length) OVER (PARTITION BY process_id) AS longest
+  SELECT process_id, ts, first_word, whole_length >= max(whole_length) OVER (PARTITION BY process_id) - 1 AS is_longest
   FROM (
     SELECT process_id, ts, char_length(first_line) + coalesce(char_length(logger), 0) AS whole_length,
       regexp_extract(first_line, '(^|\\]:? )([A-Za-z][^ ]*)', 2) AS first_word
@@ -241,11 +241,10 @@ WITH placed AS (
     member_count, group_id, client
   FROM shared_log
   UNION ALL
-  SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(whole_length >= longest - 1), NULL, NULL
+  SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL
   FROM unknown_line
   GROUP BY process_id
-  HAVING count_if(whole_length >= longest - 1) >= greatest(10, count(*) / 2)
-    AND count(DISTINCT CASE WHEN whole_length >= longest - 1 THEN first_word END) >= 4
+  HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from forensics.report.window import Window
 
 _KINDS = ("task", "connector", "partition")
+#: What to do about lines that are cut.
 UNCUT = "Raise the limit of what wrote, shipped or copied them, or read these logs where they were written."
-#: What the name of a process ends with whose lines stand behind another's in one file.
 #: Why nothing was examined, by code.
 _WHY = {
     "no_files": "No log was read into this case.",
