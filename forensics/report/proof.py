@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _FOLDED = 3
 #: A line is told up to so many characters where only three are told; all of it stands in the proof as a whole.
 _LONGEST = 300
-#: Of two owners: the first was there, the second began, the first was there still.
+_B_BEGAN = ("B starts", "B already there", "B told to start")
+#: Of two owners: the second began, the first was at work still, and so was the second; else the first was there, the second began, the first was there still.
 _OF_OWNERS = (
-    ("A starts", "A already there"),
-    ("B starts", "B already there", "B told to start"),
-    ("A at work", "A still there", "A ends", "A told to stop"),
+    (_B_BEGAN, ("A at work",), ("B at work",)),
+    (("A starts", "A already there"), _B_BEGAN, ("A at work", "A still there", "A ends", "A told to stop")),
 )
 #: A line's own clock is told too where it is so far from the reference.
 _FAR_MS = 1000
@@ -80,12 +80,13 @@ class Proofs:
 
 
 def telling(witness: Sequence[Row]) -> list[Row]:
-    """The three lines that tell the most: of two owners that the second began while the first was there; else one for each role, in the proof's order."""
+    """The three lines that tell the most: of two owners that both were there, or at work; else one for each role, in the proof's order."""
     by_role: dict[str, list[Row]] = {}
     for w in witness:
         by_role.setdefault(w.get("role") or "", []).append(w)
-    chosen = [next((by_role[role][-1] for role in roles if role in by_role), None) for roles in _OF_OWNERS]
-    if any(w is None for w in chosen):
-        chosen = [*(same[0] for same in by_role.values()), witness[-1], *witness]
-    first = {w["event_id"]: w for w in chosen if w is not None}
+    for lines in _OF_OWNERS:
+        chosen = [by_role[role][-1] for roles in lines if (role := next((r for r in roles if r in by_role), None)) is not None]
+        if len({w["event_id"] for w in chosen}) == len(lines):
+            return chosen
+    first = {w["event_id"]: w for w in (*(same[0] for same in by_role.values()), witness[-1], *witness)}
     return list(first.values())[:_FOLDED]

@@ -14,6 +14,7 @@ from forensics.report.findings import repeats, when
 from forensics.report.incidents import Effect, by_incident, causes, effects
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
+from forensics.report.proof import telling
 from forensics.report.reference import ms
 from forensics.wording.formats import SEVERITIES, shorten
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from forensics.report.page.scene import Bar, Overlap
     from forensics.wording.formats import Clock
 
-_FOLDED = 3
 _FAR_MS = 1000
 #: Of what one rule found, so many are shown; one more takes no more room than the word of it.
 _IN_FULL = 2
@@ -132,7 +132,7 @@ def _card(
         row=f,
         when=when(f, clock),
         proof=proof,
-        telling=_telling(proof, overlap, bars),
+        telling=_telling(proof, f["witness"]),
         left_out=number_of_lines - len(proof),
         picture=spacetime.draw(points, mine, looks, overlap, bars, clock.zone),
         repeats=tuple(repeats(f, clock, everything=False)),
@@ -168,17 +168,10 @@ def _time(line: Line, clock: Clock) -> str:
     return text + (f" (by its own clock {clock.at(datetime.fromtimestamp(line.own / 1000, UTC))})" if abs(line.own - line.at) >= _FAR_MS else "")
 
 
-def _telling(proof: tuple[Proof, ...], overlap: Overlap | None, bars: Mapping[str, Bar]) -> tuple[Proof, ...]:
-    """Three lines that tell the most: that the second owner began, between two signs of the first; else the first of each process, and the last line."""
-    if len(proof) <= _FOLDED:
-        return proof
-    if overlap is not None and all(owner in bars for owner in overlap.owners):
-        first, second = ([p.number for p in proof if p.line.event_id in bars[owner].witness] for owner in overlap.owners)
-        wanted = [*second[:1], *first[:1], *first[-1:]]
-    else:
-        wanted = list({p.line.process: p.number for p in reversed(proof)}.values())[:-_FOLDED:-1]
-    chosen = list(dict.fromkeys([*wanted, proof[-1].number, *(p.number for p in proof)]))[:_FOLDED]
-    return tuple(p for p in proof if p.number in chosen)
+def _telling(proof: tuple[Proof, ...], witness: Sequence[Row]) -> tuple[Proof, ...]:
+    """The lines of a proof that the report in a terminal shows of it."""
+    chosen = {w["event_id"] for w in telling(witness)} if witness else set()
+    return tuple(p for p in proof if p.line.event_id in chosen) or proof[:1]
 
 
 @dataclass(frozen=True)
