@@ -670,16 +670,16 @@ def one_worker() -> dict:
 
 def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     views = one_worker()
-    assert "Split brain: NOT EXAMINED, for the log of only one member is here" in flat(as_text(views=views))
+    assert "Split brain: NOT EXAMINED, because only one member's log is here" in flat(as_text(views=views))
     assert made(views).nothing_examined()
     # Pairs inside the one log, which it refutes itself, are no look at the others.
     alone = views | {"split_brain": [r | {"verdict": "refuted", "process_b": r["process_a"], "certain_ms": 0} for r in rows()["split_brain"]]}
-    assert "Split brain: NOT EXAMINED, for the log of only one member is here" in flat(as_text(views=alone))
+    assert "Split brain: NOT EXAMINED, because only one member's log is here" in flat(as_text(views=alone))
     missing = {"from_ts": None, "to_ts": None, "kind": "missing_process", "note": ""}
     views["coverage"].append(missing | {"process_id": "member connect-w1:8083"})
     views["coverage"].append(missing | {"process_id": "coordinator of connect-cluster"})
     written = flat(as_text(views=views))
-    assert "only one member is here (1 more has none)" in written
+    assert "only one member's log is here (1 more has none)" in written
     assert "Its lines name another member, and its log is missing: connect-w1:8083." in written
     assert ("Missing", "the lines of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s.") in brief_of(views)
     assert "NONE FOUND" not in written

@@ -239,7 +239,8 @@ def _how_sure(report: Report, all_clear: str) -> str:
     elif graver:
         proved = len(graver) - len(open_)
         told = f"{proved} of {len(graver)}" if open_ else "both" if proved == 2 else f"all {proved}"
-        parts.append(f"{told} findings {'is' if proved == 1 else 'are'} proved by log lines")
+        kinds = " and ".join(severity for severity in SEVERITIES if severity in {f["severity"] for f in graver})
+        parts.append(f"{told} {kinds} findings {'is' if proved == 1 else 'are'} proved by log lines")
     if len(causes) == 1:
         parts.append(f"the root cause is {'not ' if unknown else ''}known")
     elif causes:
@@ -265,13 +266,14 @@ def _unseen(report: Report, clock: Clock) -> str:
             parts.append(f"{what} for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
-    if holed := {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}:
-        parts.append(f"lines of {and_more(sorted(holed), 3)}")
+    holed, ended = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}, set(end_too_soon(report))
+    for what, logs in (("lines", holed - ended), ("lines and the rest", holed & ended)):
+        parts += [f"{what} of {and_more(sorted(logs), 3)}"] * bool(logs)
     if facts["gaps"]:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
-    if ended := end_too_soon(report):
-        parts.append(f"the rest of {and_more(ended, 3)}")
+    if ended - holed:
+        parts.append(f"the rest of {and_more(sorted(ended - holed), 3)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {and_more(others, 3)} is unknown"
         # Why it is unknown, no line tells: not always for what is missing.

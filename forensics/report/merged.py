@@ -13,7 +13,7 @@ from forensics.report.model import pylist, rows_of
 from forensics.report.reference import Reference
 from forensics.report.show import events_dataset, ids_of
 from forensics.report.window import CaseTime, parse_time
-from forensics.wording.formats import Clock, count, zone_name
+from forensics.wording.formats import NO_TEXT, Clock, count, zone_name
 
 if TYPE_CHECKING:
     from forensics.report.model import CaseLike, Row
@@ -137,6 +137,7 @@ def _tell(out: Document, lines: Sequence[tuple[float, Row]], asked: set[str], re
         marked = row["event_id"] in asked
         if not marked:
             dim[len(rows)] = "dim"
-        text = f"{row['message']}\n{row['path']}:{row['line']}  {row['event_id']}" if marked else row["message"] or ""
+        said = row["message"] or NO_TEXT
+        text = f"{said}\n{row['path']}:{row['line']}  {row['event_id']}" if marked else said
         rows.append((">" if marked else "", clock.at(times[n]) + (f" ±{bound} ms" if bound else ""), row["process_id"] or "?", text))
     out.add(Table(columns, tuple(rows), dim))  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Line, Lines
-from forensics.wording.formats import shorten
+from forensics.wording.formats import NO_TEXT, shorten
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
@@ -66,7 +66,7 @@ class Proofs:
         role = (w.get("role") or "").replace("_", " ")
         if w.get("path") is None:
             return Line("?", "", "(not in this case's tables)", w["event_id"], role)
-        text = w["text"] or ""
+        text = w["text"] or NO_TEXT
         return Line(f"{w['path']}:{w['line']}", self._time(w), text if whole else shorten(text, _LONGEST), w["event_id"], role)
 
     def _time(self, w: Row) -> str:

@@ -58,7 +58,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         if report.examined["why"] != "one_log":
             return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
         others = f" ({unseen})" if unseen else ""
-        return f"Split brain: NOT EXAMINED, for the log of only one member is here{others}", "warn", not_examined(report, clock)
+        return f"Split brain: NOT EXAMINED, because only one member's log is here{others}", "warn", not_examined(report, clock)
     title, tone = _title(by_verdict, unseen, _elsewhere(report))
     blocks: list[Block] = []
     told = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}

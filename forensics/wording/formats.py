@@ -179,6 +179,10 @@ def _ranges(numbers: list[int]) -> str:
     return f"[{','.join(parts)}]"
 
 
+#: Stands for the message of a record whose first line has none: the next lines may.
+NO_TEXT = "(no message in this line)"
+
+
 def shorten(text: str, limit: int) -> str:
     """The text cut to at most `limit` characters, behind a word where one ends near, and an ellipsis where it was cut."""
     if len(text) <= limit:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forensics.report.reference import ms
-from forensics.wording.formats import printable, shorten
+from forensics.wording.formats import NO_TEXT, printable, shorten
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
@@ -71,7 +71,7 @@ def write(rows: Iterable[Row], looks: Looks, reference: Reference) -> Journal:
             process=looks.number(row["process_id"]),
             where=printable(f"{row['path']}:{row['line']}"),
             event=(row.get("event") or "").replace("_", " "),
-            text=printable(shorten(row["text"] or "", _LONGEST)),
+            text=printable(shorten(row["text"] or NO_TEXT, _LONGEST)),
         )
         placed.append(((line.at if line.at is not None else float("inf"), line.process, row.get("stream_pos") or row["line"] or 0), line))
     placed.sort(key=lambda p: (p[0], p[1].event_id))
