@@ -14,6 +14,7 @@ from forensics.report.incidents import by_incident, effects, is_begun_by, walk
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import end_too_soon, lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
+from forensics.wording.language import upper_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -121,7 +122,7 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
     for (_, severity), (first, *more) in alike.items():
         others = and_more([i["subject"] for i in more])
         mine = of.get(first["incident_id"], [])
-        text = _told(report, first, mine, clock) + f"; so do those of {others}" * bool(more)
+        text = _told(report, first, mine, clock) + f"; the times of {others} are wrong too" * bool(more)
         found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else "findings"))
     for f in report.findings:
         if f.get("incident_id") or f["severity"] == "note" or (without_splits and f["rule"] in verdict.TOLD_HERE):
@@ -134,7 +135,8 @@ def _told(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) 
     """The cause with its time, and what followed from it."""
     if incident["code"] == "unexplained" and findings:
         return f"{findings[0]['headline']} (cause unknown)"
-    text = str(incident["headline"])
+    # Its finding says how wrong the clock is.
+    text = upper_first(findings[0]["headline"]) if incident["cause"] in _ALIKE and findings else str(incident["headline"])
     if incident["from_lo"]:
         first = "the first began" if incident["times"] > 1 else "began"
         hi = incident["from_hi"]
