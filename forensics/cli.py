@@ -522,7 +522,8 @@ def show(
 
 @app.command(short_help="Check a case and its evidence against what was recorded.")
 def verify(
-    case: Annotated[Path, typer.Argument(envvar="FORENSICS_CASE", metavar="[CASE]", help="The case: a folder, or s3://BUCKET/PREFIX.")] = CASE,
+    named: Annotated[Path | None, typer.Argument(metavar="CASE", help="The case; --case may be left out before it.")] = None,
+    case: CaseOption = CASE,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make damaged views again from the case's tables, if those are whole.")] = False,
     engine: EngineOption = "",
     master: MasterOption = "",
@@ -538,7 +539,7 @@ def verify(
     from forensics.report import text
     from forensics.report import verify as look
 
-    opened = open_case(case, check=False, again=True)
+    opened = open_case(named or case, check=False, again=True)
     faults = opened.faults()
     if rebuild and faults and integrity.of_views(faults):
         damaged = api.Case(opened, engines.engine(engine, master=master, jobs=jobs))

@@ -147,7 +147,7 @@ def test_damage_of_views_alone_can_be_mended(case: Path) -> None:
 
 def test_verify_lists_every_file(case: Path) -> None:
     assert run("verify", case).exit_code == 0
-    assert "The case is as it was written" in run("verify", case).stdout
+    assert "The case is as it was written" in run("verify", "--case", case).stdout
     _cut(case)
     _add(case)
     shown = run("verify", case).stdout
