@@ -595,14 +595,17 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     assert "NONE FOUND" not in written
     assert said in flat(written)
     assert "not an all-clear" in flat(written)
-    for part in ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>'):
-        assert part in written
-    # A command is copied whole, also from a narrow terminal.
-    rest = "  'http://WORKER:8083/admin/loggers/org.apache.kafka.common.utils.AppInfoParser?scope=cluster'"
-    assert rest in as_text(60, views)
-    assert rest in markdown.render(content.compose(report))
-    assert "admin/loggers/org.apache.kafka.connect?scope=cluster" in render.render(report)
     assert validate(report)["examined"]["examined"] is False
+    # Levels are told where there are lines whose loggers are known.
+    parts = ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>')
+    levels_matter = why not in ("no_files", "no_records")
+    assert [part for part in parts if part in written] == [*parts] * levels_matter
+    if levels_matter:
+        # A command is copied whole, also from a narrow terminal.
+        rest = "  'http://WORKER:8083/admin/loggers/org.apache.kafka.common.utils.AppInfoParser?scope=cluster'"
+        assert rest in as_text(60, views)
+        assert rest in markdown.render(content.compose(report))
+        assert "admin/loggers/org.apache.kafka.connect?scope=cluster" in render.render(report)
 
 
 def test_none_found_says_what_it_rests_on() -> None:

@@ -181,9 +181,9 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     if facts["why"] in ("window", "several_members", "cut_lines"):
         return blocks
     blocks.append(
-        Para("bring the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")
+        Para("add the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")
     )
-    if facts["why"] == "one_log":
+    if facts["why"] in ("one_log", "no_files", "no_records"):
         return blocks
     blocks.append(
         Para("these loggers tell of groups, at INFO; with less, or with the root logger at WARN, their lines are missing.", label="Turn on")
