@@ -44,8 +44,9 @@ WITH judged AS (
       CASE WHEN j.kind = 'paused' THEN j.before_ms - j.ahead_hi_ms END) AS from_lo_ms,
     least(j.removed_hi_ms, j.own_hi_ms - j.ahead_lo_ms, j.noticed_hi_ms) AS from_hi_ms,
     CASE WHEN j.kind = 'silent' THEN CAST(NULL AS BIGINT)
-      -- Who wakes notices at once that its session ran out.
-      WHEN j.kind = 'paused' THEN greatest(least(j.removed_lo_ms, j.noticed_lo_ms), j.noticed_lo_ms - heartbeat_late_ms)
+      -- Who wakes notices at once that its session ran out; a line before that says that it was awake.
+      WHEN j.kind = 'paused' THEN greatest(least(j.removed_lo_ms, j.noticed_lo_ms),
+        least(j.noticed_ms, j.after_ms) - j.ahead_hi_ms - heartbeat_late_ms)
       WHEN j.kind <> 'cut_off' THEN least(j.removed_lo_ms, j.noticed_lo_ms)
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.noticed_lo_ms
       ELSE j.last_lost_ms - j.ahead_hi_ms END AS to_lo_ms,
