@@ -180,9 +180,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         blocks.append(Para(rests_on(report, clock).replace("This rests on", "What is known:", 1)))
     if facts["why"] in ("window", "several_members", "cut_lines"):
         return blocks
-    blocks.append(
-        Para("add the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed")
-    )
+    blocks.append(Para("add the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed"))
     if facts["why"] in ("one_log", "no_files", "no_records"):
         return blocks
     blocks.append(
