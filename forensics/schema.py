@@ -138,8 +138,13 @@ RANGE: tuple[Column, ...] = (
         pa.int64(),
         "Added to the printed times from here on, because time jumps, or another log or an older part of this one begins here, or to those of a few lines, because they are wrong; NULL: none",
     ),
-    Column("shift_why", pa.string(), "What the jump is taken for: daylight_saving, time_zone, other_log, earlier_part, repeated or wrong_time"),
-    Column("shift_ids", pa.list_(pa.string()), "Events of two lines before that place and two after it"),
+    Column(
+        "shift_why",
+        pa.string(),
+        "What the jump is taken for: daylight_saving, time_zone, other_log, earlier_part, repeated, doubled (lines stand twice) or wrong_time",
+    ),
+    Column("shift_ids", pa.list_(pa.string()), "Events of two lines before that place and two after it; of doubled lines the first and the last"),
+    Column("repeats", pa.int64(), "Records that repeat one just before them, and are left out; NULL: none"),
 )
 
 EVIDENCE_FILE: tuple[Column, ...] = (

@@ -18,6 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
     COMMENT 'Records of relevant loggers that no pattern knows: all at INFO and above, below it those of the classes of groups and tasks',
   other
     COMMENT 'All other records: of loggers that say nothing of groups, and DEBUG or TRACE lines without a fact (a fetcher''s, say)',
+  repeats      COMMENT 'Of the events, those that repeat one just before them, time and all, and are left out',
   unfit        COMMENT 'Lines that belong to no record, for no layout fits',
   layout       COMMENT 'Layout of most records',
   layouts      COMMENT 'Records by layout',
@@ -31,7 +32,7 @@ COMMENT 'One row per evidence file.'
 AS
 WITH total AS (
   SELECT file_id, sum(records) AS records, sum(events) AS events, sum(counted) AS counted, sum(unrecognised) AS unrecognised,
-    sum(unfit) AS unfit, min(first_ts) AS first_ts, max(last_ts) AS last_ts
+    coalesce(sum(repeats), 0) AS repeats, sum(unfit) AS unfit, min(first_ts) AS first_ts, max(last_ts) AS last_ts
   FROM range_row GROUP BY file_id
 ), layout AS (
   SELECT file_id, map_from_entries(array_sort(collect_list(struct(name, n)))) AS layouts, max_by(name, struct(n, name)) AS layout
@@ -40,6 +41,6 @@ WITH total AS (
 )
 SELECT
   f.path, f.sha256, coalesce(f.kind, 'log') AS kind, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.counted, t.unrecognised,
-    t.records - t.events - t.unrecognised AS other, t.unfit, l.layout, l.layouts,
+    t.records - t.events - t.unrecognised AS other, t.repeats, t.unfit, l.layout, l.layouts,
   f.time_zone, f.time_zone_how, f.process_id, t.first_ts, t.last_ts
 FROM evidence_file f LEFT JOIN total t ON t.file_id = f.file_id LEFT JOIN layout l ON l.file_id = f.file_id

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections import Counter
 from datetime import datetime, timedelta
@@ -127,3 +128,24 @@ def test_rotated_files_in_a_shells_order_and_one_of_them_twice_say_what_the_log_
         assert facts(case, view, *columns) == facts(whole, view, *columns), view
     more = {r["code"] for r in rows(case, "finding")} - {r["code"] for r in rows(whole, "finding")}
     assert more == {"parts_out_of_order", "lines_repeated"}
+
+
+@pytest.mark.whole
+@pytest.mark.engine
+def test_logs_that_hold_lines_twice_say_what_they_say_once(sample_case, tmp_path):
+    """A logger with two appenders in one log, a shipper that tried again in the others."""
+    sample = "split-brain-frozen-worker-3.9.1"
+    chance = random.Random(5)  # noqa: S311
+
+    def doubled(path: str, text: str) -> str:
+        begins = [m.start() for m in RE_TIME.finditer(text)] + [len(text)]
+        share = 1.0 if path.startswith("w1") else 0.3
+        return "".join(text[a:b] * (1 + (chance.random() < share)) for a, b in pairwise(begins))
+
+    case, whole = case_of({path: doubled(path, text) for path, text in logs(sample).items()}, tmp_path), sample_case(sample)
+    assert said(case)[0] == said(whole)[0]
+    for view, of in (("generation", "generation"), ("process", "process_id"), ("coverage", "from_ts"), ("ownership", "stop_hi")):
+        assert sorted(str(r[of]) for r in rows(case, view)) == sorted(str(r[of]) for r in rows(whole, view)), view
+    told = [Counter(r["code"] for r in rows(c, "occurrence")) for c in (case, whole)]
+    assert told[0] - told[1] == Counter(lines_doubled=4)
+    assert not told[1] - told[0]

@@ -26,6 +26,7 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     stream_lines        the lines of one stream, as columns
     wrong_times         lines whose time cannot be
     joined_parts        parts of one log that stand in the wrong order
-    repeated_lines      lines that stand in a log twice
+    repeated_lines      parts that stand in a log twice
+    doubled_lines       lines that a log prints twice
     local_time_jumps    all stretches, and where another zone holds
 """

@@ -21,6 +21,7 @@ SET = 2 * SECOND
 #: They seldom do by so much.
 JITTER = SECOND // 20
 HOUR = 3600 * SECOND
+Ints = npt.NDArray[np.int64]
 #: A jump of so many quarters of an hour and at most this was no pause: the stream just went on.
 EXACT = 60 * SECOND
 _PLACED = ("process_id", "stream_pos", "ts")
@@ -36,6 +37,8 @@ class Sign(NamedTuple):
         first, last: position and time of the first and the last row that has a time, microseconds UTC.
         jumps: whether there is a step between two times that may be more than a pause.
         names: what the process is called there, by the places of `NAMES` (empty where nothing is said): none, one, or two of several.
+        doubled: whether two of them that stand near each other have one time and one message.
+        ends: messages of the first and the last row; empty where it has none.
     """
 
     process_id: str | None
@@ -43,11 +46,13 @@ class Sign(NamedTuple):
     last: tuple[int, int] = (0, 0)
     jumps: bool = False
     names: Sequence[Sequence[str | int]] = ()
+    doubled: bool = False
+    ends: tuple[str, str] = ("", "")
 
 
 def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
     """What rows of events and counted records say that stand in one part of a file, in whatever order."""
-    parts = [pa.table({name: table[name] for name in (*_PLACED, *NAMES) if name in table.schema.names}) for table in tables]
+    parts = [pa.table({name: table[name] for name in (*_PLACED, *NAMES, "message") if name in table.schema.names}) for table in tables]
     if not parts:
         return
     rows = pa.concat_tables(parts, promote_options="default")
@@ -68,7 +73,56 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
         places, times = pos[mine], ts[mine]
         names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
         first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
-        yield Sign(name, first, last, bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER))), names)
+        jumps = bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER)))
+        yield Sign(
+            name, first, last, jumps, names, *_doubled(times, rows["message"].take(pa.array(mine)) if "message" in rows.column_names else None)
+        )
+
+
+def _doubled(times: Ints, messages: pa.ChunkedArray | None) -> tuple[bool, tuple[str, str]]:
+    """Whether two rows near each other have one time and one message, and the messages of the first and the last row."""
+    if messages is None:
+        return False, ("", "")
+    first, last = (messages[i].as_py() or "" for i in (0, -1))
+    codes = messages.combine_chunks().dictionary_encode().indices
+    told = np.flatnonzero(codes.is_valid().to_numpy(zero_copy_only=False))
+    said = codes.drop_null().to_numpy().astype(np.int64)
+    return bool(len(said_again(times[told], np.ones(len(told), np.bool_), [said])[1])), (first, last)
+
+
+def said_again(times: Ints, exact: npt.NDArray[np.bool_], said: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """Lines that a line just before them says too, at the same time.
+
+    Args:
+        times: of lines of one stream, in their order.
+        exact: which of them have times finer than seconds: between two such lines others of the same moment may stand, else none.
+        said: numbers for what they say, which are alike where lines are.
+
+    Returns:
+        The line that says it just before, and the one that says it again.
+    """
+    moment = np.append(0, np.cumsum(np.abs(np.diff(times)) >= JITTER))[: len(times)]
+    keys = (moment, times, *said)
+    order = np.lexsort(keys)
+    alike = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    first, again = order[:-1][alike], order[1:][alike]
+    sure = exact[again] | (again == first + 1)
+    first, again = first[sure], again[sure]
+    by_place = np.argsort(again)
+    return first[by_place], again[by_place]
+
+
+def streams_with_doubles(signs: Iterable[Sign]) -> list[str]:
+    """Streams in which two rows near each other have one time and one message."""
+    found: set[str] = set()
+    last: dict[str, Sign] = {}
+    for sign in sorted((s for s in signs if s.process_id is not None), key=lambda s: s.first):
+        name = str(sign.process_id)
+        before = last.get(name)
+        if sign.doubled or before and before.last[1] == sign.first[1] and before.ends[1] == sign.ends[0] != "":
+            found.add(name)
+        last[name] = sign
+    return sorted(found)
 
 
 def _told(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[Any]]:

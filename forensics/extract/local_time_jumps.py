@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from forensics.extract import wrong_times
+from forensics.extract import doubled_lines, wrong_times
 from forensics.extract.joined_parts import in_order, in_runs, parts_of, reordered
 from forensics.extract.jump_signs import EXACT, HOUR, JITTER, NAMES, SET, Sign, falls_back, streams_to_read
 from forensics.extract.repeated_lines import repeats
@@ -62,10 +62,11 @@ def separate(
     known = [*of_events, *of_counted]
     signs = [Sign(*told) for row in ranges for told in row.pop("signs")]
     ranges, mended = wrong_times.mend(of_events, [*of_counted, *of_others], ranges, ordinals)
+    doubled = doubled_lines.leave_out(of_events, signs, ranges)
     found = find(known, signs, zoned)
     if found:
         ranges = apply(found, (*known, *of_others), ranges)
-    return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended)]
+    return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled)]
 
 
 def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = frozenset()) -> list[Stretch]:

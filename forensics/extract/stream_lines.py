@@ -51,7 +51,7 @@ class StreamLines:
         """
 
         def some(columns: Sequence[str]) -> pa.Table:
-            return _in_order(_table(files, columns, None if alone else pc.field("process_id") == name))
+            return in_order(rows_of(files, columns, None if alone else pc.field("process_id") == name))
 
         # Most streams have no stretch, and need none of the ids.
         return cls(name, some(_COLUMNS), lambda: some(["stream_pos", "ts", "event_id"])["event_id"])
@@ -181,7 +181,7 @@ class StreamLines:
         return tuple(islice((found for i in which if (found := self._ids[i].as_py()) is not None), most))
 
 
-def _table(files: Iterable[Path], columns: Sequence[str], condition: pc.Expression | None = None) -> pa.Table:
+def rows_of(files: Iterable[Path], columns: Sequence[str], condition: pc.Expression | None = None) -> pa.Table:
     """Some columns of files together; those that a file has not are empty."""
     types = {field.name: field.type for field in table_schema("event_row")}
     # What repeats stays a dictionary, as it is in the file; of ids there are no two alike.
@@ -195,7 +195,7 @@ def _table(files: Iterable[Path], columns: Sequence[str], condition: pc.Expressi
     return whole.select(columns).unify_dictionaries()
 
 
-def _in_order(rows: pa.Table) -> pa.Table:
+def in_order(rows: pa.Table) -> pa.Table:
     """Rows that have a time, by their place in the stream."""
     if rows["ts"].null_count:
         rows = rows.filter(pc.is_valid(rows["ts"]))

@@ -53,7 +53,7 @@ WITH alive AS (
   UNION ALL
   SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof
   FROM rule_clock_skew
-  WHERE code NOT IN ('daylight_saving', 'another_log', 'parts_out_of_order', 'lines_repeated', 'wrong_time')
+  WHERE code NOT IN ('daylight_saving', 'another_log', 'parts_out_of_order', 'lines_repeated', 'lines_doubled', 'wrong_time')
 )
 SELECT
   cause AS cause,

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines that a log holds twice at one time: read once, unless two clients may have said them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from test_stretches import lines, read, whys
+from written_logs import CLIENT, CONNECT
+
+
+def doubled(text: str, share: float = 1.0) -> str:
+    """A log of which lines, or some of them, stand twice."""
+    chance = random.Random(5)  # noqa: S311
+    return "".join(line * (1 + (chance.random() < share)) for line in text.splitlines(keepends=True))
+
+
+def said(rows: list[dict]) -> list[tuple]:
+    return [(r["ts"], r["event"]) for r in rows]
+
+
+def line(at: str, message: str, logger: str = f"{CLIENT}.AbstractCoordinator") -> str:
+    return f"[2026-10-25 {at}] INFO {message} ({logger})\n"
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 1.0])
+@pytest.mark.parametrize("range_bytes", [1 << 30, 700])
+def test_lines_that_stand_twice_are_read_once(share: float, range_bytes: int, tmp_path):
+    """However much of the log it is, and wherever it is cut."""
+    log = lines("01:00:00", "03:00:00")
+    whole, none = read(tmp_path / "once", log)
+    rows, ranges = read(tmp_path / "twice", doubled(log, share), range_bytes=range_bytes)
+    assert said(rows) == said(whole)
+    assert (whys(none), whys(ranges)) == ([], ["doubled"])
+    (told,) = (r for r in ranges if r.get("repeats"))
+    assert told["repeats"] == sum(r["events"] for r in ranges) - len(whole) > 0
+    assert told["shift_ids"]
+
+
+def test_lines_of_two_threads_stand_between_those_of_a_doubled_log(tmp_path):
+    first, second = (
+        line("01:00:00,250", "[Consumer clientId=a, groupId=g] (Re-)joining group"),
+        line("01:00:00,251", "[Consumer clientId=b, groupId=g] (Re-)joining group"),
+    )
+    rows, _ = read(tmp_path, *(x.replace("01:00", f"01:{n:02}") for n in range(30) for x in (first, second, first, second)))
+    assert len(rows) == 60
+
+
+def test_two_clients_that_do_not_say_their_names_may_say_the_same(tmp_path):
+    """Two consumers of one process, before 1.0: nothing tells them apart."""
+    joined = line("01:00:00,250", "Successfully joined group g with generation 1")
+    rows, ranges = read(tmp_path, lines("00:00:00", "00:40:00"), joined, joined)
+    assert [r["event"] for r in rows][-2:] == ["synced", "synced"]
+    assert whys(ranges) == []
+
+
+def test_settings_of_two_clients_are_two(tmp_path):
+    """Their first lines are alike."""
+
+    def settings(client: str) -> str:
+        return line(
+            "01:00:00,250", f"ConsumerConfig values: \n\tclient.id = {client}\n\tgroup.id = g\n", "org.apache.kafka.clients.consumer.ConsumerConfig"
+        )
+
+    rows, _ = read(tmp_path / "two", settings("a"), settings("b"))
+    assert len(rows) == 2
+    rows, _ = read(tmp_path / "one", settings("a"), settings("a"))
+    assert len(rows) == 1
+
+
+def test_what_is_said_again_at_another_time_is_said_again(tmp_path):
+    asks = [
+        line(f"01:00:00,{ms}", "[Worker clientId=connect-1, groupId=g] Rebalance started", f"{CONNECT}.distributed.WorkerCoordinator")
+        for ms in (250, 251)
+    ]
+    rows, ranges = read(tmp_path, *asks)
+    assert (len(rows), whys(ranges)) == (2, [])
+
+
+def test_whole_seconds_tell_neighbours_only(tmp_path):
+    """Between two joins in one second, something else happened."""
+    asks = line("01:00:00,000", "[Consumer clientId=c, groupId=g] (Re-)joining group")
+    lost = line("01:00:00,000", "[Consumer clientId=c, groupId=g] Attempt to heartbeat failed since group is rebalancing")
+    rows, _ = read(tmp_path, asks, asks, lost, asks)
+    assert len(rows) == 3
