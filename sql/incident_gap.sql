@@ -27,14 +27,15 @@ WITH part AS (
 ), gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, previous_ownership_id AS id, previous_member_id AS member_id,
     previous_process_id AS process_id,
-    generation, unix_millis(from_lo) AS from_ms, unix_millis(coalesce(to_hi, to_lo)) AS to_ms,
+    generation, unix_millis(from_lo) AS from_ms, unix_millis(from_hi) AS from_hi_ms, unix_millis(coalesce(to_hi, to_lo)) AS to_ms,
     certain_ms AS unowned_ms, possible_ms AS unowned_hi_ms,
     CAST(NULL AS BIGINT) AS double_work_ms
   FROM unowned
   WHERE certain_ms >= resource_hit_ms
   UNION ALL
   SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, '/', s.ownership_b), a.member_id, s.process_a,
-    b.generation, unix_millis(s.from_lo), unix_millis(s.to_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), s.work_certain_ms
+    b.generation, unix_millis(s.from_lo), unix_millis(s.from_hi), unix_millis(s.to_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT),
+    s.work_certain_ms
   FROM split_brain s
   JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
@@ -43,7 +44,7 @@ WITH part AS (
   SELECT g.*, m.incident_id, 1 AS rank, m.from_ms AS since_ms
   FROM gap g
   JOIN incident_member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id
-    AND m.role = 'lost'
+    AND m.role = 'lost' AND coalesce(g.from_hi_ms >= m.from_ms - heartbeat_late_ms, true)
     AND (m.to_ms IS NULL OR g.from_ms <= m.to_ms + outage_untroubled_ms)
   UNION ALL
   SELECT g.*, p.incident_id, 2, p.from_lo_ms

@@ -37,12 +37,13 @@ WITH seen AS (
     r.joining_last.at_ms AS joining_ms, r.joined.at_ms AS joined_ms, r.synced.at_ms AS synced_ms,
     -- Releases that print no assignor's notice print what was added; for an eager member that is all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
-    p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms,
+    p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms, coalesce(p.is_renewed, false) AS is_renewed,
     j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given, j.is_first_here AND j.gives_all_up AS is_begun_before,
     CASE
       WHEN p.from_ms IS NULL THEN CASE WHEN j.is_later AND j.is_given AND (j.had_nothing OR j.gave_up
         OR NOT j.gives_all_up AND NOT j.is_new AND h.process_id IS NULL) THEN 0L END
-      WHEN p.is_sure AND NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
+      WHEN p.is_sure AND NOT coalesce(p.is_renewed, false)
+        AND NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
         AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false) THEN p.to_ms - p.from_ms
     END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
@@ -70,7 +71,7 @@ WITH seen AS (
     AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN (
     SELECT process_id, group_id, client, round, min(from_ms) AS from_ms, max(to_ms) AS to_ms,
-      bool_and(coalesce(is_sure, true)) AS is_sure
+      bool_and(coalesce(is_sure, true)) AS is_sure, bool_and(coalesce(is_renewed, false)) AS is_renewed
     FROM member_pause
     WHERE to_ms IS NOT NULL AND round IS NOT NULL
     GROUP BY process_id, group_id, client, round
@@ -84,7 +85,7 @@ WITH seen AS (
   ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
 ), paused AS (
   SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later AND NOT coalesce(is_begun_before, false)
-    OR NOT is_given AND paused_from_ms IS NULL, true) AS is_pause_known
+    OR NOT is_given AND paused_from_ms IS NULL OR is_renewed, true) AS is_pause_known
   FROM seen
 ), told AS (
   -- The leader prints everybody's assignment: members without a log are known by it.
@@ -104,7 +105,8 @@ SELECT
     CAST(NULL AS BIGINT) AS member_epoch,
   s.state, timestamp_millis(s.joining_ms) AS joining_ts, timestamp_millis(s.joined_ms) AS joined_ts,
     timestamp_millis(s.synced_ms) AS synced_ts, s.assigned, s.revoked, s.delay_ms,
-  timestamp_millis(s.paused_from_ms) AS paused_from_ts, timestamp_millis(s.paused_to_ms) AS paused_to_ts, s.paused_ms,
+  timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_from_ms END) AS paused_from_ts,
+  timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_to_ms END) AS paused_to_ts, s.paused_ms,
     s.is_pause_known, s.witness
 FROM paused s
 UNION ALL
@@ -136,6 +138,6 @@ LEFT JOIN (
     max_by(m.generation, struct(m.reached.at_ms, m.generation)) AS generation, bool_and(coalesce(p.is_sure, true)) AS is_sure
   FROM member_pause p
   JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id
-    AND m.client_id = p.client AND m.reached.at_ms <= p.to_ms
+    AND m.client_id = p.client AND m.reached.at_ms <= p.to_ms AND NOT coalesce(p.is_renewed, false)
   GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms
 ) p ON p.kafka_cluster = m.kafka_cluster AND p.group_id = m.group_id AND p.member_id = m.member_id AND p.generation = m.generation

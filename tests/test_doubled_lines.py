@@ -32,10 +32,11 @@ def test_lines_that_stand_twice_are_read_once(share: float, range_bytes: int, tm
     whole, none = read(tmp_path / "once", log)
     rows, ranges = read(tmp_path / "twice", doubled(log, share), range_bytes=range_bytes)
     assert said(rows) == said(whole)
-    assert (whys(none), whys(ranges)) == ([], ["doubled"])
+    # A line or two of a hundred, a thread may have said twice.
+    assert (whys(none), whys(ranges)) == ([], ["doubled"] * (share > 0.1))
     (told,) = (r for r in ranges if r.get("repeats"))
     assert told["repeats"] == sum(r["events"] for r in ranges) - len(whole) > 0
-    assert told["shift_ids"]
+    assert bool(told.get("shift_ids")) == (share > 0.1)
 
 
 def test_lines_of_two_threads_stand_between_those_of_a_doubled_log(tmp_path):
@@ -84,3 +85,11 @@ def test_whole_seconds_tell_neighbours_only(tmp_path):
     lost = line("01:00:00,000", "[Consumer clientId=c, groupId=g] Attempt to heartbeat failed since group is rebalancing")
     rows, _ = read(tmp_path, asks, asks, lost, asks)
     assert len(rows) == 3
+
+
+def test_what_a_thread_says_a_hundred_times_makes_no_doubled_log(tmp_path):
+    """A member of 4.3.1 that was away prints dozens of times in a millisecond who its coordinator is."""
+    found = line("03:00:01,000", "[Consumer clientId=c, groupId=g] Discovered group coordinator 10.0.0.1:9092 (id: 2147483646 rack: null)")
+    rows, ranges = read(tmp_path, lines("01:00:00", "03:00:00"), *[found] * 100)
+    assert (len(rows), whys(ranges)) == (122, [])
+    assert [r["repeats"] for r in ranges if r.get("repeats")] == [99]

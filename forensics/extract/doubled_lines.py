@@ -30,9 +30,9 @@ _WHO = ("thread", "context", "client_id", "member_id", "group_instance_id", "tas
 _OF_CLIENTS = frozenset({"membership", "assignment", "coordinator", "offsets", "streams"})
 _SAID = ("event", "message", "level", "logger", *_WHO)
 _COLUMNS = ("process_id", "stream_pos", "ts", "resolution_ms", "path", "event_id", "category", *_SAID)
-#: Of a log of which every line stands twice, half of the lines are too many; a few pairs are parted by other threads.
-_ALL = 0.45
-#: Where so many are too many, they come from what writes the log, not from what it tells.
+#: Share of a log's different lines that stand there twice where all do; a few pairs are parted by other threads.
+_ALL = 0.9
+#: Where so many do, that comes from what writes the log, not from what it tells.
 _MANY = 0.05
 #: A few lines of two clients are alike by chance.
 _LEAST = 50
@@ -47,16 +47,16 @@ def leave_out(files: Sequence[Path], signs: Iterable[Sign], ranges: Sequence[Map
         ranges: rows of `range_row`.
 
     Returns:
-        A row of `range_row` for each file that has such lines, with their number in `repeats`.
+        A row of `range_row` for each file that has such lines, with their number in `repeats`; it says `doubled` where many lines stand twice.
     """
     told: list[dict[str, Any]] = []
     gone: list[str] = []
     for name in streams_with_doubles(signs):
         lines = in_order(rows_of(files, _COLUMNS, pc.field("process_id") == name))
-        first, again = _doubles(lines, _settings(files, name))
+        first, again, are_many = _doubles(lines, _settings(files, name))
         if len(again):
             gone += lines["event_id"].take(pa.array(again)).to_pylist()
-            told += _told(lines, first, again, ranges)
+            told += _told(lines, first, again, ranges, why=DOUBLED if are_many else None)
     if gone:
         ids = pa.array(gone)
         for file in files:
@@ -66,20 +66,22 @@ def leave_out(files: Sequence[Path], signs: Iterable[Sign], ranges: Sequence[Map
     return told
 
 
-def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints]:
-    """Lines that are said again, and those that say them again."""
+def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, bool]:
+    """Lines that are said again, those that say them again, and whether these are so many that they come from what writes the log."""
     pos, times = (lines[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
     said = [codes_of(lines[name]) for name in _SAID]
     # What a client's configuration says stands in the lines behind its first one.
     said.append(np.array([settings.get(p, 0) for p in pos.tolist()], np.int64))
     exact = lines["resolution_ms"].fill_null(1).to_numpy() < SECOND // 1000
     first, again = said_again(times, exact if (times % SECOND).any() else np.zeros(len(times), np.bool_), said)
-    if len(lines) >= _LEAST and len(again) >= _ALL * len(lines) and exact.all():
-        return first, again
+    # One message that a thread says a hundred times is one.
+    share = len(np.setdiff1d(first, again)) / max(len(lines) - len(again), 1)
+    if len(lines) >= _LEAST and share >= _ALL and exact.all():
+        return first, again, True
     known = np.any([lines[name].is_valid().to_numpy() for name in _WHO], axis=0)
     known |= ~pc.is_in(lines["category"].cast(pa.string()), pa.array(sorted(_OF_CLIENTS))).to_numpy()
-    sure = known[again] & ((again == first + 1) | (len(again) >= _MANY * len(lines)))
-    return first[sure], again[sure]
+    sure = known[again] & ((again == first + 1) | (share >= _MANY))
+    return first[sure], again[sure], share >= _MANY
 
 
 def codes_of(column: pa.ChunkedArray) -> Ints:
@@ -100,7 +102,7 @@ def _settings(files: Iterable[Path], name: str) -> dict[int, int]:
     }
 
 
-def _told(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _told(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapping[str, Any]], why: str | None) -> Iterator[dict[str, Any]]:
     """The row of `range_row` of each file of a stream."""
     paths = codes_of(lines["path"])[again]
     for code in dict.fromkeys(paths.tolist()):
@@ -111,5 +113,5 @@ def _told(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapping[st
         at = int(lines["ts"].cast(pa.int64())[int(again[mine[0]])].as_py())
         ids = lines["event_id"].take(pa.array(first[mine[[0, -1]]])).to_pylist()
         times = {"first_ts": at, "last_ts": at, "gaps": []}
-        how = {"shift_ms": 0, "shift_why": DOUBLED, "shift_ids": list(dict.fromkeys(ids)), "repeats": len(mine)}
-        yield {**row, **NOTHING, "process_id": one["process_id"], "range_start": begin + 1, **times, **how}
+        how = {"shift_ms": 0, "shift_why": why, "shift_ids": list(dict.fromkeys(ids))} if why else {}
+        yield {**row, **NOTHING, "process_id": one["process_id"], "range_start": begin + 1, **times, **how, "repeats": len(mine)}

@@ -1,5 +1,6 @@
 -- One row per occurrence of a finding and fact that can join it to its cause: a member, process, generation, resource, broker, group.
 -- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round, clock_offset
+-- Reads: broker_generation, cluster_broker
 -- Grain: occurrence_id, kind, kafka_cluster, group_id, name, number
 CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   occurrence_id COMMENT 'Occurrence',
@@ -16,7 +17,8 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
 COMMENT 'One row per occurrence of a finding and fact by which it can be joined to its cause.'
 AS
 WITH told AS (
-  SELECT occurrence_id, rule, kafka_cluster, group_id, subject, verdict, from_ms, coalesce(to_ms, from_ms) AS to_ms, facts,
+  SELECT occurrence_id, rule, code, kafka_cluster, group_id, subject, verdict, from_ms, coalesce(to_ms, from_ms) AS to_ms, facts,
+    try_cast(get_json_object(facts, '$.last_generation') AS BIGINT) AS last_generation,
     get_json_object(facts, '$.member_id') AS member_id,
     get_json_object(facts, '$.process_id') AS process_id,
     try_cast(get_json_object(facts, '$.instance') AS BIGINT) AS instance,
@@ -58,6 +60,13 @@ WITH told AS (
   WHERE t.rule = 'zombie-task' AND coalesce(j.worker_assigned_ms, j.synced_ms)
     BETWEEN try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT) - outage_untroubled_ms
       AND try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT)
+), coordinator AS (
+  -- A rebalance that does not end, maybe because the coordinator of the generation before it went down: its members could not leave.
+  SELECT t.occurrence_id, t.kafka_cluster, t.group_id, CAST(b.broker_id AS STRING) AS broker_id, t.from_ms, t.to_ms
+  FROM told t
+  JOIN broker_generation g ON g.kafka_cluster = t.kafka_cluster AND g.group_id = t.group_id AND g.generation = t.last_generation
+  JOIN cluster_broker b ON b.kafka_cluster = g.kafka_cluster AND b.process_id = g.process_id
+  WHERE t.rule = 'slow-rebalance' AND t.code = 'unfinished'
 ), keyed AS (
   SELECT occurrence_id, 'member' AS kind, kafka_cluster, group_id, member_id AS name, CAST(NULL AS BIGINT) AS number,
     CAST(NULL AS BIGINT) AS incarnation, from_ms, to_ms
@@ -87,6 +96,8 @@ WITH told AS (
   FROM told WHERE generation IS NOT NULL AND group_id IS NOT NULL
   UNION ALL
   SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms FROM told WHERE broker_id IS NOT NULL
+  UNION ALL
+  SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms FROM coordinator
   UNION ALL
   SELECT occurrence_id, 'connector', kafka_cluster, group_id, connector, NULL, NULL, from_ms, to_ms FROM told WHERE connector IS NOT NULL
   UNION ALL

@@ -1,5 +1,5 @@
 -- One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.
--- Reads: partition_holding, task_holding, client_event, join_round, clock_setback, clock_suspect, process_line
+-- Reads: partition_holding, task_holding, client_event, join_round, clock_setback, clock_suspect, process_line, fact_line
 -- Grain: process_id, group_id, client, from_ms
 -- Eager members give everything up before they join; cooperative ones pause only when they lose all that they have. A member that is given
 -- nothing has nothing to do: that is no pause. Of a worker the time runs from the order to stop its last task to the next one at work.
@@ -14,7 +14,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_pause (
   from_id       COMMENT 'Its event',
   to_ms         COMMENT 'It had its next assignment; NULL: the log tells of none',
   round         COMMENT 'Round of the client that gave it',
-  is_sure       COMMENT 'False: lines are missing, it may have begun earlier, or been two'
+  is_sure       COMMENT 'False: lines are missing, it may have begun earlier, or been two',
+  is_renewed    COMMENT 'True: its process closed it meanwhile, and the next client of that name is another member: that is no pause'
 )
 COMMENT 'One row per time in which a member that had been at work had nothing to work on, until it was given its next assignment.'
 AS
@@ -69,6 +70,11 @@ WITH worker AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, from_ms, from_id, coalesce(least(to_ms, told_ms), to_ms, told_ms) AS to_ms,
     is_late
   FROM answered
+), renewed AS (
+  SELECT process_id, instance, client_id, collect_list(at_ms) AS times
+  FROM fact_line
+  WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL
+  GROUP BY process_id, instance, client_id
 ), shown_twice AS (
   SELECT b.process_id, l.at_ms AS from_ms, l.at_ms + b.by_ms AS to_ms
   FROM clock_setback b
@@ -82,11 +88,16 @@ WITH worker AS (
   FROM join_round
 )
 SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, max(r.round) AS round,
-  NOT p.is_late AND NOT coalesce(bool_or(r.is_torn), false) AS is_sure
-FROM ended p
+  NOT p.is_late AND NOT coalesce(bool_or(r.is_torn), false) AS is_sure, p.is_renewed
+FROM (
+  SELECT e.*, coalesce(exists(n.times, t -> t >= e.from_ms AND coalesce(t <= e.to_ms, true)), false) AS is_renewed
+  FROM ended e
+  LEFT JOIN renewed n ON n.process_id = e.process_id AND n.instance = e.instance AND n.client_id = e.client
+) p
 LEFT ANTI JOIN shown_twice b ON b.process_id = p.process_id AND p.from_ms <= b.to_ms AND coalesce(p.to_ms >= b.from_ms, true)
 -- Of a step whose place is not known only the least size is.
 LEFT ANTI JOIN clock_suspect s ON s.process_id = p.process_id AND s.how = 'contradicted' AND p.to_ms - p.from_ms >= s.by_ms
 LEFT JOIN round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
   AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
-GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, p.is_late
+GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.from_id, p.to_ms, p.is_late,
+  p.is_renewed

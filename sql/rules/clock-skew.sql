@@ -27,11 +27,6 @@ WITH bounded AS (
     row_number() OVER (PARTITION BY process_id, path, shift_why ORDER BY file_id, range_start) AS nth
   FROM range_row
   WHERE shift_why IS NOT NULL
-), told_jump AS (
-  -- A few lines that stand twice are none that anything writes twice: a thread says the same of each of several things.
-  SELECT j.*
-  FROM jump j JOIN (SELECT path, sum(events) AS events FROM range_row GROUP BY path) f ON f.path = j.path
-  WHERE j.shift_why <> 'doubled' OR j.repeats * 20 >= f.events
 )
 SELECT
   CASE WHEN b.suspect_time_zone IS NOT NULL OR b.apart_ms >= clock_skew_large_ms THEN 'warning' ELSE 'note' END AS severity,
@@ -118,5 +113,5 @@ SELECT
   ) AS facts,
   transform(j.shift_ids, x -> named_struct('role',
     CASE WHEN j.shift_why = 'doubled' THEN 'stands in the log twice' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
-FROM told_jump j
+FROM jump j
 WHERE j.nth = 1 OR j.shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')
