@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import rests_on, silences
-from forensics.report.incidents import by_incident, effects, is_begun_by, walk
+from forensics.report.incidents import by_incident, effects, is_begun_by, is_worth_telling, walk
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import end_too_soon, lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
@@ -112,8 +112,7 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
     alike: dict[tuple[str, str], list[Row]] = {}
     for incident in report.incidents:
         mine = of.get(incident["incident_id"], [])
-        # A restart in good order is told where somebody stood still because of it.
-        if not incident["resources_hit"] if incident["severity"] == "note" else incident["cause"] == "unknown" and not mine:
+        if not is_worth_telling(incident, mine):
             continue
         if without_splits and incident["code"] == "unexplained" and all(f["rule"] in verdict.TOLD_HERE for f in mine):
             continue
@@ -123,7 +122,7 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
         others = and_more([i["subject"] for i in more])
         mine = of.get(first["incident_id"], [])
         text = _told(report, first, mine, clock) + f"; the times of {others} are wrong too" * bool(more)
-        found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else "findings"))
+        found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else anchors.incident(first["incident_id"])))
     for f in report.findings:
         if f.get("incident_id") or f["severity"] == "note" or (without_splits and f["rule"] in verdict.TOLD_HERE):
             continue
@@ -224,8 +223,12 @@ def _advised(report: Report) -> tuple[str, str]:
     of = by_incident(graver)
     for incident in report.incidents:
         mine = [f for _, f in walk(effects(of.get(incident["incident_id"], ())))]
-        if incident["severity"] != "note" and (mine or incident["finding_ids"]) and (told := incident["advice"] or (mine and mine[0]["advice"])):
-            return told, anchors.finding(mine[0]["finding_id"]) if mine else ""
+        if (
+            incident["severity"] != "note"
+            and (mine or incident["finding_ids"] or incident["resources_hit"])
+            and (told := incident["advice"] or (mine and mine[0]["advice"]))
+        ):
+            return told, anchors.finding(mine[0]["finding_id"]) if mine else anchors.incident(incident["incident_id"])
     return (graver[0]["advice"], anchors.finding(graver[0]["finding_id"])) if graver else ("", "")
 
 
@@ -233,7 +236,8 @@ def _how_sure(report: Report, all_clear: str) -> str:
     """What is proved, what is open."""
     graver = [f for f in report.findings if f["severity"] != "note"]
     open_ = [f for f in graver if f["verdict"] == "undecided"]
-    causes = [i for i in report.incidents if i["severity"] != "note" and i["finding_ids"]]
+    of = by_incident(report.findings)
+    causes = [i for i in report.incidents if i["severity"] != "note" and is_worth_telling(i, of.get(i["incident_id"], ()))]
     unknown = sum(i["cause"] == "unknown" for i in causes)
     parts = []
     if len(graver) == 1:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.incidents import by_incident, causes, effects, is_begun_by, walk
+from forensics.report.incidents import by_incident, causes, effects, is_begun_by, is_worth_telling, walk
 from forensics.report.verdict import TOLD_HERE
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
@@ -67,7 +67,7 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
 def _incident(report: Report, incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:
     """A root cause and its findings: the first of each rule that it brought about itself in full, what followed in a row each."""
     tree = list(walk(effects(findings)))
-    if not tree:
+    if not tree and (incident["finding_ids"] or not is_worth_telling(incident, ())):
         return
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
     bounds = f"by {clock.at(incident['from_hi'])}" if is_begun_by(report, incident) else clock.between(incident["from_lo"], incident["from_hi"])
@@ -75,6 +75,7 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
     yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), began, incident["incident_id"]) if x), tone="dim")
     if incident["advice"]:
         yield Para(incident["advice"], label="What to do")
+    yield from proofs.blocks(incident["proof"], incident["incident_id"])
     full: dict[str, Row] = {}
     for depth, f in tree:
         if depth == 0 and f not in above and f["severity"] != "note":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -31,6 +31,11 @@ def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
         if f.get("incident_id"):
             found.setdefault(f["incident_id"], []).append(f)
     return found
+
+
+def is_worth_telling(incident: Row, findings: Sequence[Row]) -> bool:
+    """Whether a report tells of an incident; a restart in good order is told where somebody stood still because of it."""
+    return bool(incident["resources_hit"]) if incident["severity"] == "note" else incident["cause"] != "unknown" or bool(findings)
 
 
 def is_begun_by(report: Report, incident: Row) -> bool:

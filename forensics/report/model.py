@@ -155,7 +155,10 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
     splits = sorted(
         kept("split_brain"), key=lambda s: (_place(VERDICTS, s["verdict"]), s["from_lo"] or _LATEST, s["resource"], s["process_a"], s["process_b"])
     )
-    lines = lookup({i for r in (*findings, *splits) for i in r.get("witness") or ()})
+    incidents = kept("incident")
+    # What no finding reports is proved by its own lines.
+    unreported = [i for i in incidents if not i["finding_ids"]]
+    lines = lookup({i for r in (*findings, *splits, *unreported) for i in r.get("witness") or ()})
 
     def proved(row: Row) -> Row:
         ids = row.get("witness") or ()
@@ -164,7 +167,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         return {k: v for k, v in row.items() if k != "witness_role"} | {"witness": shown}
 
     findings, splits = [proved(f) for f in findings], [proved(s) for s in splits]
-    incidents = kept("incident")
+    incidents = [i | {"proof": [] if i["finding_ids"] else proved(i)["witness"]} for i in incidents]
     if (window.since or window.until) and rows.get("incident_gap"):
         incidents = _hit_in(incidents, kept("incident_gap"))
     members, generations, owned, coverage = kept("member"), kept("generation"), kept("ownership"), kept("coverage")
@@ -216,7 +219,9 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
         asked,
         key=lambda i: (
             _place(SEVERITIES, i["severity"]),
-            not i["finding_ids"],
+            # Verdicts allow for a clock that is wrong.
+            i["cause"] == "clock_wrong",
+            not (i["finding_ids"] or i["resources_hit"]),
             i["cause"] == "unknown",
             -max(i["longest_outage_ms"] or 0, i["double_work_ms"] or 0),
             i["from_lo"] or _EARLIEST,

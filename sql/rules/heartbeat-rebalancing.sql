@@ -1,14 +1,17 @@
 -- One row per group whose members were told that it is rebalancing, with the rebalances that made them print it.
--- Reads: join_round, round_generation, generation, storm_round
+-- Reads: join_round, round_generation, generation, storm_round, common_clock
 WITH reminded AS (
-  SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ms, j.rejoin_id
+  SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ms - coalesce(k.ahead_ms, 0L) AS rejoin_ms,
+    j.rejoin_id
   FROM join_round j
   JOIN round_generation g ON g.kafka_cluster = j.kafka_cluster AND g.group_id = j.group_id AND g.process_id = j.process_id
     AND g.client = j.client AND g.round = j.round
+  LEFT JOIN common_clock k ON k.process_id = j.process_id
   WHERE j.rejoin_id IS NOT NULL
 ), rebalance AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, count(DISTINCT r.process_id) AS members, min(r.rejoin_ms) AS at_ms,
-    min(r.rejoin_id) AS event_id, max(g.trigger) AS trigger, max(g.trigger_member_id) AS trigger_member_id, max(g.witness[0]) AS cause_id
+    min_by(r.rejoin_id, struct(r.rejoin_ms, r.rejoin_id)) AS event_id,
+    max(g.trigger) AS trigger, max(g.trigger_member_id) AS trigger_member_id, max(g.witness[0]) AS cause_id
   FROM reminded r
   LEFT JOIN generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.incarnation = r.incarnation
     AND g.generation = r.generation

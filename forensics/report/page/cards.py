@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from forensics.report import anchors
 from forensics.report.findings import repeats, when
-from forensics.report.incidents import Effect, by_incident, causes, effects
+from forensics.report.incidents import Effect, by_incident, causes, effects, is_worth_telling
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
-from forensics.report.proof import telling
+from forensics.report.proof import Proofs, telling
 from forensics.report.reference import ms
 from forensics.wording.formats import SEVERITIES, shorten
 
@@ -213,6 +213,7 @@ class Section:
         row: the incident.
         when: when it began, in words.
         advised: the card or incident before that gives the same advice; empty when there is none.
+        proof: of an incident without a card.
     """
 
     cards: tuple[Fold, ...]
@@ -220,9 +221,10 @@ class Section:
     row: Row | None = None
     when: str = ""
     advised: str = ""
+    proof: tuple[Block, ...] = ()
 
 
-def sections(report: Report, cards: Sequence[Card], clock: Clock) -> list[Section]:
+def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs) -> list[Section]:
     """The cards as the page shows them: below their root causes, the gravest first; with rules that were asked for, by rule alone."""
     incidents = [] if report.filters.get("rules") else [i for i in report.incidents if i["code"] != "unexplained"]
     of = {card.row["finding_id"]: card for card in cards}
@@ -231,12 +233,20 @@ def sections(report: Report, cards: Sequence[Card], clock: Clock) -> list[Sectio
     known: set[str] = set()
     for incident in incidents:
         tree = effects(mine.get(incident["incident_id"], ()))
-        if not tree:
+        if not tree and (incident["finding_ids"] or not is_worth_telling(incident, ())):
             continue
         known.add(incident["incident_id"])
         began = clock.between(incident["from_lo"], incident["from_hi"]) if incident["from_lo"] else ""
         folds = _folds([_node(effect, of) for effect in tree])
-        found.append(Section(folds, anchors.incident(incident["incident_id"]), incident, began))
+        found.append(
+            Section(
+                folds,
+                anchors.incident(incident["incident_id"]),
+                incident,
+                began,
+                proof=tuple(proofs.blocks(incident["proof"], incident["incident_id"])),
+            )
+        )
     alone = _folds([Node(card) for card in cards if card.row.get("incident_id") not in known])
     parts = [*found, *(Section((fold,)) for fold in alone)]
     parts.sort(key=lambda part: SEVERITIES.index((part.row or part.cards[0].shown[0].card.row)["severity"]))

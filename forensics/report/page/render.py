@@ -16,6 +16,7 @@ from forensics.report.names import Names
 from forensics.report.page import build, cards, charts, drawing, figures, journal, pack, payload, policy, still
 from forensics.report.page import sight as sights
 from forensics.report.page.look import Looks
+from forensics.report.proof import Proofs
 from forensics.report.reference import Reference
 from forensics.wording.formats import printable
 
@@ -74,7 +75,7 @@ def render(report: Report, sight: Sight | None = None) -> str:
             carried=(len(lines.lines), sight.total),
             islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
             split_brain=verdict.section(report, names, clock, None),
-            sections=cards.sections(report, found, clock),
+            sections=cards.sections(report, found, clock, Proofs(clock, reference)),
             zone=content.zones(report),
             most_cards=_MOST_CARDS,
             groups=[
