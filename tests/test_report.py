@@ -578,6 +578,13 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
         (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", "No log was read into this case"),
         (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", "No line of the 1 file has a layout that is known"),
         (nothing(), "not_kafka", "None of the 10 records is of a logger that tells of Kafka groups"),
+        (
+            nothing(
+                source_file=rows()["source_file"], finding=[rows()["finding"][0] | {"rule": "coordinator-unavailable", "facts": '{"never": true}'}]
+            ),
+            "no_coordinator",
+            "No group formed in these logs",
+        ),
         (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records tells of a group's generations or assignments"),
         (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
         (
@@ -598,7 +605,7 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     assert validate(report)["examined"]["examined"] is False
     # Levels are told where there are lines whose loggers are known.
     parts = ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>')
-    levels_matter = why not in ("no_files", "no_records")
+    levels_matter = why not in ("no_files", "no_records", "no_coordinator")
     assert [part for part in parts if part in written] == [*parts] * levels_matter
     if levels_matter:
         # A command is copied whole, also from a narrow terminal.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
@@ -26,6 +27,7 @@ _WHY = {
     "no_records": "No line of the {files} has a layout that is known: describe it with `--layout`, and `forensics sql source_file` lists the files.",
     "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
     "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group's generations or assignments: the loggers that do were off, or their level too high.",
+    "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so that nobody was given anything to work on.",
     "cut_lines": f"The lines of these logs are cut, and what is left of them does not tell who was assigned what or ran what. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
@@ -135,7 +137,8 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
     if any(c["kind"] == "cut_lines" for c in rows["coverage"]):
         return "cut_lines"
     if not rows["generation"] and not rows["member"]:
-        return "no_group_lines"
+        waited = any(f["rule"] == "coordinator-unavailable" and json.loads(f["facts"] or "{}").get("never") for f in rows["finding"])
+        return "no_coordinator" if waited else "no_group_lines"
     if any(c["kind"] == "several_members" for c in rows["coverage"]):
         return "several_members"
     if all(p["role"] == "broker" for p in rows["process"]):
@@ -180,8 +183,10 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         blocks.append(Para(rests_on(report, clock).replace("This rests on", "What is known:", 1)))
     if facts["why"] in ("window", "several_members", "cut_lines"):
         return blocks
-    blocks.append(Para("add the logs of all Connect workers and consumers, and of the brokers, from before the incident on.", label="What is needed"))
-    if facts["why"] in ("one_log", "no_files", "no_records"):
+    logs = "the logs of all Connect workers and consumers, and of the brokers, from before the incident on."
+    waits = facts["why"] == "no_coordinator"
+    blocks.append(Para(f"a coordinator first. Of other groups and other times, add {logs}" if waits else f"add {logs}", label="What is needed"))
+    if waits or facts["why"] in ("one_log", "no_files", "no_records"):
         return blocks
     blocks.append(
         Para("these loggers tell of groups, at INFO; with less, or with the root logger at WARN, their lines are missing.", label="Turn on")

@@ -38,13 +38,18 @@ WITH outage AS (
   WHERE e.is_broker
   GROUP BY e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness
 ), felt AS (
-  SELECT b.process_id, b.instance, array_sort(collect_set(o.group_id)) AS group_ids
+  SELECT b.process_id, b.instance, array_sort(collect_set(o.group_id)) AS group_ids,
+    min(CASE WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') AND o.from_hi_ms >= b.from_lo_ms THEN o.from_hi_ms END)
+      AS lost_ms
   FROM broker_life b
   JOIN outage o ON o.kafka_cluster = b.kafka_cluster AND o.broker_id = b.broker_id
     AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
   GROUP BY b.process_id, b.instance
 ), down AS (
-  SELECT b.*, coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids
+  SELECT b.process_id, b.instance, b.kafka_cluster, b.broker_id, b.from_lo_ms, b.to_lo_ms, b.to_hi_ms, b.witness,
+    -- Members that cannot reach it until it is back lost it when it died, which its own log does not tell.
+    CASE WHEN b.how IN ('died', 'failed') THEN least(b.from_hi_ms, f.lost_ms) ELSE b.from_hi_ms END AS from_hi_ms,
+    coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids
   FROM broker_life b
   LEFT JOIN felt f ON f.process_id = b.process_id AND f.instance = b.instance
   LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance

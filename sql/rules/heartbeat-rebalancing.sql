@@ -10,7 +10,7 @@ WITH reminded AS (
   WHERE j.rejoin_id IS NOT NULL
 ), rebalance AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, count(DISTINCT r.process_id) AS members, min(r.rejoin_ms) AS at_ms,
-    min_by(r.rejoin_id, struct(r.rejoin_ms, r.rejoin_id)) AS event_id,
+    min(r.rejoin_id) AS event_id,
     max(g.trigger) AS trigger, max(g.trigger_member_id) AS trigger_member_id, max(g.witness[0]) AS cause_id
   FROM reminded r
   LEFT JOIN generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.incarnation = r.incarnation
