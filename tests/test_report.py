@@ -220,6 +220,28 @@ def test_a_lost_coordinator_is_told_on_the_clock_of_all() -> None:
     assert table.rows[0][-1] == "?"
 
 
+def test_losses_that_follow_each_other_are_one_outage() -> None:
+    """Given the address of a dead coordinator again and again, the clients of a process lose it until one finds another, or joins."""
+    views = rows()
+    one = views["coordinator_episode"][0]
+
+    def lost(second: int, found: int | None, client: str) -> dict:
+        times = {"lost_ts": at(second), "lost_lo": at(second), "lost_hi": at(second), "found_ts": found and at(found)}
+        return one | times | {"client": client, "losses": 2, "duration_ms": found and (found - second) * 1000}
+
+    def told(*episodes: dict, **more: object) -> list[tuple[str, ...]]:
+        blocks = content.compose(made(views | {"coordinator_episode": list(episodes)} | more))
+        table = next(b for b in blocks if isinstance(b, Table) and any(c.name == "lost at" for c in b.columns))
+        return [(row[2], row[3], row[4]) for row in table.rows]
+
+    flapping = [lost(20, 21, "a"), lost(20, None, "b"), lost(22, 23, "a"), lost(50, 51, "a")]
+    assert told(*flapping) == [("10:00:20.000", "3.00 s", "6"), ("10:00:50.000", "1.00 s", "2")]
+    alone = lost(20, None, "a")
+    assert told(alone) == [("10:00:20.000", "not found again", "2")]
+    share = views["member_generation"][0] | {"group_id": one["group_id"], "process_id": one["process_id"], "joined_ts": at(25)}
+    assert told(alone, member_generation=[share]) == [("10:00:20.000", "≤ 5.00 s", "2")]
+
+
 def test_a_setting_that_only_other_members_tell_is_said_to_be_theirs() -> None:
     views = rows()
     theirs = "(the other members' value)"

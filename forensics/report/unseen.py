@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
@@ -11,10 +13,17 @@ from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, bounded, count, joined, span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
 
 _ROWS = 30
+#: A member is often given the address of a coordinator that is gone, and loses it again: so soon after, that is no new outage.
+_SOON = timedelta(seconds=10)
+#: From the widest on.
+_SCOPES = ("broker", "group", "member")
 _MEMBERS_IN_WORDS = 3
 #: What would decide a pair, by the words of `split_brain.missing`, and whose log has it.
 _ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
@@ -30,31 +39,87 @@ _HOLES = {"truncated": "no start", "missing_lines": "lines missing", "gap": "sil
 
 
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
-    """When members were without their group's coordinator, the longest first."""
-    rows = report.coordinator_episodes
+    """When processes were without the coordinator of a group, the longest first. Losses that follow each other within seconds are one row."""
+    rows = list(_outages(report.coordinator_episodes))
+    joins = [
+        (share["group_id"], share["process_id"], share["joined_ts"])
+        for group in report.groups
+        for share in group["member_generations"]
+        if share.get("joined_ts") and share.get("process_id")
+    ]
     if not rows:
         return []
-    shown = sorted(rows, key=lambda e: -(e["duration_ms"] if e["duration_ms"] is not None else float("inf")))[:_ROWS]
-    shown.sort(key=lambda e: (e["lost_ts"] is None, e["lost_lo"] or e["lost_ts"]))
+    shown = sorted(rows, key=lambda o: -o.lasted)[:_ROWS]
+    shown.sort(key=lambda o: (o.first["lost_ts"] is None, o.first["lost_lo"] or o.first["lost_ts"]))
     cells = tuple(
         (
-            e["group_id"] or "?",
-            names.process(e["process_id"]),
+            o.first["group_id"] or "?",
+            names.process(o.first["process_id"]),
             # All on one clock, as far as the clocks compare.
-            clock.between(e["lost_lo"], e["lost_hi"]) if e["lost_lo"] and e["lost_hi"] else clock.at(e["lost_ts"]),
-            "not found again" if not e["found_ts"] else span(e["duration_ms"]) if e["duration_ms"] is not None else "?",
-            (e["cause"] or "?").replace("_", " "),
-            e["scope"] or "?",
+            clock.between(o.first["lost_lo"], o.first["lost_hi"]) if o.first["lost_lo"] and o.first["lost_hi"] else clock.at(o.first["lost_ts"]),
+            _lasted(o, joins),
+            f"{o.losses:,}",
+            (o.first["cause"] or "?").replace("_", " "),
+            next((scope for scope in _SCOPES if scope in o.scopes), "?"),
         )
-        for e in shown
+        for o in shown
     )
     columns = tuple(
-        Column(name, right=name == "for", fixed=name in ("who", "lost at")) for name in ("group", "who", "lost at", "for", "cause", "scope")
+        Column(name, right=name in ("for", "times"), fixed=name in ("who", "lost at"))
+        for name in ("group", "who", "lost at", "for", "times", "cause", "scope")
     )
     blocks: list[Block] = [Table(columns, cells)]
     if len(rows) > _ROWS:
-        blocks.append(Para(f"The longest {_ROWS} of {len(rows):,}; all: `forensics sql coordinator_episode`.", tone="dim"))
+        blocks.append(Para(f"The longest {_ROWS} of {len(rows):,}; each loss: `forensics sql coordinator_episode`.", tone="dim"))
     return blocks
+
+
+def _lasted(outage: _Outage, joins: Iterable[tuple[str, str, datetime]]) -> str:
+    """How long it was; where those that lost the coordinator were closed, another member of the process that joined had found it by then."""
+    if outage.is_doubted:
+        return "?"
+    if outage.until is not None:
+        return span(outage.lasted)
+    lost, mine = outage.first["lost_ts"], (outage.first["group_id"], outage.first["process_id"])
+    back = min((at for *whose, at in joins if tuple(whose) == mine and at > lost), default=None)
+    return f"≤ {span((back - lost).total_seconds() * 1000)}" if back else "not found again"
+
+
+@dataclass
+class _Outage:
+    """Losses of a group's coordinator in one process, and when the last of them was over: when any of its clients had found one again."""
+
+    first: Row
+    until: datetime | None
+    losses: int
+    scopes: set[str | None]
+    is_doubted: bool
+
+    @property
+    def lasted(self) -> float:
+        """Milliseconds; infinite where no line says that it was over."""
+        return float("inf") if self.until is None else (self.until - self.first["lost_ts"]).total_seconds() * 1000
+
+
+def _outages(rows: Iterable[Row]) -> Iterator[_Outage]:
+    """Rows of `coordinator_episode` together: of clients of one process, one soon after the other."""
+    of: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        of[row.get("kafka_cluster") or "", row["group_id"] or "", row["process_id"] or ""].append(row)
+    for mine in of.values():
+        now: _Outage | None = None
+        for row in sorted(mine, key=lambda r: r["lost_ts"]):
+            if now is None or now.until is not None and row["lost_ts"] - now.until > _SOON:
+                if now is not None:
+                    yield now
+                now = _Outage(row, row["found_ts"], 0, set(), is_doubted=False)
+            elif row["found_ts"]:
+                now.until = max(now.until or row["found_ts"], row["found_ts"])
+            now.losses += row.get("losses") or 1
+            now.scopes.add(row["scope"])
+            now.is_doubted |= row["found_ts"] is not None and row["duration_ms"] is None
+        if now is not None:
+            yield now
 
 
 def clocks(report: Report, names: Names) -> list[Block]:
