@@ -73,6 +73,14 @@ WITH teller AS (
     AND (r.from_lo_ms IS NULL OR k.to_ms >= r.from_lo_ms AND k.from_ms <= coalesce(r.to_hi_ms, k.from_ms) + outage_untroubled_ms)
   WHERE k.kind = 'connector'
   UNION ALL
+  -- A commit that was refused because another process had taken the member's static id.
+  SELECT o.occurrence_id, r.incident_id, 'group', 2, r.from_lo_ms, CAST(NULL AS BIGINT), false
+  FROM (SELECT occurrence_id, kafka_cluster, group_id, get_json_object(facts, '$.said') AS said FROM occurrence_fact
+    WHERE rule = 'stale-commit') o
+  JOIN root_cause r ON r.cause = 'static_id_shared' AND r.kafka_cluster <=> o.kafka_cluster AND array_contains(r.group_ids, o.group_id)
+    AND (o.said NOT LIKE '%[%' OR o.said LIKE concat('%[', r.subject, ']%'))
+  WHERE o.said RLIKE '(?i)group.?instance.?id'
+  UNION ALL
   -- What befalls a whole group befalls all in it.
   SELECT k.occurrence_id, r.incident_id, 'group', 6, p.from_lo_ms, p.to_hi_ms, false
   FROM occurrence_key k
