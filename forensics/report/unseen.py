@@ -105,7 +105,10 @@ def _outages(rows: Iterable[Row]) -> Iterator[_Outage]:
     """Rows of `coordinator_episode` together: of clients of one process, one soon after the other."""
     of: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
-        of[row.get("kafka_cluster") or "", row["group_id"] or "", row["process_id"] or ""].append(row)
+        if row["lost_ts"]:
+            of[row.get("kafka_cluster") or "", row["group_id"] or "", row["process_id"] or ""].append(row)
+        else:  # a log without times
+            yield _Outage(row, None, row.get("losses") or 1, {row["scope"]}, is_doubted=True)
     for mine in of.values():
         now: _Outage | None = None
         for row in sorted(mine, key=lambda r: r["lost_ts"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -257,8 +257,7 @@ def _incident(
         who, had = f"{a} twice" if a == b else f"{a} and {b} both", _WHAT.get(strongest["kind"], "owned")
     else:
         who, had = f"two threads of {a}" if a == b else f"{a} and {b}", _PERHAPS.get(strongest["kind"], "may both have owned")
-    what = in_words(sorted({r["resource"] for r in rows}), rows)
-    yield Heading(3, f"{strongest['verdict']}: {who} {had} {what} of group {strongest['group_id']}", _tone(strongest))
+    yield Heading(3, f"{strongest['verdict']}: {who} {had} {_what(rows)} of group {strongest['group_id']}", _tone(strongest))
     # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
     at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "both, if at all,"
     columns: tuple[Column, ...] = (
@@ -303,6 +302,20 @@ def _incident(
         yield Para(strongest["missing"], label="What would decide")
     if proofs is not None:
         yield from proofs.blocks(strongest["witness"], findings.get(tuple(w["event_id"] for w in strongest["witness"]), ""))
+
+
+def _what(rows: list[Row]) -> str:
+    """What two owners had; of what both worked on, but not provably at one moment, it says that."""
+
+    def named(some: Iterable[Row]) -> str:
+        return in_words(sorted({r["resource"] for r in some}), rows)
+
+    apart = [r for r in rows if r["verdict"] == "proved" and r["kind"] == "work" and not r["certain_ms"]]
+    at_once = [r for r in rows if r not in apart]
+    if not apart:
+        return named(rows)
+    while_there = f"{named(apart)} while both were there"
+    return f"{named(at_once)} at once, and on {while_there}," if at_once else while_there + ","
 
 
 def _is_ordered(row: Row) -> bool:

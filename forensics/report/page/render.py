@@ -50,12 +50,14 @@ def render(report: Report, sight: Sight | None = None) -> str:
     picture, not_drawn = still.draw(scene, looks, report.zone)
     in_full, others = groups.choose(report)
     data = pack.pack(*payload.payload(scene, lines, looks, cards.for_script(found, lines), report.zone))
+    split_brain = verdict.section(report, names, clock, None)
     scripts, style = (figures.library(), script()), _asset("page.css")
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             title=TITLE,
+            tab=_tab(report, reference, split_brain[0]),
             policy=policy.content_security_policy(scripts),
             style=Markup(style),
             library=Markup(scripts[0]),
@@ -74,7 +76,7 @@ def render(report: Report, sight: Sight | None = None) -> str:
             not_drawn=not_drawn,
             carried=(len(lines.lines), sight.total),
             islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
-            split_brain=verdict.section(report, names, clock, None),
+            split_brain=split_brain,
             sections=cards.sections(report, found, clock, Proofs(clock, reference)),
             zone=content.zones(report),
             most_cards=_MOST_CARDS,
@@ -100,6 +102,13 @@ def render(report: Report, sight: Sight | None = None) -> str:
             case=report.case,
         )
     )
+
+
+def _tab(report: Report, reference: Reference, answer: str) -> str:
+    """What the page is called among others: the answer, and when the logs begin."""
+    reach = reference.reach(report.case["processes"])
+    began = f"{reach[0].astimezone(report.zone):%Y-%m-%d %H:%M}" if reach else ""
+    return " · ".join(x for x in (answer.split(". ")[0], began, TITLE) if x)
 
 
 @cache

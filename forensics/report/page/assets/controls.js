@@ -95,7 +95,7 @@ class Controls {
       part.hidden = Boolean(out);
       hidden += Boolean(out) && part.classList.contains("card");
     }
-    for (const part of document.querySelectorAll(".incident, .effects, details.more")) part.hidden = !part.querySelector(".card:not([hidden])") && !part.querySelector("li[id]");
+    for (const part of document.querySelectorAll(".incident:not(.alone), .effects, details.more")) part.hidden = !part.querySelector(".card:not([hidden])") && !part.querySelector("li[id]");
     document.getElementById("cards-hidden").textContent = hidden ? `${number(hidden)} ${hidden === 1 ? "finding is" : "findings are"} hidden by the filters.` : "";
   }
 }

@@ -11,6 +11,7 @@ class Lines {
     this.context = CONTEXT;
     this.asked = null;
     this.from = null;
+    this.closed = () => {};
     document.getElementById("lines-close").addEventListener("click", () => this.close());
     document.getElementById("lines-more").addEventListener("click", () => {
       this.context *= 4;
@@ -45,6 +46,7 @@ class Lines {
   close() {
     this.panel.hidden = true;
     document.body.classList.remove("reading");
+    this.closed();
     if (this.from && this.from.isConnected) this.from.focus({ preventScroll: true });
   }
 

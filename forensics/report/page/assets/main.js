@@ -6,6 +6,10 @@ class Page {
     this.timeline = new Timeline(scene, doc);
     this.lines = new Lines(scene);
     this.anchor = "";
+    this.lines.closed = () => {
+      this.anchor = "";
+      this.remember();
+    };
     this.controls = new Controls(scene, this.timeline, () => this.remember());
     const say = (text) => {
       document.getElementById("chosen").textContent = text;

@@ -40,6 +40,10 @@ class Scene {
     return !this.filter.processes.size || this.filter.processes.has(n);
   }
 
+  wantsOverlap(i) {
+    return this.overlaps[i].processes.some((p) => this.wantsProcess(p));
+  }
+
   // Rows with at least one bar or overlap that the filters leave.
   wantedRows() {
     const text = this.filter.resource.toLowerCase();
@@ -50,7 +54,7 @@ class Scene {
       if (!this.filter.processes.size) return true;
       const [from, to] = this.barsOfRow[i];
       for (let b = from; b < to; b++) if (this.wantsProcess(this.bar_process[b])) return true;
-      return this.overlapsOfRow[i].some((o) => this.overlaps[o].processes.some((p) => this.wantsProcess(p)));
+      return this.overlapsOfRow[i].some((o) => this.wantsOverlap(o));
     });
   }
 

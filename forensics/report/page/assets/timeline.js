@@ -184,7 +184,8 @@ class Timeline {
         },
       );
     }
-    for (const i of scene.overlapsOfRow[row]) this.overlap(i, y, boxes, words);
+    const taken = [];
+    for (const i of scene.overlapsOfRow[row]) if (scene.wantsOverlap(i)) this.overlap(i, y, boxes, words, taken);
     return merged;
   }
 
@@ -224,7 +225,8 @@ class Timeline {
     }
   }
 
-  overlap(i, y, boxes, words) {
+  // `taken`: where the row has words already, as time from, time to and height.
+  overlap(i, y, boxes, words, taken) {
     const scene = this.scene;
     const o = scene.overlaps[i];
     const px = this.pxPerMs;
@@ -248,8 +250,12 @@ class Timeline {
     const wide = 6.6 * text.length + 9;
     const after = right + 5 / px;
     const next = scene.overlapsOfRow[o.row].map((n) => scene.overlaps[n].possible[0]).filter((begin) => begin > o.possible[0]);
-    if ((Math.min(this.range.end, ...next) - after) * px > wide) words.add(after, (top + bottom) / 2, text, "bad");
-    else if ((right - from) * px > wide) {
+    const free = (begin) => taken.every(([first, last, at]) => at !== top || begin > last || begin + wide / px < first);
+    const beside = (Math.min(this.range.end, ...next) - after) * px > wide && free(after);
+    const inside = !beside && (right - from) * px > wide && free(from);
+    if (beside || inside) taken.push([beside ? after : from, (beside ? after : from) + wide / px, top]);
+    if (beside) words.add(after, (top + bottom) / 2, text, "bad");
+    if (inside) {
       boxes.add("marks", from + 3 / px, from + wide / px, top, bottom, { fill: Theme.value("back"), alpha: 0.9 }, hit);
       words.add(from + 6 / px, (top + bottom) / 2, text, "bad");
     }
@@ -370,8 +376,8 @@ class Timeline {
     items.sort((a, b) => scene.round_start_lo[a] - scene.round_start_lo[b]);
     const add = (from, to) => boxes.add("bars", from, Math.max(to, from + 1.5 / px), 0.6, 0.95, { fill: Theme.value("busy") });
     thin(items, (i) => scene.round_start_lo[i], (i) => scene.round_settled[i], px, NARROW, (i) => add(scene.round_start_lo[i], scene.round_settled[i]), (f, l, c, from, to) => add(from, to));
-    for (const o of scene.overlaps) {
-      if (!scene.wantsGroup(scene.rows[o.row][0])) continue;
+    for (const [i, o] of scene.overlaps.entries()) {
+      if (!scene.wantsGroup(scene.rows[o.row][0]) || !scene.wantsOverlap(i)) continue;
       const more = Math.max(0, 3 / px - (o.possible[1] - o.possible[0])) / 2;
       boxes.add("bars", o.possible[0] - more, o.possible[1] + more, 0.08, 0.5, o.proved ? { fill: ANOMALY } : { fill: Theme.value("text"), alpha: 0.6 });
     }
