@@ -44,6 +44,9 @@ WITH explained AS (
     max(o.rule) AS rule,
     min(o.from_ms) AS from_ms,
     max(coalesce(o.to_ms, o.from_ms)) AS to_ms,
+    -- Another broker could take over, so the topic has replicas.
+    bool_or(o.rule = 'coordinator-unavailable' AND get_json_object(o.facts, '$.new_broker_id') IS NOT NULL
+      AND o.code IN ('broker_down', 'moved')) AS is_taken_over,
     slice(array_distinct(flatten(array_sort(collect_list(o.witness)))), 1, 24) AS witness
   FROM finding_cause c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
@@ -60,14 +63,15 @@ WITH explained AS (
     r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
     coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) AS rank, r.times,
     CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
-    coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids, r.witness
+    coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids,
+    coalesce(e.is_taken_over, false) AS is_taken_over, r.witness
   FROM root_cause r
   LEFT JOIN explained e ON e.incident_id = r.incident_id
   UNION ALL
   SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), 'unknown', CAST(array() AS ARRAY<STRING>), e.subject,
     e.from_ms, e.from_ms,
     e.to_ms, e.to_ms,
-    e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), e.witness
+    e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.witness
   FROM explained e
   WHERE e.is_alone
 )
@@ -118,6 +122,7 @@ SELECT
     'member_count', k.members,
     'process_count', CAST(size(k.process_ids) AS BIGINT),
     'rule', k.rule,
+    'is_taken_over', k.is_taken_over,
     -- What followed may lie in other groups: of those nobody was removed for that.
     'of_group_ids', coalesce(k.of_group_ids, k.group_ids)
   ) AS facts,

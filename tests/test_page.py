@@ -355,7 +355,7 @@ def test_the_same_advice_is_told_where_it_stands_first() -> None:
     assert page.count("Look at the garbage collection log.") == 1
     first = page.index("Look at the garbage collection log.")
     assert page.index('id="f-f-session-timeout"') < first < page.index('id="f-f-split-brain-task"')
-    assert '<a href="#f-f-session-timeout">as told above</a>' in page
+    assert '<a href="#f-f-session-timeout">as described above</a>' in page
 
 
 @pytest.mark.parametrize(("zone", "said"), [(UTC, "10:01:00.000"), (timezone(timedelta(hours=5, minutes=30)), "15:31:00.000")])

@@ -82,7 +82,7 @@ def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> No
     told = brief_of()
     assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Missing"]
     assert told[0][1].startswith("Split brain: PROVED")
-    assert told[1][1] == "critical: w2/connect.log: process_paused (began 10:00:50 to 10:00:55) → session timeout → split brain of tasks"
+    assert told[1][1] == "critical: w2/connect.log: process_paused (began between 10:00:50 and 10:00:55) → session timeout → split brain of tasks"
     assert told[2][1] == "task orders-2: unowned for at least 2.00 s, worked on by two owners at once for at least 990 ms."
     assert told[3][1] == "Find out what stopped it."
     assert "the root cause is known" in told[4][1]
@@ -107,15 +107,15 @@ def test_those_affected_are_named_by_kind() -> None:
     views["ownership"] += [owned(r, "w2") for r in hit[:2]] + [owned(r, "w2", resource_kind="partition", group_id="connect-b") for r in hit[2:-1]]
     views["incident"] = [i | {"resources_hit": hit} for i in views["incident"]]
     affected = dict(brief_of(views))["Affected"]
-    assert affected.startswith("tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5, unheard: unowned, one of them for at least 2.00 s")
+    assert affected.startswith("tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5, unheard: unowned, the longest for at least 2.00 s")
 
 
 def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -> None:
     views = rows()
     views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
-    assert "; members of connect-cluster: nothing to work on, one of them for at least 20.8 s." in dict(brief_of(views))["Affected"]
+    assert "; members of connect-cluster: nothing to work on, the longest for at least 20.8 s." in dict(brief_of(views))["Affected"]
     views["incident"] = []
-    assert dict(brief_of(views))["Affected"].endswith("members of connect-cluster: nothing to work on, one of them for at least 20.8 s.")
+    assert dict(brief_of(views))["Affected"].endswith("members of connect-cluster: nothing to work on, the longest for at least 20.8 s.")
     views["member_generation"] = [m | {"paused_ms": 8000} for m in views["member_generation"]]
     assert "Affected" not in dict(brief_of(views))
 
@@ -164,7 +164,7 @@ def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
     proved = [s | {"kind": "thread", "certain_ms": 46, "there_certain_ms": 46} for s in views["split_brain"] if s["verdict"] == "proved"]
     views["split_brain"] = [*proved, *(s | {"resource": "a-0", "there_certain_ms": 22_500} for s in proved)]
     affected = dict(brief_of(views))["Affected"]
-    assert "tasks a-0 and orders-2: two live threads at once, one of them for at least 22.5 s" in affected
+    assert "tasks a-0 and orders-2: two live threads at once, the longest for at least 22.5 s" in affected
     views["split_brain"] = [s | {"resource_kind": "connector"} for s in views["split_brain"]]
     assert "two live threads" not in dict(brief_of(views))["Affected"]
 
@@ -341,7 +341,7 @@ def test_a_cause_is_told_once_with_its_effects_below_it() -> None:
 def test_the_brief_tells_times_in_the_reader_s_zone() -> None:
     report = made()
     clock = formats.Clock([at(50)], timezone(timedelta(hours=2)))
-    assert "(began 12:00:50 to 12:00:55)" in brief.write(report, Names(report), clock)[1].text
+    assert "(began between 12:00:50 and 12:00:55)" in brief.write(report, Names(report), clock)[1].text
 
 
 def test_a_rule_alone_names_its_cause() -> None:

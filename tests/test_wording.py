@@ -212,7 +212,7 @@ def test_what_repeats_says_how_often_and_which_is_told() -> None:
     (often,) = tell.of_view("finding", [row | {"occurrences": 7, "subjects": 2}])
     assert often["headline"] == "h (the longest of 7 for 2 subjects, from 2026-11-21 07:59 to 2026-11-21 09:59)"
     (quick,) = tell.of_view("finding", [row | {"occurrences": 2, "subjects": 2, "to_ts": day.replace(second=7)}])
-    assert quick["headline"] == "h (the longest of 2, each for another subject, on 2026-11-21 07:59)"
+    assert quick["headline"] == "h (the longest of 2, each for a different subject, on 2026-11-21 07:59)"
     assert often["explanation"] == "This happened 7 times, to a-0, a-1; described here is the longest. e."
     (timeless,) = tell.of_view("finding", [row | {"occurrences": 7, "subjects": 7, "from_ts": None, "to_ts": None, "worst_ms": None}])
     assert (timeless["headline"], timeless["explanation"]) == (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import rests_on, silences
-from forensics.report.incidents import by_incident, effects, is_begun_by, is_worth_telling, walk
+from forensics.report.incidents import began, by_incident, effects, is_worth_telling, walk
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import end_too_soon, lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
@@ -136,11 +136,8 @@ def _told(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) 
         return f"{findings[0]['headline']} (cause unknown)"
     # Its finding says how wrong the clock is.
     text = upper_first(findings[0]["headline"]) if incident["cause"] in _ALIKE and findings else str(incident["headline"])
-    if incident["from_lo"]:
-        first = "the first began" if incident["times"] > 1 else "began"
-        hi = incident["from_hi"]
-        when = f"by {clock.second(hi, None)}" if is_begun_by(report, incident) else clock.second(incident["from_lo"], hi)
-        text += f" ({first} {when})"
+    if when := began(report, incident, clock.second):
+        text += f" ({when})"
     chain = _chain(walk(effects(findings)), incident["incident_id"])
     return f"{text} → {chain}" if chain else text
 
@@ -209,12 +206,12 @@ def _stood(report: Report, idle: float) -> str:
             longest[group["group_id"]] = max(longest.get(group["group_id"], 0), share["paused_ms"] or 0)
     least = idle + _CLOSE_MS if idle else _STOOD_MS
     groups = sorted(g for g, ms in longest.items() if ms > least)
-    return f"members of {and_more(groups, 3)}: nothing to work on, one of them for at least {span(max(longest[g] for g in groups))}" if groups else ""
+    return f"members of {and_more(groups, 3)}: nothing to work on, the longest for at least {span(max(longest[g] for g in groups))}" if groups else ""
 
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:
     """What is sure of the longest is not sure of all."""
-    return f"{' for' if len(of) == 1 else ', one of them for'} at least {span(longest_ms)}"
+    return f"{' for' if len(of) == 1 else ', the longest for'} at least {span(longest_ms)}"
 
 
 def _advised(report: Report) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.incidents import by_incident, causes, effects, is_begun_by, is_worth_telling, walk
+from forensics.report.incidents import began, by_incident, causes, effects, is_worth_telling, walk
 from forensics.report.verdict import TOLD_HERE
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
@@ -70,9 +70,8 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
     if not tree and (incident["finding_ids"] or not is_worth_telling(incident, ())):
         return
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
-    bounds = f"by {clock.at(incident['from_hi'])}" if is_begun_by(report, incident) else clock.between(incident["from_lo"], incident["from_hi"])
-    began = f"{'first ' * (incident['times'] > 1)}began {bounds}" if incident["from_lo"] else ""
-    yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), began, incident["incident_id"]) if x), tone="dim")
+    at = began(report, incident, clock.between)
+    yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), at, incident["incident_id"]) if x), tone="dim")
     if incident["advice"]:
         yield Para(incident["advice"], label="What to do")
     yield from proofs.blocks(incident["proof"], incident["incident_id"])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +42,22 @@ def is_begun_by(report: Report, incident: Row) -> bool:
     """Whether lines tell only by when an incident had begun: its earliest time lies long before all of them."""
     first = min((p["first_ts"] for p in report.case["processes"] if p.get("first_ts")), default=None)
     return bool(first and incident["from_lo"] and incident["from_hi"] and incident["from_lo"] < first - _LONG_BEFORE)
+
+
+def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], str]) -> str:
+    """When an incident began: `began 07:51:44`, `the first began between 07:51:40 and 07:51:48`, `began by 07:51:48`; empty: it was so all the time.
+
+    Args:
+        report: what was found.
+        incident: the incident.
+        moment: tells a moment that is known by its bounds.
+    """
+    lo, hi = incident["from_lo"], incident["from_hi"]
+    if not lo:
+        return ""
+    when = f"by {moment(hi, hi)}" if is_begun_by(report, incident) else moment(lo, hi)
+    between = f"between {when.replace(' to ', ' and ')}" if " to " in when else when
+    return f"{'the first ' * (incident['times'] > 1)}began {between}"
 
 
 def effects(findings: Iterable[Row]) -> tuple[Effect, ...]:

@@ -259,7 +259,7 @@ def _incident(
         who, had = f"two threads of {a}" if a == b else f"{a} and {b}", _PERHAPS.get(strongest["kind"], "may both have owned")
     yield Heading(3, f"{strongest['verdict']}: {who} {had} {_what(rows)} of group {strongest['group_id']}", _tone(strongest))
     # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
-    at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "both, if at all,"
+    at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "overlap, if any,"
     columns: tuple[Column, ...] = (
         Column(strongest["resource_kind"] if len({r["resource_kind"] for r in rows}) == 1 else "resource", fixed=True),
         *(Column(name) for name in (("first", "second") if all(_is_ordered(r) for r in rows) else ("one", "other"))),

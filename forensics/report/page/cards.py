@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from forensics.report import anchors
 from forensics.report.findings import repeats, when
-from forensics.report.incidents import Effect, by_incident, causes, effects, is_worth_telling
+from forensics.report.incidents import Effect, began, by_incident, causes, effects, is_worth_telling
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
 from forensics.report.proof import Proofs, telling
@@ -236,14 +236,13 @@ def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs
         if not tree and (incident["finding_ids"] or not is_worth_telling(incident, ())):
             continue
         known.add(incident["incident_id"])
-        began = clock.between(incident["from_lo"], incident["from_hi"]) if incident["from_lo"] else ""
         folds = _folds([_node(effect, of) for effect in tree])
         found.append(
             Section(
                 folds,
                 anchors.incident(incident["incident_id"]),
                 incident,
-                began,
+                began(report, incident, clock.between),
                 proof=tuple(proofs.blocks(incident["proof"], incident["incident_id"])),
             )
         )
