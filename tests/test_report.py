@@ -172,14 +172,14 @@ def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
 def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["end_of_b", "debug_level_of_a"]})]
-    assert "the rest of w1/connect.log" in dict(brief_of(views))["Missing"]
+    assert "any later lines of w1/connect.log" in dict(brief_of(views))["Missing"]
     assert "The log of w1 ends too soon to decide all pairs of owners." in flat(as_text(views=views))
 
 
 def test_a_log_that_lacks_lines_is_not_told_to_end_too_soon() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["lines_after_b", "start_lines_of_a"]})]
-    assert "the rest of" not in dict(brief_of(views))["Missing"]
+    assert "later lines" not in dict(brief_of(views))["Missing"]
     assert "too soon" not in flat(as_text(views=views))
 
 

@@ -270,13 +270,13 @@ def _unseen(report: Report, clock: Clock) -> str:
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     holed, ended = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}, set(end_too_soon(report))
-    for what, logs in (("lines", holed - ended), ("lines and the rest", holed & ended)):
+    for what, logs in (("lines", holed - ended), ("lines, also later ones,", holed & ended)):
         parts += [f"{what} of {and_more(sorted(logs), 3)}"] * bool(logs)
     if facts["gaps"]:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
-    if ended - holed:
-        parts.append(f"the rest of {and_more(sorted(ended - holed), 3)}")
+    if later := ended - holed:
+        parts.append(f"any later lines of {and_more(sorted(later), 3)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {and_more(others, 3)} is unknown"
         # Why it is unknown, no line tells: not always for what is missing.
