@@ -34,6 +34,8 @@ _COLUMNS = ("process_id", "stream_pos", "ts", "resolution_ms", "path", "event_id
 _ALL = 0.9
 #: Where so many do, that comes from what writes the log, not from what it tells.
 _MANY = 0.05
+#: Fewer different lines that stand twice say nothing of what writes the log.
+_FEW = 3
 #: A few lines of two clients are alike by chance.
 _LEAST = 50
 
@@ -75,7 +77,8 @@ def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, 
     exact = lines["resolution_ms"].fill_null(1).to_numpy() < SECOND // 1000
     first, again = said_again(times, exact if (times % SECOND).any() else np.zeros(len(times), np.bool_), said)
     # One message that a thread says a hundred times is one.
-    share = len(np.setdiff1d(first, again)) / max(len(lines) - len(again), 1)
+    different = len(np.setdiff1d(first, again))
+    share = different / max(len(lines) - len(again), 1) if different >= _FEW else 0.0
     if len(lines) >= _LEAST and share >= _ALL and exact.all():
         return first, again, True
     known = np.any([lines[name].is_valid().to_numpy() for name in _WHO], axis=0)

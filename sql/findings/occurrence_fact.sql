@@ -37,8 +37,9 @@ WITH told AS (
   SELECT *,
     concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), code,
       CASE WHEN alike < CASE WHEN rule LIKE 'split-brain-%' THEN repeat_resources ELSE repeat_times END
-        -- Who had it first, and who then, is another story each time.
-        THEN concat_ws('|', coalesce(subject, '-'), get_json_object(facts, '$.process_a'), get_json_object(facts, '$.process_b'))
+        -- Who surely had it first, and who then, is another story each time.
+        THEN concat_ws('|', coalesce(subject, '-'), CASE WHEN verdict = 'proved' THEN concat_ws('|',
+          get_json_object(facts, '$.process_a'), get_json_object(facts, '$.process_b')) END)
       END) AS kind
   FROM counted
 )
