@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,9 +18,10 @@ import pyarrow.parquet as pq
 from forensics.extract.jump_signs import Sign, said_again, streams_with_doubles
 from forensics.extract.parquet_parts import rewrite
 from forensics.extract.split_counts import NOTHING
-from forensics.extract.splits import FILE_BITS
-from forensics.extract.stream_lines import Ints, in_order, rows_of
+from forensics.extract.splits import byte_of
+from forensics.extract.stream_lines import codes_of, in_order, joined, rows_of
 from forensics.records.timestamps import SECOND
+from forensics.records.vectorized.buffers import Ints
 
 DOUBLED = "doubled"
 #: Each of these tells one client from another.
@@ -71,7 +71,7 @@ def leave_out(files: Sequence[Path], signs: Iterable[Sign], ranges: Sequence[Map
 def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, bool]:
     """Lines that are said again, those that say them again, and whether these are so many that they come from what writes the log."""
     pos, times = (lines[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
-    said = [codes_of(lines[name]) for name in _SAID]
+    said = [codes_of(joined(lines[name])) for name in _SAID]
     # What a client's configuration says stands in the lines behind its first one.
     said.append(np.array([settings.get(p, 0) for p in pos.tolist()], np.int64))
     exact = lines["resolution_ms"].fill_null(1).to_numpy() < SECOND // 1000
@@ -87,14 +87,6 @@ def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, 
     return first[sure], again[sure], share >= _MANY
 
 
-def codes_of(column: pa.ChunkedArray) -> Ints:
-    """A number for each value; -1 for none."""
-    whole = column.combine_chunks()
-    codes = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
-    found: npt.NDArray[np.int64] = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
-
-
 def _settings(files: Iterable[Path], name: str) -> dict[int, int]:
     """By position, a number for each configuration that a stream prints."""
     rows = rows_of(files, ("stream_pos", "config"), (pc.field("process_id") == name) & (pc.field("event") == "config_dumped"))
@@ -107,11 +99,11 @@ def _settings(files: Iterable[Path], name: str) -> dict[int, int]:
 
 def _told(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapping[str, Any]], why: str | None) -> Iterator[dict[str, Any]]:
     """The row of `range_row` of each file of a stream."""
-    paths = codes_of(lines["path"])[again]
+    paths = codes_of(joined(lines["path"]))[again]
     for code in dict.fromkeys(paths.tolist()):
         mine = np.flatnonzero(paths == code)
         one = lines.slice(int(again[mine[0]]), 1).to_pylist()[0]
-        begin = one["stream_pos"] & ((1 << FILE_BITS) - 1)
+        begin = byte_of(one["stream_pos"])
         row = max((r for r in ranges if r["path"] == one["path"] and r["range_start"] <= begin), key=lambda r: int(r["range_start"]))
         at = int(lines["ts"].cast(pa.int64())[int(again[mine[0]])].as_py())
         ids = lines["event_id"].take(pa.array(first[mine[[0, -1]]])).to_pylist()

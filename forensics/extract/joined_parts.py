@@ -9,9 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from forensics.extract.jump_signs import EXACT, JITTER, SET, falls_back
-from forensics.extract.stream_lines import Ints, StreamLines
+from forensics.extract.stream_lines import StreamLines
 from forensics.extract.stretches import OTHER_LOG, Segment
 from forensics.records.timestamps import SECOND
+from forensics.records.vectorized.buffers import Ints
 
 #: Of more parts of one log that were joined in the wrong order nobody asks.
 MOST_PARTS = 200

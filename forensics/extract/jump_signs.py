@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.records.timestamps import SECOND
+from forensics.records.vectorized.buffers import Ints
 
 #: What a process is called, which it prints when it starts.
 NAMES = ("broker_id", "worker_url")
@@ -21,7 +22,6 @@ SET = 2 * SECOND
 #: They seldom do by so much.
 JITTER = SECOND // 20
 HOUR = 3600 * SECOND
-Ints = npt.NDArray[np.int64]
 #: A jump of so many quarters of an hour and at most this was no pause: the stream just went on.
 EXACT = 60 * SECOND
 _PLACED = ("process_id", "stream_pos", "ts")
@@ -67,6 +67,9 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
     who = process.indices.to_numpy()
     pos, ts = (rows[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
     named = [(who[at], codes, texts) for at, codes, texts in (_told(rows[name]) for name in NAMES if name in rows.column_names)]
+    # Of messages each is compared with those near it, in the order of its stream: their numbers are enough for that.
+    messages = rows["message"].combine_chunks().dictionary_encode() if "message" in rows.column_names else None
+    said = messages.indices.fill_null(-1).to_numpy().astype(np.int64) if messages is not None else np.full(len(who), -1, np.int64)
     for number, name in enumerate(process.dictionary.to_pylist()):
         mine = np.flatnonzero(who == number) if len(process.dictionary) > 1 else np.arange(len(who))
         mine = mine[np.argsort(pos[mine], kind="stable")]
@@ -74,20 +77,11 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
         names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
         first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
         jumps = bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER)))
-        yield Sign(
-            name, first, last, jumps, names, *_doubled(times, rows["message"].take(pa.array(mine)) if "message" in rows.column_names else None)
-        )
-
-
-def _doubled(times: Ints, messages: pa.ChunkedArray | None) -> tuple[bool, tuple[str, str]]:
-    """Whether two rows near each other have one time and one message, and the messages of the first and the last row."""
-    if messages is None:
-        return False, ("", "")
-    first, last = (messages[i].as_py() or "" for i in (0, -1))
-    codes = messages.combine_chunks().dictionary_encode().indices
-    told = np.flatnonzero(codes.is_valid().to_numpy(zero_copy_only=False))
-    said = codes.drop_null().to_numpy().astype(np.int64)
-    return bool(len(said_again(times[told], np.ones(len(told), np.bool_), [said])[1])), (first, last)
+        its = said[mine]
+        told = its >= 0
+        doubled = bool(len(said_again(times[told], np.ones(np.count_nonzero(told), np.bool_), [its[told]])[1]))
+        begin, end = (messages.dictionary[int(c)].as_py() if messages is not None and c >= 0 else "" for c in its[[0, -1]])
+        yield Sign(name, first, last, jumps, names, doubled, (begin, end))
 
 
 def said_again(times: Ints, exact: npt.NDArray[np.bool_], said: Sequence[Ints]) -> tuple[Ints, Ints]:

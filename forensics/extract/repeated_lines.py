@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from forensics.extract.joined_parts import MOST_PARTS
-from forensics.extract.stream_lines import Ints, StreamLines
+from forensics.extract.stream_lines import StreamLines, codes_of
 from forensics.extract.stretches import REPEATED, Stretch
 from forensics.records.timestamps import SECOND
+from forensics.records.vectorized.buffers import Ints
 
 #: Fewer lines may be alike by chance.
 _LEAST = 3
@@ -32,8 +33,7 @@ def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int,
     backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
     if not 0 < len(backs) < MOST_PARTS:
         return []
-    codes = [c if pa.types.is_dictionary(c.type) else c.dictionary_encode() for c in said]
-    keys = np.stack([times, *(c.indices.fill_null(-1).to_numpy(zero_copy_only=False) for c in codes)])
+    keys = np.stack([times, *(codes_of(column) for column in said)])
     alike = np.lexsort(keys)
     begins = np.flatnonzero(np.append(True, (np.diff(keys[:, alike], axis=1) != 0).any(axis=0)))
     first = np.empty(len(times), np.int64)

@@ -22,6 +22,11 @@ _LEAST_BYTES = 4 << 20
 _LEAST_PACKED, _MOST_PACKED = 32 << 20, 8
 
 
+def byte_of(stream_pos: int) -> int:
+    """The byte of its file that a position in a stream stands for."""
+    return stream_pos & ((1 << FILE_BITS) - 1)
+
+
 @dataclass(frozen=True)
 class FileSplit:
     """What a task must know of a file, and which part of it it reads.

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from forensics.extract.jump_signs import NAMES
 from forensics.extract.splits import FILE_BITS
+from forensics.records.vectorized.buffers import Ints
 from forensics.schema import table_schema
 
 _STARTS = frozenset({"process_started", "process_initializing", "herder_starting", "broker_starting", "connect_starting"})
@@ -24,7 +25,6 @@ _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
 _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
 _WHO = (*NAMES, "member_id")
 _COLUMNS = ("stream_pos", "ts", "path", "event", "category", "component", "group_id", "generation", "message", *_WHO)
-Ints = npt.NDArray[np.int64]
 _Bools = npt.NDArray[np.bool_]
 
 
@@ -208,6 +208,13 @@ def joined(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
 
 
+def codes_of(column: pa.Array) -> Ints:
+    """A number for each value of a column, the same for the same; -1 for none."""
+    codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    found: Ints = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
 def _numbers(column: pa.ChunkedArray) -> Ints:
     """A column without NULL as it is computed with."""
     found: Ints = column.to_numpy().astype(np.int64)
@@ -218,7 +225,7 @@ def _is_in(column: pa.ChunkedArray, values: Iterable[str]) -> npt.NDArray[np.boo
     """Which rows have one of these values."""
     whole = joined(column)
     wanted = np.flatnonzero(np.isin(np.array(whole.dictionary.to_pylist(), object), sorted(values)))
-    found: npt.NDArray[np.bool_] = np.isin(whole.indices.fill_null(-1).to_numpy(zero_copy_only=False), wanted)
+    found: npt.NDArray[np.bool_] = np.isin(codes_of(whole), wanted)
     return found
 
 

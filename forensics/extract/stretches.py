@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.split_counts import GAP_US, NOTHING
-from forensics.extract.splits import FILE_BITS
+from forensics.extract.splits import byte_of
 from forensics.records.timestamps import SECOND
 
 OTHER_LOG = "other_log"
@@ -68,7 +68,7 @@ class Stretch:
     @property
     def begin(self) -> int:
         """The byte in the file behind that with which it begins."""
-        return (self.from_pos & ((1 << FILE_BITS) - 1)) + 1
+        return byte_of(self.from_pos) + 1
 
 
 def apply(found: Sequence[Stretch], files: Iterable[Path], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from forensics.extract.jump_signs import HOUR, SET
 from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.split_counts import NOTHING, Run, gaps_between, joined
-from forensics.extract.splits import FILE_BITS
+from forensics.extract.splits import byte_of
 from forensics.records.timestamps import SECOND
 
 #: A time is wrong that is so far ahead of the lines before and behind it.
@@ -219,7 +219,7 @@ def _lines(files: Sequence[Path], path: str, place: _Place) -> pa.Table:
 def _told(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str, place: _Place, lines: pa.Table) -> dict[str, Any]:
     """The row of `range_row` that says where lines were given another time."""
     first, last = (lines["stream_pos"][n].as_py() for n in (0, -1))
-    begin = first & ((1 << FILE_BITS) - 1)
+    begin = byte_of(first)
     row = next(row for row in reversed(ranges) if row["range_start"] <= begin)
     pos = pc.field("stream_pos")
     near = _rows(events, ["stream_pos", "event_id"], path, (pos > first - _NEAR_BYTES) & (pos < last + _NEAR_BYTES))

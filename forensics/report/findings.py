@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.incidents import began, by_incident, causes, effects, is_worth_telling, walk
+from forensics.report.incidents import began, by_incident, causes, effects, has_place, walk
 from forensics.report.verdict import TOLD_HERE
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
@@ -66,9 +66,10 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
 
 def _incident(report: Report, incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:
     """A root cause and its findings: the first of each rule that it brought about itself in full, what followed in a row each."""
-    tree = list(walk(effects(findings)))
-    if not tree and (incident["finding_ids"] or not is_worth_telling(incident, ())):
+    roots = effects(findings)
+    if not has_place(incident, roots):
         return
+    tree = list(walk(roots))
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
     at = began(report, incident, clock.between)
     yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), at, incident["incident_id"]) if x), tone="dim")

@@ -38,6 +38,11 @@ def is_worth_telling(incident: Row, findings: Sequence[Row]) -> bool:
     return bool(incident["resources_hit"]) if incident["severity"] == "note" else incident["cause"] != "unknown" or bool(findings)
 
 
+def has_place(incident: Row, tree: Sequence[Effect]) -> bool:
+    """Whether an incident stands among the findings: above its effects, or by itself where no finding reports it."""
+    return bool(tree) or not incident["finding_ids"] and is_worth_telling(incident, ())
+
+
 def is_begun_by(report: Report, incident: Row) -> bool:
     """Whether lines tell only by when an incident had begun: its earliest time lies long before all of them."""
     first = min((p["first_ts"] for p in report.case["processes"] if p.get("first_ts")), default=None)

@@ -41,14 +41,12 @@ _HOLES = {"truncated": "no start", "missing_lines": "lines missing", "gap": "sil
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
     """When processes were without the coordinator of a group, the longest first. Losses that follow each other within seconds are one row."""
     rows = list(_outages(report.coordinator_episodes))
-    joins = [
-        (share["group_id"], share["process_id"], share["joined_ts"])
-        for group in report.groups
-        for share in group["member_generations"]
-        if share.get("joined_ts") and share.get("process_id")
-    ]
     if not rows:
         return []
+    joins: dict[tuple[str, str], list[datetime]] = defaultdict(list)
+    for share in (share for group in report.groups for share in group["member_generations"]):
+        if share.get("joined_ts"):
+            joins[share["group_id"], share["process_id"]].append(share["joined_ts"])
     shown = sorted(rows, key=lambda o: -o.lasted)[:_ROWS]
     shown.sort(key=lambda o: (o.first["lost_ts"] is None, o.first["lost_lo"] or o.first["lost_ts"]))
     cells = tuple(
@@ -57,7 +55,7 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
             names.process(o.first["process_id"]),
             # All on one clock, as far as the clocks compare.
             clock.between(o.first["lost_lo"], o.first["lost_hi"]) if o.first["lost_lo"] and o.first["lost_hi"] else clock.at(o.first["lost_ts"]),
-            _lasted(o, joins),
+            _lasted(o, joins.get((o.first["group_id"], o.first["process_id"]), ())),
             f"{o.losses:,}",
             (o.first["cause"] or "?").replace("_", " "),
             next((scope for scope in _SCOPES if scope in o.scopes), "?"),
@@ -74,14 +72,14 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
     return blocks
 
 
-def _lasted(outage: _Outage, joins: Iterable[tuple[str, str, datetime]]) -> str:
-    """How long it was; where those that lost the coordinator were closed, another member of the process that joined had found it by then."""
+def _lasted(outage: _Outage, joins: Iterable[datetime]) -> str:
+    """How long it was; where those that lost the coordinator were closed, a member of the process that joined had found it by then."""
     if outage.is_doubted:
         return "?"
     if outage.until is not None:
         return span(outage.lasted)
-    lost, mine = outage.first["lost_ts"], (outage.first["group_id"], outage.first["process_id"])
-    back = min((at for *whose, at in joins if tuple(whose) == mine and at > lost), default=None)
+    lost = outage.first["lost_ts"]
+    back = min((at for at in joins if at > lost), default=None)
     return f"≤ {span((back - lost).total_seconds() * 1000)}" if back else "not found again"
 
 

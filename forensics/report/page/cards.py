@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from forensics.report import anchors
 from forensics.report.findings import repeats, when
-from forensics.report.incidents import Effect, began, by_incident, causes, effects, is_worth_telling
+from forensics.report.incidents import Effect, began, by_incident, causes, effects, has_place
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
 from forensics.report.proof import Proofs, telling
@@ -233,7 +233,7 @@ def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs
     known: set[str] = set()
     for incident in incidents:
         tree = effects(mine.get(incident["incident_id"], ()))
-        if not tree and (incident["finding_ids"] or not is_worth_telling(incident, ())):
+        if not has_place(incident, tree):
             continue
         known.add(incident["incident_id"])
         folds = _folds([_node(effect, of) for effect in tree])
