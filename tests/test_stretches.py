@@ -239,6 +239,33 @@ def test_captures_that_overlap_are_read_as_one(tmp_path):
     assert {len(r["shift_ids"]) for r in ranges if r.get("shift_ids")} == {4}
 
 
+@pytest.mark.parametrize("cut", [0, 100], ids=["whole", "last_line_cut"])
+@pytest.mark.parametrize("again", [1, 2, 3], ids=["one", "two", "three"])
+@pytest.mark.parametrize("behind", [0, 40], ids=["at_the_end", "in_the_midst"])
+def test_the_fewest_lines_that_stand_again_set_no_clock_back(tmp_path, again, cut, behind):
+    """Of a configuration that is most of what was joined twice, few lines have a time, and these may all have one."""
+    log = lines("01:00:00", "03:00:00", every=30).splitlines(keepends=True)
+    said = [
+        f"[2026-10-25 01:20:00,250] INFO [Worker clientId=connect-1, groupId=g] {message} ({CONNECT}.distributed.DistributedHerder)\n"
+        for message in ("Starting connectors and tasks using config offset 7", "Finished starting connectors and tasks", "Rebalance started")
+    ]
+    whole = [*log[:41], *said, *log[41:]]
+    piece = "".join(said[:again])
+    piece = piece[: len(piece) - cut] + "\n" * bool(cut)
+    at = len(whole) - behind
+    rows, ranges = read(tmp_path, *whole[:at], piece, *whole[at:])
+    times = [r["ts"] for r in rows]
+    assert sum(b - a < timedelta(seconds=-2) for a, b in itertools.pairwise(times)) <= (cut > 0 or again == 1)
+    assert len(rows) <= len(whole) + (cut > 0 or again == 1)
+    assert whys(ranges) == ["repeated"] * (again - (cut > 0) > 0)
+
+
+def test_a_clock_that_was_set_back_says_nothing_again(tmp_path):
+    rows, ranges = read(tmp_path, lines("01:00:00", "03:00:00"), lines("02:59:00", "04:00:00", since=121))
+    assert whys(ranges) == []
+    assert len(rows) == 121 + 62
+
+
 def test_what_is_new_behind_a_repeated_part_is_kept(tmp_path):
     log = lines("01:00:00", "03:00:00").splitlines(keepends=True)
     new = f"[2026-10-25 02:40:30,250] INFO [Consumer clientId=c, groupId=g] Something that nobody knows ({CLIENT}.ConsumerCoordinator)\n"

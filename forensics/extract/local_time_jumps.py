@@ -21,7 +21,7 @@ from forensics.extract.joined_parts import in_order, in_runs, parts_of, reordere
 from forensics.extract.jump_signs import EXACT, HOUR, JITTER, NAMES, SET, Sign, falls_back, streams_to_read
 from forensics.extract.repeated_lines import repeats
 from forensics.extract.repeated_lines import stretches_of as stretches_of_repeated
-from forensics.extract.stream_lines import StreamLines
+from forensics.extract.stream_lines import SAID, StreamLines
 from forensics.extract.stretches import OTHER_LOG, Segment, Stretch, apply, silences
 from forensics.records.timestamps import SECOND
 
@@ -83,7 +83,7 @@ def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = f
 
 def _stretches(whole: StreamLines, *, zoned: bool) -> list[Stretch]:
     """The stretches of one stream; none when there are so many jumps that the lines are in disorder."""
-    again = repeats(whole.ts, [whole.column(name) for name in ("event", "message")], JITTER)
+    again = repeats(whole.ts, [whole.column(name) for name in SAID], JITTER)
     lines = whole.without((begin, end) for begin, end, _ in again)
     backs = falls_back(lines.ts, SET).tolist()
     segments = reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs)

@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from forensics.extract.joined_parts import MOST_PARTS
+from forensics.extract.jump_signs import SET
 from forensics.extract.stream_lines import StreamLines, codes_of
 from forensics.extract.stretches import REPEATED, Stretch
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
-#: Fewer lines may be alike by chance.
+#: Fewer lines may be alike by chance, where others follow that are new.
 _LEAST = 3
 #: Two workers say the same of one rebalance in one second.
 _LEAST_IN_SECONDS = 50
@@ -42,13 +43,28 @@ def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int,
     # What is said twice at one time in one part, a log may well hold.
     again = np.flatnonzero(parts > parts[first])
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
-    return [(int(run[0]), int(run[-1]) + 1, int(first[run[0]])) for run in runs if _is_no_chance(keys[:, run])]
+    return [
+        (int(run[0]), int(run[-1]) + 1, int(first[run[0]]))
+        for run in runs
+        if _is_no_chance(keys[:, run]) or _is_all_that_goes_back(times, int(run[0]), int(run[-1]) + 1)
+    ]
 
 
 def _is_no_chance(keys: Ints) -> bool:
     """Whether lines, of which each is a column of its time and what it says, are so many and so different that two processes do not print the same."""
     least = _LEAST if (keys[0] % SECOND).any() else _LEAST_IN_SECONDS
     return bool(keys.shape[1] >= least and len(np.unique(keys[0])) > 1 and len(np.unique(keys[1:], axis=1)[0]) > 1)
+
+
+def _is_all_that_goes_back(times: Ints, begin: int, end: int) -> bool:
+    """Whether a log goes back where lines begin, and goes on behind them where it was, but for the last of them, which may be cut.
+
+    A clock that was set back says nothing again; and few lines that do are those of a thread that was held up only if they are hardly late.
+    """
+    back_at = int(times[begin - 1])
+    if times[begin] > back_at - SET:
+        return False
+    return bool(end >= len(times) - 1 or times[end : end + 2].max() >= back_at - SET)
 
 
 def stretches_of(lines: StreamLines, repeated: Iterable[tuple[int, int, int]]) -> Iterator[Stretch]:

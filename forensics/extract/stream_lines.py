@@ -24,7 +24,9 @@ _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
 #: What no process says while it starts, but only after it.
 _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
 _WHO = (*NAMES, "member_id")
-_COLUMNS = ("stream_pos", "ts", "path", "event", "category", "component", "group_id", "generation", "message", *_WHO)
+#: What lines have in common that say the same.
+SAID = ("event", "message", "thread", "context", "client_id", "task")
+_COLUMNS = ("stream_pos", "ts", "path", "category", "component", "group_id", "generation", *SAID, *_WHO)
 _Bools = npt.NDArray[np.bool_]
 
 
