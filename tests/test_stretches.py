@@ -260,6 +260,17 @@ def test_the_fewest_lines_that_stand_again_set_no_clock_back(tmp_path, again, cu
     assert whys(ranges) == ["repeated"] * (again - (cut > 0) > 0)
 
 
+def test_a_loop_that_stands_in_a_log_twice(tmp_path):
+    """It says one thing again and again, but not in the same milliseconds."""
+    loop = [
+        f"[2026-10-25 01:20:0{n // 10},{n % 10}17] WARN [Consumer clientId=c, groupId=g] Asynchronous auto-commit of offsets {{lab-0=OffsetAndMetadata{{offset=0, leaderEpoch=null, metadata=''}}}} failed: later ({CLIENT}.ConsumerCoordinator)\n"
+        for n in range(30)
+    ]
+    rows, ranges = read(tmp_path, lines("01:00:00", "01:20:00"), *loop, *loop[10:], lines("01:21:00", "02:00:00", since=21))
+    assert whys(ranges) == ["repeated"]
+    assert len(rows) == 21 + 30 + 40
+
+
 def test_a_clock_that_was_set_back_says_nothing_again(tmp_path):
     rows, ranges = read(tmp_path, lines("01:00:00", "03:00:00"), lines("02:59:00", "04:00:00", since=121))
     assert whys(ranges) == []

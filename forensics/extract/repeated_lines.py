@@ -18,6 +18,8 @@ from forensics.records.vectorized.buffers import Ints
 _LEAST = 3
 #: Two workers say the same of one rebalance in one second.
 _LEAST_IN_SECONDS = 50
+#: Two loops do not say the same thing in so many of the same milliseconds.
+_MOMENTS = 10
 
 
 def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int, int, int]]:
@@ -52,8 +54,11 @@ def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int,
 
 def _is_no_chance(keys: Ints) -> bool:
     """Whether lines, of which each is a column of its time and what it says, are so many and so different that two processes do not print the same."""
-    least = _LEAST if (keys[0] % SECOND).any() else _LEAST_IN_SECONDS
-    return bool(keys.shape[1] >= least and len(np.unique(keys[0])) > 1 and len(np.unique(keys[1:], axis=1)[0]) > 1)
+    is_exact = bool((keys[0] % SECOND).any())
+    moments, kinds = len(np.unique(keys[0])), np.unique(keys[1:], axis=1).shape[1]
+    if keys.shape[1] < (_LEAST if is_exact else _LEAST_IN_SECONDS):
+        return False
+    return moments > 1 and kinds > 1 or is_exact and moments >= _MOMENTS
 
 
 def _is_all_that_goes_back(times: Ints, begin: int, end: int) -> bool:
