@@ -61,9 +61,8 @@ WITH line AS (
   SELECT *, p.resource, CASE WHEN p.at_offset >= 0 THEN p.at_offset END AS at_offset
   FROM line LATERAL VIEW explode(parts) x AS p
 ), held AS (
-  SELECT *, last_value(CASE WHEN kind = 'given' THEN struct(client, task, group_id) END, true) OVER (
-    PARTITION BY process_id, instance, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS holder
-  FROM part
+  SELECT *, coalesce(given_to, lag(given_to) IGNORE NULLS OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos)) AS holder
+  FROM (SELECT *, CASE WHEN kind = 'given' THEN struct(client, task, group_id) END AS given_to FROM part)
 )
 SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client, CASE WHEN is_nameless THEN holder.task
   ELSE task END AS task,

@@ -79,21 +79,18 @@ WITH told AS (
 ), turned AS (
   SELECT *,
     -- A producer learns its cluster on a thread of its own, while the task is still being made.
-    last_value(CASE WHEN event <> 'kafka_cluster_id' THEN kind END, true) OVER before_it AS last_kind,
+    lag(CASE WHEN event <> 'kafka_cluster_id' THEN kind END) IGNORE NULLS OVER in_order AS last_kind,
     lead(kind) OVER in_order AS next_kind,
-    last_value(CASE WHEN kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN kind END, true)
-      OVER after_it AS next_mark,
+    lag(CASE WHEN kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN kind END) IGNORE NULLS
+      OVER in_reverse AS next_mark,
     -- A thread that was given up on prints under the same name while its successor is made.
     count_if(kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
   FROM told
   WHERE kind IS NOT NULL AND resource IS NOT NULL
   WINDOW
-    before_it AS (PARTITION BY process_id, instance, resource_kind, resource
-      ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-    after_it AS (PARTITION BY process_id, instance, resource_kind, resource
-      ORDER BY stream_pos DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-    in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos)
+    in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos),
+    in_reverse AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY -stream_pos)
 ), begun AS (
   SELECT event_id, process_id, instance, stream_pos, at_ms, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
     client_kind, own_member_id, resource_kind, resource,
@@ -117,16 +114,16 @@ WITH told AS (
     *,
     count_if(kind = 'start') OVER (PARTITION BY process_id, instance, resource_kind, resource
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life,
-    last_value(CASE WHEN client_kind = 'Worker' THEN member_id END, true) OVER before AS worker_member_id,
-    last_value(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END, true)
+    lag(CASE WHEN client_kind = 'Worker' THEN member_id END) IGNORE NULLS OVER before AS worker_member_id,
+    lag(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END) IGNORE NULLS
       OVER before AS worker_generation,
-    last_value(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END, true) OVER after AS tasks_stopped,
-    last_value(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, at_ms, event_id) END, true) OVER after AS work_started,
-    last_value(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END, true) OVER after AS herder_stopped
+    lag(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS tasks_stopped,
+    lag(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS work_started,
+    lag(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS herder_stopped
   FROM begun
   WINDOW
-    before AS (PARTITION BY process_id, instance ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
-    after AS (PARTITION BY process_id, instance ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
+    before AS (PARTITION BY process_id, instance ORDER BY stream_pos),
+    after AS (PARTITION BY process_id, instance ORDER BY -stream_pos)
 )
 SELECT
   m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind,

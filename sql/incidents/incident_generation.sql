@@ -33,12 +33,13 @@ WITH timed AS (
     AND p.generation = t.generation - 1
 ), rooted AS (
   SELECT *,
-    last_value(CASE WHEN begins THEN generation END, true) OVER w AS root,
-    last_value(CASE WHEN begins THEN at_ms END, true) OVER w AS root_ms,
-    last_value(CASE WHEN begins THEN trigger END, true) OVER w AS root_trigger,
-    last_value(CASE WHEN begins THEN coalesce(trigger_member_id, '') END, true) OVER w AS root_member
+    CASE WHEN begins THEN generation ELSE lag(CASE WHEN begins THEN generation END) IGNORE NULLS OVER w END AS root,
+    CASE WHEN begins THEN at_ms ELSE lag(CASE WHEN begins THEN at_ms END) IGNORE NULLS OVER w END AS root_ms,
+    CASE WHEN begins THEN trigger ELSE lag(CASE WHEN begins THEN trigger END) IGNORE NULLS OVER w END AS root_trigger,
+    CASE WHEN begins THEN coalesce(trigger_member_id, '')
+      ELSE lag(CASE WHEN begins THEN coalesce(trigger_member_id, '') END) IGNORE NULLS OVER w END AS root_member
   FROM begun
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
 ), matched AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.at_ms, m.incident_id, m.cause, m.member_id, m.role,
     row_number() OVER (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation, r.generation ORDER BY m.from_ms DESC, m.role,

@@ -83,7 +83,8 @@ WITH told AS (
   WHERE l.removed_id IS NULL AND b.group_id IS NULL
 ), line AS (
   SELECT e.process_id, e.instance, e.at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id
-  FROM process_line e LEFT SEMI JOIN every r ON r.process_id = e.process_id AND r.instance = e.instance
+  FROM process_line e
+  LEFT SEMI JOIN (SELECT DISTINCT process_id, instance FROM every) r ON r.process_id = e.process_id AND r.instance = e.instance
   WHERE e.at_ms IS NOT NULL
   UNION ALL
   SELECT process_id, instance, mark.at_ms, mark.rank, loss_id
@@ -100,7 +101,7 @@ WITH told AS (
     SELECT rank, loss_id,
       max(CASE WHEN rank = 0 THEN at_ms END) OVER (PARTITION BY process_id, instance ORDER BY at_ms, rank
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS before_ms,
-      min(CASE WHEN rank = 0 THEN at_ms END) OVER (PARTITION BY process_id, instance ORDER BY at_ms DESC, rank DESC
+      min(CASE WHEN rank = 0 THEN at_ms END) OVER (PARTITION BY process_id, instance ORDER BY -at_ms, -rank
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS after_ms
     FROM line
   )

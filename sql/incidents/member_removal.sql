@@ -56,9 +56,8 @@ WITH client AS (
 ), closed AS (
   SELECT removed_id, last_closed AS closed_id
   FROM (
-    SELECT rank, removed_id, last_value(CASE WHEN rank < 3 THEN coalesce(closed_id, '') END, true)
-      OVER (PARTITION BY process_id, instance, client ORDER BY at_ms, rank, closed_id, removed_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS last_closed
+    SELECT rank, removed_id, lag(CASE WHEN rank < 3 THEN coalesce(closed_id, '') END) IGNORE NULLS
+      OVER (PARTITION BY process_id, instance, client ORDER BY at_ms, rank, closed_id, removed_id) AS last_closed
     FROM mark
   )
   WHERE rank = 3 AND last_closed <> ''

@@ -61,7 +61,8 @@ WITH life AS (
 ), clients AS (
   SELECT c.process_id, c.instance, bool_and(c.last = 'left') AS all_left, max(CASE WHEN c.last = 'left' THEN c.event_id END) AS event_id
   FROM client c
-  LEFT SEMI JOIN client_event m ON m.process_id = c.process_id AND m.instance = c.instance AND m.client = c.client
+  LEFT SEMI JOIN (SELECT DISTINCT process_id, instance, client FROM client_event) m
+    ON m.process_id = c.process_id AND m.instance = c.instance AND m.client = c.client
   GROUP BY c.process_id, c.instance
 ), coordinator AS (
   -- Its coordinator heard that it leaves: of a worker what the worker itself says counts, not what its tasks' consumers do.

@@ -39,12 +39,12 @@ WITH line AS (
 ), phased AS (
   -- What the coordinator says between two generations.
   SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id, members,
-    last_value(CASE WHEN event = 'group_stabilized' THEN event_id END, true) OVER so_far AS before_id,
-    first_value(CASE WHEN event = 'group_stabilized' THEN event_id END, true) OVER to_come AS after_id
+    lag(CASE WHEN event = 'group_stabilized' THEN event_id END) IGNORE NULLS OVER in_order AS before_id,
+    lag(CASE WHEN event = 'group_stabilized' THEN event_id END) IGNORE NULLS OVER in_reverse AS after_id
   FROM line
-  WINDOW so_far AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING
-    AND CURRENT ROW),
-    to_come AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
+  WINDOW
+    in_order AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos),
+    in_reverse AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY -stream_pos)
 ), ended AS (
   SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id IS NULL AS is_listed, before_id, after_id,
     explode(CASE WHEN member_id IS NULL THEN coalesce(members, array()) ELSE array(member_id) END) AS member_id

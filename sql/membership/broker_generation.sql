@@ -133,16 +133,21 @@ WITH line AS (
 ), lives AS (
   SELECT
     *,
-    count_if(begins) OVER time AS incarnation,
-    last_value(CASE WHEN begins THEN CASE
+    count_if(begins) OVER so_far AS incarnation,
+    coalesce(begun_why, lag(begun_why) IGNORE NULLS OVER time) AS incarnation_why
+  FROM (
+    SELECT *, CASE WHEN begins THEN CASE
       WHEN last_generation IS NULL THEN CASE WHEN coalesce(old_generation, generation - 1) = 0 THEN 'first' ELSE 'unknown' END
       WHEN coalesce(old_generation, generation - 1) > 0 THEN 'ghost'
       WHEN died_before AND emptied_before THEN 'expired_empty'
       WHEN died_before THEN 'deleted'
       ELSE 'metadata_lost'
-    END END, true) OVER time AS incarnation_why
-  FROM begun
-  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
+    END END AS begun_why
+    FROM begun
+  )
+  WINDOW
+    time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos),
+    so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
 )
 SELECT
   kafka_cluster, group_id, incarnation, incarnation_why, generation, process_id, offsets_partition,

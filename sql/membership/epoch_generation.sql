@@ -61,10 +61,15 @@ WITH line AS (
   WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY told_ms, process_id, pos)
 )
 SELECT
-  kafka_cluster, group_id, count_if(begins) OVER w AS incarnation,
-  last_value(CASE WHEN begins THEN CASE WHEN NOT is_first THEN 'metadata_lost' WHEN generation = 1 THEN 'first' ELSE 'unknown' END END,
-    true) OVER w AS incarnation_why,
+  kafka_cluster, group_id, count_if(begins) OVER so_far AS incarnation,
+  coalesce(begun_why, lag(begun_why) IGNORE NULLS OVER time) AS incarnation_why,
   generation, process_id, bumped_ms, bumped_id, computed_ms, computed_id, assignor, CASE WHEN members > 0 THEN members END AS member_count,
     cause, cause_member
-FROM ordered
-WINDOW w AS (PARTITION BY kafka_cluster, group_id ORDER BY told_ms, process_id, pos ROWS UNBOUNDED PRECEDING)
+FROM (
+  SELECT *, CASE WHEN begins THEN CASE WHEN NOT is_first THEN 'metadata_lost' WHEN generation = 1 THEN 'first' ELSE 'unknown' END END
+    AS begun_why
+  FROM ordered
+)
+WINDOW
+  time AS (PARTITION BY kafka_cluster, group_id ORDER BY told_ms, process_id, pos),
+  so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY told_ms, process_id, pos ROWS UNBOUNDED PRECEDING)

@@ -39,12 +39,18 @@ WITH line AS (
     OR e.event = 'member_assignment_changed' AND e.broker_id IS NOT NULL)
 ), own AS (
   SELECT *,
-    last_value(CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN member_id END, true) OVER w AS at_member,
-    last_value(CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN coalesce(member_epoch, 0) END, true) OVER w AS at_epoch,
-    last_value(CASE WHEN state_to = 'JOINING' THEN struct(at_ms, event_id) END, true) OVER w AS last_joining,
-    lag(CASE WHEN event = 'member_state_changed' THEN struct(state_to, member_epoch) END, 1) IGNORE NULLS OVER w AS before
-  FROM line
-  WHERE NOT is_broker
+    coalesce(own_member, lag(own_member) IGNORE NULLS OVER w) AS at_member,
+    coalesce(own_epoch, lag(own_epoch) IGNORE NULLS OVER w) AS at_epoch,
+    coalesce(own_joining, lag(own_joining) IGNORE NULLS OVER w) AS last_joining,
+    lag(CASE WHEN event = 'member_state_changed' THEN struct(state_to, member_epoch) END) IGNORE NULLS OVER w AS before
+  FROM (
+    SELECT *,
+      CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN member_id END AS own_member,
+      CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN coalesce(member_epoch, 0) END AS own_epoch,
+      CASE WHEN state_to = 'JOINING' THEN struct(at_ms, event_id) END AS own_joining
+    FROM line
+    WHERE NOT is_broker
+  )
   WINDOW w AS (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos)
 ), told AS (
   SELECT

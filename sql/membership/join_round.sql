@@ -58,24 +58,26 @@ WITH line AS (
     CASE
       WHEN event = 'joined' THEN generation
       -- An answer to a sync names no generation: it is of the join before it.
-      WHEN event = 'synced' THEN coalesce(generation, last_value(CASE WHEN event = 'joined' THEN generation END, true) OVER life)
-      WHEN event = 'worker_assigned' THEN coalesce(generation, last_value(CASE WHEN event = 'synced' THEN generation END, true) OVER life)
+      WHEN event = 'synced' THEN coalesce(generation, lag(CASE WHEN event = 'joined' THEN generation END) IGNORE NULLS OVER life)
+      WHEN event = 'worker_assigned' THEN coalesce(generation, lag(CASE WHEN event = 'synced' THEN generation END) IGNORE NULLS OVER life)
     END AS got
   FROM client_event
   WHERE event IN ('coordinator_discovered', 'joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned',
     'rejoin_requested', 'heartbeat_failed',
     'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'leaving')
-  WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+  WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
 ), change AS (
   SELECT
     *,
-    last_value(got, true) OVER before AS last_got,
-    last_value(CASE WHEN got IS NOT NULL THEN member_id END, true) OVER before AS last_member,
-    last_value(CASE WHEN got IS NOT NULL THEN event END, true) OVER before AS last_got_by,
-    last_value(CASE WHEN got IS NOT NULL THEN instance END, true) OVER before AS last_instance,
+    lag(got) IGNORE NULLS OVER in_order AS last_got,
+    lag(CASE WHEN got IS NOT NULL THEN member_id END) IGNORE NULLS OVER in_order AS last_member,
+    lag(CASE WHEN got IS NOT NULL THEN event END) IGNORE NULLS OVER in_order AS last_got_by,
+    lag(CASE WHEN got IS NOT NULL THEN instance END) IGNORE NULLS OVER in_order AS last_instance,
     coalesce(bool_or(event = 'coordinator_discovered') OVER before, false) AS is_found
   FROM line
-  WINDOW before AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW
+    in_order AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos),
+    before AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), begun AS (
   -- A member that asks again in a stable group is given the generation it has: that begins nothing.
   SELECT *, CASE
@@ -95,16 +97,14 @@ WITH line AS (
       WHEN got IS NOT NULL THEN got_round
       WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed'
         AND (generation = last_got OR generation IS NULL AND last_got_by = 'joined')
-        THEN last_value(got_round, true) OVER (PARTITION BY process_id, instance, group_id, client
-          ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+        THEN lag(got_round) IGNORE NULLS OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
       -- Up to 2.6.0 the leader's assignment is printed before the only line that gives the generation.
-      ELSE last_value(CASE WHEN got IS NOT NULL THEN CASE WHEN begins = 1 THEN got_round ELSE 0 END END, true)
-        -- Descending, because a frame that ends at the partition's end is computed anew for each row.
-        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING)
+      ELSE lag(CASE WHEN got IS NOT NULL THEN CASE WHEN begins = 1 THEN got_round ELSE 0 END END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos)
     END AS round,
     -- What comes next: a generation that it gets, or what a generation gave it whose line is not here.
-    last_value(CASE WHEN got IS NOT NULL THEN 'got' WHEN event IN ('assignment_received', 'partitions_assigned') THEN 'given' END, true)
-      OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING) AS next_kind
+    lag(CASE WHEN got IS NOT NULL THEN 'got' WHEN event IN ('assignment_received', 'partitions_assigned') THEN 'given' END) IGNORE NULLS
+      OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS next_kind
   FROM numbered
 ), asked AS (
   SELECT

@@ -44,7 +44,8 @@ WITH line AS (
   SELECT e.process_id, e.instance, unix_millis(e.ts) AS at_ms, 0 AS is_mark, e.stream_pos,
     named_struct('at_ms', unix_millis(e.ts), 'event_id', e.event_id) AS line,
     CAST(NULL AS STRING) AS removed_id
-  FROM event e LEFT SEMI JOIN removal r ON r.broker = e.process_id AND r.instance = e.instance
+  FROM event e
+  LEFT SEMI JOIN (SELECT DISTINCT broker, instance FROM removal) r ON r.broker = e.process_id AND r.instance = e.instance
   WHERE e.ts IS NOT NULL
   UNION ALL
   SELECT broker, instance, at_ms - heartbeat_late_ms, 1, stream_pos,
@@ -52,19 +53,21 @@ WITH line AS (
   FROM removal
 ), awake AS (
   SELECT removed_id, line FROM (
-    SELECT removed_id, is_mark, last_value(line, true) OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos,
-      removed_id
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS line
+    SELECT removed_id, is_mark,
+      lag(line) IGNORE NULLS OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id) AS line
     FROM moment
   )
   WHERE is_mark = 1 AND line IS NOT NULL
 ), told AS (
   SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, 0 AS is_mark, CAST(NULL AS STRING) AS removed_id,
     named_struct('event', event, 'at_ms', at_ms, 'event_id', event_id, 'generation', generation, 'old_generation', old_generation,
-      'stabilized', last_value(CASE WHEN event = 'group_stabilized' THEN struct(generation, event_id) END, true)
-        OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)) AS line
-  FROM line
-  WHERE event <> 'member_expired'
+      'stabilized', coalesce(stabilized, lag(stabilized) IGNORE NULLS
+        OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY stream_pos))) AS line
+  FROM (
+    SELECT *, CASE WHEN event = 'group_stabilized' THEN struct(generation, event_id) END AS stabilized
+    FROM line
+    WHERE event <> 'member_expired'
+  )
 ), asked AS (
   SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, is_mark, removed_id, line FROM told
   UNION ALL
@@ -72,10 +75,10 @@ WITH line AS (
 ), story AS (
   -- The group's last line before the request, and the first after it.
   SELECT removed_id, is_mark,
-    last_value(line, true) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS assigned,
-    first_value(line, true) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id
-      ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS still
+    lag(line) IGNORE NULLS OVER (PARTITION BY kafka_cluster, group_id, process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id)
+      AS assigned,
+    lag(line) IGNORE NULLS OVER (PARTITION BY kafka_cluster, group_id, process_id, instance
+      ORDER BY -at_ms, -is_mark, -stream_pos, removed_id) AS still
   FROM asked
 ), heard AS (
   SELECT r.*, a.line AS awake, s.assigned, s.still, a.line.at_ms - r.session_ms - heartbeat_late_ms AS heard_ms

@@ -38,8 +38,8 @@ WITH made AS (
   SELECT member_id, min_by(named_struct('at_ms', unix_millis(ts), 'event_id', event_id, 'process_id', process_id,
     'must_rejoin', message LIKE '%request the member to rejoin%', 'generation', next_generation), ts) AS made
   FROM (
-    SELECT *, last_value(CASE WHEN event = 'group_stabilized' THEN generation END, true)
-      OVER (PARTITION BY process_id, group_id ORDER BY stream_pos DESC ROWS UNBOUNDED PRECEDING) AS next_generation
+    SELECT *, lag(CASE WHEN event = 'group_stabilized' THEN generation END) IGNORE NULLS
+      OVER (PARTITION BY process_id, group_id ORDER BY -stream_pos) AS next_generation
     FROM event_row
     WHERE event IN ('member_added', 'group_stabilized')
   )

@@ -38,8 +38,7 @@ WITH round AS (
   SELECT ownership_id, stop_id, next
   FROM (
     SELECT ownership_id, stop_id,
-      last_value(round, true) OVER (PARTITION BY process_id, kafka_cluster, group_id, owner
-        ORDER BY pos DESC ROWS UNBOUNDED PRECEDING) AS next
+      lag(round) IGNORE NULLS OVER (PARTITION BY process_id, kafka_cluster, group_id, owner ORDER BY -pos) AS next
     FROM (
       SELECT process_id, kafka_cluster, group_id, owner, joining_pos AS pos, CAST(NULL AS STRING) AS ownership_id,
         CAST(NULL AS STRING) AS stop_id,
@@ -56,7 +55,7 @@ WITH round AS (
   SELECT ownership_id, start_id, last
   FROM (
     SELECT ownership_id, start_id,
-      last_value(round, true) OVER (PARTITION BY process_id, kafka_cluster, group_id, owner ORDER BY pos ROWS UNBOUNDED PRECEDING) AS last
+      lag(round) IGNORE NULLS OVER (PARTITION BY process_id, kafka_cluster, group_id, owner ORDER BY pos) AS last
     FROM (
       SELECT process_id, kafka_cluster, group_id, owner, got_pos AS pos, CAST(NULL AS STRING) AS ownership_id,
         CAST(NULL AS STRING) AS start_id,

@@ -37,7 +37,7 @@ WITH first_line AS (
     j.synced_id, array_union(j.assigned, coalesce(j.revoked, array())) AS listed, j.assigned, l.trouble_pos, j.first_pos, j.client,
     j.group_id
   FROM client_event e
-  LEFT SEMI JOIN first_line f ON f.process_id = e.process_id AND f.instance = e.instance
+  LEFT SEMI JOIN (SELECT DISTINCT process_id, instance FROM first_line) f ON f.process_id = e.process_id AND f.instance = e.instance
   JOIN (
     SELECT *, min(from_pos) OVER (PARTITION BY process_id, instance, group_id, client) AS first_pos FROM join_round WHERE is_worker
   ) j ON j.process_id = e.process_id AND j.instance = e.instance AND j.worker_assigned_id = e.event_id

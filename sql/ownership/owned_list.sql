@@ -24,19 +24,18 @@ WITH line AS (
   SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
     partitions,
     owned_partitions,
-    coalesce(last_value(protocol, true) OVER so_far, '') IN ('range', 'roundrobin', 'sticky') AS is_eager,
+    coalesce(protocol, lag(protocol) IGNORE NULLS OVER in_order, '') IN ('range', 'roundrobin', 'sticky') AS is_eager,
     coalesce(lead(event) OVER in_order = 'leaving', false) AS is_leaving,
     -- Who prints such lists prints one before each assignment.
-    event = 'partitions_assigned' AND last_value(CASE WHEN event IN ('partitions_assigned', 'assignment_updated', 'reconciling')
-      THEN event END, true)
-      OVER before = 'partitions_assigned' AND count_if(event IN ('assignment_updated', 'reconciling')) OVER before > 0 AS is_unlisted
+    event = 'partitions_assigned' AND lag(CASE WHEN event IN ('partitions_assigned', 'assignment_updated', 'reconciling')
+      THEN event END) IGNORE NULLS OVER in_order = 'partitions_assigned'
+      AND count_if(event IN ('assignment_updated', 'reconciling')) OVER before > 0 AS is_unlisted
   FROM event
   WHERE client_kind = 'Consumer' AND logger LIKE 'org.apache.kafka.%' AND event IN (
     'joining', 'joined', 'synced', 'leaving', 'partitions_assigned', 'partitions_lost', 'partitions_revoked', 'assignment_updated',
       'reconciling')
   WINDOW
     in_order AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos),
-    so_far AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
     before AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 )

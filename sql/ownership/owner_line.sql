@@ -20,14 +20,13 @@ WITH compared AS (
 ), line AS (
   SELECT e.process_id, unix_millis(e.ts) AS at_ms, 0 AS is_mark, e.stream_pos AS pos, CAST(NULL AS STRING) AS ownership_id,
     CAST(NULL AS BIGINT) AS start_hi_ms, named_struct('at_ms', unix_millis(e.ts), 'event_id', e.event_id) AS line
-  FROM event_row e LEFT SEMI JOIN mark m ON m.process_id = e.process_id
+  FROM event_row e LEFT SEMI JOIN (SELECT DISTINCT process_id FROM mark) m ON m.process_id = e.process_id
   WHERE e.ts IS NOT NULL
   UNION ALL
   SELECT process_id, stop_lo_ms, 1, 0, ownership_id, start_hi_ms, CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>) FROM mark
 ), followed AS (
   SELECT ownership_id, start_hi_ms,
-    last_value(line, true) OVER (PARTITION BY process_id ORDER BY at_ms, is_mark, pos, ownership_id
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS last_line
+    lag(line) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY at_ms, is_mark, pos, ownership_id) AS last_line
   FROM line
 )
 SELECT f.ownership_id, coalesce(m.heard_ms, f.last_line.at_ms) AS until_ms, coalesce(m.heard_id, f.last_line.event_id) AS until_id, CASE

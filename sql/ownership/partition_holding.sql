@@ -37,20 +37,20 @@ COMMENT 'One row per unbroken time in which one consumer held one partition, by 
 AS
 WITH given AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event,
-    last_value(member_id, true) OVER w AS member_id,
-    last_value(generation, true) OVER w AS generation,
-    lead(event) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS next_event,
+    coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id,
+    coalesce(generation, lag(generation) IGNORE NULLS OVER w) AS generation,
+    lead(event) OVER w AS next_event,
     max(at_ms) OVER (PARTITION BY process_id, instance, group_id, client) AS last_line_ms,
     partitions
   FROM client_event
   WHERE NOT is_worker
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
 ), asked AS (
   -- Where a member of an eager group took part in another rebalance, or a member left or was closed, with the time of the line before.
   SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, event, last_ms))) AS marks
   FROM (
     SELECT process_id, instance, client, stream_pos, event,
-      coalesce(last_value(protocol, true) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
+      coalesce(protocol, lag(protocol) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos),
         min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END) OVER (PARTITION BY process_id, instance,
           client).protocol) AS protocol,
       -- Not the lines that may come between the lost one and this.

@@ -32,11 +32,11 @@ WITH line AS (
 ), owning AS (
   -- What it has by the lines before: what it was given last, or nothing once it gave up all.
   SELECT process_id, instance, stream_pos, event_id, kind, partitions,
-    last_value(CASE WHEN kind <> 'synced'
-      THEN struct(stream_pos, kind, CASE WHEN kind = 'list' THEN array() ELSE partitions END AS partitions) END, true) OVER so_far AS owned,
-    last_value(CASE WHEN kind = 'synced' THEN struct(stream_pos, next_pos) END, true) OVER so_far AS synced
+    lag(CASE WHEN kind <> 'synced' THEN struct(stream_pos, kind, CASE WHEN kind = 'list' THEN array() ELSE partitions END AS partitions)
+      END) IGNORE NULLS OVER in_order AS owned,
+    lag(CASE WHEN kind = 'synced' THEN struct(stream_pos, next_pos) END) IGNORE NULLS OVER in_order AS synced
   FROM line
-  WINDOW so_far AS (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW in_order AS (PARTITION BY process_id, instance, client ORDER BY stream_pos)
 ), differing AS (
   -- An eager consumer tells what it was given right after it is told its generation: where that is missing, it stood there.
   SELECT process_id, instance, event_id, stream_pos, owned.stream_pos AS owned_pos, owned.kind = 'list' AS gave_up,

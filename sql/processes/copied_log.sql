@@ -19,7 +19,7 @@ WITH line AS (
   SELECT r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message) AS content,
     unix_millis(min(r.ts)) AS at_ms, max(r.group_id) AS group_id, max(r.resolution_ms) AS resolution_ms
   FROM event_row r
-  LEFT SEMI JOIN log_pair p ON p.process_id = r.process_id
+  LEFT SEMI JOIN (SELECT DISTINCT process_id FROM log_pair) p ON p.process_id = r.process_id
   WHERE r.ts IS NOT NULL AND r.category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
   GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message)
 ), extent AS (

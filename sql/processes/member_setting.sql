@@ -29,14 +29,19 @@ WITH printed AS (
   JOIN (SELECT process_id, group_id, bool_or(client_kind <=> 'Worker') AS is_worker FROM event WHERE group_id IS NOT NULL
     GROUP BY process_id, group_id) e
     ON e.process_id = m.process_id AND e.group_id = m.group_id
+), alike AS (
+  -- What all that a process printed of one client agree on. A worker's settings are its process's.
+  SELECT process_id, component = 'DistributedConfig' AS is_worker,
+    CASE WHEN component = 'ConsumerConfig' THEN client_id ELSE '' END AS client_id,
+    setting, max(struct(event_id, value_ms)) AS found
+  FROM printed
+  GROUP BY process_id, component = 'DistributedConfig', CASE WHEN component = 'ConsumerConfig' THEN client_id ELSE '' END, setting
+  HAVING count(DISTINCT value_ms) = 1
 ), own AS (
-  SELECT k.kafka_cluster, k.group_id, k.member_id, p.setting, max_by(struct(p.value_ms, p.event_id), p.event_id) AS found
+  SELECT k.kafka_cluster, k.group_id, k.member_id, a.setting, struct(a.found.value_ms, a.found.event_id) AS found
   FROM kind k
-  JOIN printed p ON p.process_id = k.process_id
-    AND (k.is_worker AND p.component = 'DistributedConfig' OR NOT k.is_worker AND p.component = 'ConsumerConfig'
-      AND p.client_id = k.client_id)
-  GROUP BY k.kafka_cluster, k.group_id, k.member_id, p.setting
-  HAVING count(DISTINCT p.value_ms) = 1
+  JOIN alike a ON a.process_id = k.process_id AND a.is_worker = k.is_worker
+    AND a.client_id = CASE WHEN k.is_worker THEN '' ELSE k.client_id END
 ), told AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.setting, max(struct(e.value_ms, e.event_id)) AS found
   FROM (

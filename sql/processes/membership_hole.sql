@@ -19,16 +19,14 @@ WITH round AS (
   SELECT r.process_id, r.instance, r.group_id, r.client, r.is_worker, r.generation, r.member_id, r.from_pos, r.joining_count,
     coalesce(r.synced_id, r.joined_id, r.worker_assigned_id) AS event_id, l.trouble_pos, l.loss_pos,
     lag(r.generation) OVER in_order AS last_generation, lag(r.from_pos) OVER in_order AS last_pos,
-    last_value(r.member_id, true) OVER so_far AS last_member,
-    last_value(CASE WHEN r.member_id IS NOT NULL THEN r.from_pos END, true) OVER so_far AS last_member_pos,
+    lag(r.member_id) IGNORE NULLS OVER in_order AS last_member,
+    lag(CASE WHEN r.member_id IS NOT NULL THEN r.from_pos END) IGNORE NULLS OVER in_order AS last_member_pos,
     max(r.joining_count) OVER (PARTITION BY r.process_id, r.group_id, r.client) AS most_asked,
     max(r.joined_id) OVER (PARTITION BY r.process_id, r.group_id, r.client) IS NOT NULL AS prints_joins
   FROM join_round r
   JOIN round_line l ON l.process_id = r.process_id AND l.instance = r.instance AND l.group_id = r.group_id AND l.client = r.client
     AND l.stream_pos = r.from_pos
-  WINDOW in_order AS (PARTITION BY r.process_id, r.instance, r.group_id, r.client ORDER BY r.from_pos),
-    so_far AS (PARTITION BY r.process_id, r.instance, r.group_id, r.client
-      ORDER BY r.from_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW in_order AS (PARTITION BY r.process_id, r.instance, r.group_id, r.client ORDER BY r.from_pos)
 )
 SELECT
   process_id AS process_id,

@@ -45,10 +45,8 @@ WITH told AS (
 ), placed AS (
   SELECT l.process_id, l.instance, coalesce(s.from_pos, -9223372036854775807L) AS from_pos, s.kafka_cluster, s.at_ms, s.event_id,
     coalesce(k.clusters, 0) AS clusters,
-    last_value(s.kafka_cluster, true) OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS earlier,
-    first_value(s.kafka_cluster, true) OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos
-      ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS later
+    lag(s.kafka_cluster) IGNORE NULLS OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos) AS earlier,
+    lag(s.kafka_cluster) IGNORE NULLS OVER (PARTITION BY l.process_id ORDER BY -l.instance, -s.from_pos) AS later
   FROM life l
   LEFT JOIN stretch s ON s.process_id = l.process_id AND s.instance = l.instance
   LEFT JOIN known k ON k.process_id = l.process_id

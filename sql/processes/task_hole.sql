@@ -45,7 +45,8 @@ WITH life AS (
 ), unstarted AS (
   SELECT t.process_id, t.instance, t.resource, min(t.stream_pos) AS to_pos, min_by(t.event_id, t.stream_pos) AS event_id
   FROM task_line t
-  LEFT SEMI JOIN task_line s ON s.process_id = t.process_id AND s.instance = t.instance AND s.resource_kind = 'task' AND s.kind = 'start'
+  LEFT SEMI JOIN (SELECT DISTINCT process_id, instance FROM task_line WHERE resource_kind = 'task' AND kind = 'start') s
+    ON s.process_id = t.process_id AND s.instance = t.instance
   WHERE t.resource_kind = 'task' AND t.life = 0 AND t.instance > 0 AND t.kind IN ('sign', 'stop', 'leaving', 'closing')
     AND NOT t.by_schedule
   GROUP BY t.process_id, t.instance, t.resource

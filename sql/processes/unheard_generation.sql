@@ -45,8 +45,8 @@ WITH round AS (
     SELECT group_id, member_id, event, reason,
       -- Not the generation that was stabilised last: a member that leaves while others join is told as gone behind the generation that has
       -- it no more.
-      last_value(old_generation, true) OVER (PARTITION BY group_id, process_id, instance
-        ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS generation
+      coalesce(old_generation, lag(old_generation) IGNORE NULLS OVER (PARTITION BY group_id, process_id, instance ORDER BY stream_pos))
+        AS generation
     FROM event
     WHERE event IN ('rebalance_preparing', 'member_expired', 'member_left') AND broker_id IS NOT NULL
   )

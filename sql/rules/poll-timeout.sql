@@ -1,11 +1,11 @@
 -- One row per time that a member did not poll in time and left.
 -- Reads: client_event, clock_offset, config_value
 WITH late AS (
-  SELECT c.*, coalesce(c.member_id, last_value(c.member_id, true) OVER w) AS who,
+  SELECT c.*, coalesce(c.member_id, lag(c.member_id) IGNORE NULLS OVER w) AS who,
     lag(c.at_ms) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving')
       ORDER BY c.stream_pos) AS last_such_ms
   FROM client_event c
-  WINDOW w AS (PARTITION BY c.process_id, c.group_id, c.client ORDER BY c.stream_pos ROWS UNBOUNDED PRECEDING)
+  WINDOW w AS (PARTITION BY c.process_id, c.group_id, c.client ORDER BY c.stream_pos)
 ), once AS (
   -- 3.0 and later print a warning and the leave; they are one.
   SELECT * FROM late

@@ -2,10 +2,10 @@
 -- Reads: client_event, fact_line, clock_offset
 WITH client_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, event, event_id, at_ms,
-    coalesce(group_instance_id, last_value(group_instance_id, true) OVER w) AS group_instance_id,
-    coalesce(member_id, last_value(member_id, true) OVER w) AS member_id
+    coalesce(group_instance_id, lag(group_instance_id) IGNORE NULLS OVER w) AS group_instance_id,
+    coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id
   FROM client_event
-  WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+  WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos)
 ), fencing AS (
   SELECT c.kafka_cluster, c.group_id, c.group_instance_id, c.process_id, c.instance, c.client, c.member_id,
     c.at_ms - o.hi_ms AS at_ms, c.event_id
