@@ -49,6 +49,8 @@ _SEVERAL = {
 #: Causes that befall several in the same way: one line tells all of them.
 _ALIKE = ("clock_wrong",)
 _COORDINATOR = "coordinator of "
+#: That a process froze is known; what froze it, its own logs seldom tell.
+_KNOWN = "known as far as the logs go"
 #: What an undecided pair asks for where a log ends too soon, and of which process.
 #: What rules find, where their ids alone say it badly.
 _CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
@@ -194,7 +196,7 @@ def _hit(report: Report) -> str:
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
         of = sorted({s["resource"] for s in held})
         parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
-    parts += [stood] if (stood := _stood(report, idle)) else []
+    parts += [told for told in (_stood(report, idle), _unended(report)) if told]
     return f"{'; '.join(parts)}." if parts else ""
 
 
@@ -207,6 +209,12 @@ def _stood(report: Report, idle: float) -> str:
     least = idle + _CLOSE_MS if idle else _STOOD_MS
     groups = sorted(g for g, ms in longest.items() if ms > least)
     return f"members of {and_more(groups, 3)}: nothing to work on, the longest for at least {span(max(longest[g] for g in groups))}" if groups else ""
+
+
+def _unended(report: Report) -> str:
+    """Groups whose last rebalance had not ended long after it began, when the logs end."""
+    lasted = {g["group_id"]: row["lasted_ms"] for g in report.groups for row in g["open_rebalance"] if (row["lasted_ms"] or 0) > _STOOD_MS}
+    return f"{and_more(sorted(lasted), 3)}: a rebalance that had not ended after {span(max(lasted.values()))}" if lasted else ""
 
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:
@@ -245,11 +253,11 @@ def _how_sure(report: Report, all_clear: str) -> str:
         kinds = " and ".join(severity for severity in SEVERITIES if severity in {f["severity"] for f in graver})
         parts.append(f"{told} {kinds} findings {'is' if proved == 1 else 'are'} proved by log lines")
     if len(causes) == 1:
-        parts.append(f"the root cause is {'not ' if unknown else ''}known")
+        parts.append(f"the root cause is {'not known' if unknown else _KNOWN}")
     elif causes:
         known = len(causes) - unknown
         told = f"{known} of the {len(causes)}" if known and unknown else f"all {known}" if known > 2 else "both"
-        parts.append(f"{told} root causes {'is' if known == 1 else 'are'} known" if known else "no root cause is known")
+        parts.append(f"{told} root causes {'is' if known == 1 else 'are'} {_KNOWN}" if known else "no root cause is known")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         jumped = verdict.clock_jumped(report)
         unless = verdict.unless_jumped(min(margins), jumped=jumped)

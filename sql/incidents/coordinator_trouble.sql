@@ -1,5 +1,6 @@
 -- One row per trouble of a broker or a group's coordinator: a broker that went down, a coordinator that moved, an unexplained outage.
--- Reads: rule_coordinator_unavailable, group_outage, process_ending, process_trouble, restart, cluster_broker, broker_absence
+-- Reads: rule_coordinator_unavailable, group_outage, coordinator_outage, process_ending, process_trouble, restart, cluster_broker
+-- Reads: broker_absence
 -- Grain: trouble_id
 -- What one member alone suffers is that process's trouble. A broker that was restarted in good order was down if a group lost it as its
 -- coordinator; not when brokers were restarted one after the other: that is a deployment.
@@ -23,20 +24,32 @@ COMMENT 'One row per trouble of a broker or a group''s coordinator.'
 AS
 WITH outage AS (
   SELECT r.kafka_cluster, r.group_id, r.code, r.from_ms, coalesce(g.first_lost_ms, r.from_ms) AS from_hi_ms, r.to_ms,
-    r.facts.processes AS processes, r.facts.broker_id AS broker_id, r.facts.new_broker_id AS new_broker_id,
+    g.reference_process_id, r.facts.processes AS processes, r.facts.broker_id AS broker_id, r.facts.new_broker_id AS new_broker_id,
     r.facts.session_ms AS session_ms,
     transform(filter(r.proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness
   FROM rule_coordinator_unavailable r
-  LEFT JOIN (SELECT kafka_cluster, group_id, from_ms, max(first_lost_ms) AS first_lost_ms FROM group_outage
+  LEFT JOIN (SELECT kafka_cluster, group_id, from_ms, max(first_lost_ms) AS first_lost_ms, max(reference_process_id) AS reference_process_id
+    FROM group_outage
     GROUP BY kafka_cluster, group_id, from_ms) g
     ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.from_ms = r.from_ms
 ), broker_life AS (
-  SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness,
+  SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
     max(c.kafka_cluster) AS kafka_cluster, max(c.broker_id) AS broker_id
   FROM process_ending e
   JOIN cluster_broker c ON c.process_id = e.process_id
   WHERE e.is_broker
-  GROUP BY e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness
+  GROUP BY e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness
+), lost AS (
+  -- Members that lost a coordinator, also those that found it again before they lost their membership.
+  SELECT kafka_cluster, group_id, broker_id, reference_process_id, lost_lo_ms, found_hi_ms
+  FROM coordinator_outage
+  WHERE was_member AND found_hi_ms IS NOT NULL
+), beside AS (
+  SELECT b.process_id, b.instance, collect_set(l.group_id) AS group_ids
+  FROM broker_life b
+  JOIN lost l ON l.kafka_cluster = b.kafka_cluster AND l.broker_id = b.broker_id AND l.reference_process_id = b.reference_process_id
+    AND l.lost_lo_ms BETWEEN b.from_lo_ms - broker_noticed_ms AND b.to_hi_ms
+  GROUP BY b.process_id, b.instance
 ), felt AS (
   SELECT b.process_id, b.instance, array_sort(collect_set(o.group_id)) AS group_ids,
     min(CASE WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') AND o.from_hi_ms >= b.from_lo_ms THEN o.from_hi_ms END)
@@ -49,8 +62,10 @@ WITH outage AS (
   SELECT b.process_id, b.instance, b.kafka_cluster, b.broker_id, b.from_lo_ms, b.to_lo_ms, b.to_hi_ms, b.witness,
     -- Members that cannot reach it until it is back lost it when it died, which its own log does not tell.
     CASE WHEN b.how IN ('died', 'failed') THEN least(b.from_hi_ms, f.lost_ms) ELSE b.from_hi_ms END AS from_hi_ms,
-    coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids
+    array_sort(array_union(coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)), coalesce(x.group_ids, CAST(array() AS ARRAY<STRING>))))
+      AS group_ids
   FROM broker_life b
+  LEFT JOIN beside x ON x.process_id = b.process_id AND x.instance = b.instance
   LEFT JOIN felt f ON f.process_id = b.process_id AND f.instance = b.instance
   LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance
   WHERE b.how IN ('died', 'failed') OR b.how IN ('stopped', 'unknown') AND f.process_id IS NOT NULL AND NOT coalesce(r.is_deployment, false)
@@ -86,6 +101,13 @@ WITH outage AS (
     END AS alternatives
   FROM left_over o
   LEFT JOIN alive a ON a.kafka_cluster = o.kafka_cluster AND a.group_id <=> o.group_id AND a.from_ms = o.from_ms
+), also_lost AS (
+  SELECT j.kafka_cluster, j.group_id, j.broker_id, j.from_ms, collect_set(l.group_id) AS group_ids, max(l.found_hi_ms) AS to_ms
+  FROM judged j
+  JOIN lost l ON l.kafka_cluster = j.kafka_cluster AND l.broker_id = j.broker_id AND l.reference_process_id = j.reference_process_id
+    AND l.lost_lo_ms BETWEEN j.from_ms - broker_noticed_ms AND j.to_ms
+  WHERE j.cause = 'broker_down'
+  GROUP BY j.kafka_cluster, j.group_id, j.broker_id, j.from_ms
 )
 SELECT
   left(sha2(concat_ws('|', 'down', d.process_id, d.instance), 256), 12) AS trouble_id,
@@ -109,7 +131,8 @@ SELECT
   left(sha2(concat_ws('|', 'outage', j.kafka_cluster, j.cause, j.broker_id, CASE WHEN j.broker_id IS NULL THEN j.group_id END,
     CASE WHEN size(j.processes) = 1 THEN j.processes[0] END, min(j.from_ms)), 256), 12) AS trouble_id,
   j.kafka_cluster AS kafka_cluster,
-  array_sort(collect_set(j.group_id)) AS group_ids,
+  array_sort(array_union(collect_set(j.group_id), flatten(collect_list(coalesce(a.group_ids, CAST(array() AS ARRAY<STRING>))))))
+    AS group_ids,
   CASE WHEN size(j.processes) = 1 AND array_contains(j.alternatives, 'member_cut_off') THEN j.processes[0]
     ELSE coalesce(concat('broker ', j.broker_id), CASE WHEN size(j.processes) = 1 THEN j.processes[0] END,
       min(j.group_id)) END AS subject,
@@ -124,8 +147,10 @@ SELECT
     AS from_lo_ms,
   max(j.from_hi_ms) AS from_hi_ms,
   CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN max(j.from_ms) END AS to_lo_ms,
-  CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN max(j.to_ms) END AS to_hi_ms,
+  CASE WHEN NOT bool_or(j.to_ms IS NULL) THEN greatest(max(j.to_ms), max(a.to_ms)) END AS to_hi_ms,
   slice(array_distinct(flatten(array_sort(collect_list(j.witness)))), 1, 16) AS witness
 FROM judged j
+LEFT JOIN also_lost a ON a.kafka_cluster = j.kafka_cluster AND a.group_id <=> j.group_id AND a.broker_id = j.broker_id
+  AND a.from_ms = j.from_ms
 GROUP BY j.kafka_cluster, j.cause, j.alternatives, j.broker_id, CASE WHEN j.broker_id IS NULL THEN j.group_id END, j.processes,
   j.from_ms DIV storm_gap_ms

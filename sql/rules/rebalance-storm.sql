@@ -1,5 +1,5 @@
 -- One row per cause that made a group rebalance again and again.
--- Reads: storm_round, generation, member_generation, process_start
+-- Reads: storm_round, generation, member_generation, process_start, member_setting
 -- A cause is a member or a connector; rounds that changed nothing are one storm whoever asked for them.
 WITH round AS (
   SELECT kafka_cluster, group_id, kind, subject, how, event_id, at_ms,
@@ -80,7 +80,8 @@ SELECT
     'longest_ms', c.longest_ms,
     'paused_ms', m.paused_ms,
     'revoked', m.revoked,
-    'is_connect', coalesce(c.protocol_type = 'connect', false)
+    'is_connect', coalesce(c.protocol_type = 'connect', false),
+    'delay_ms', d.value_ms
   ) AS facts,
   transform(s.lines, l -> named_struct('event_id', l.event_id, 'role',
     CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' ELSE 'nothing changes' END)) AS proof
@@ -89,3 +90,5 @@ LEFT JOIN cost c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_i
   AND c.nth = s.nth
 LEFT JOIN moved m ON m.kafka_cluster = s.kafka_cluster AND m.group_id = s.group_id AND m.kind = s.kind AND m.chain = s.chain
   AND m.nth = s.nth
+LEFT JOIN member_setting d ON d.kafka_cluster = s.kafka_cluster AND d.group_id = s.group_id AND d.value_how = 'group'
+  AND d.setting = 'scheduled.rebalance.max.delay.ms'

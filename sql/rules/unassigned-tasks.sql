@@ -1,5 +1,5 @@
 -- One row per stretch of time in which tasks that had run had no owner.
--- Reads: ownership, unowned, clock_offset, join_round
+-- Reads: ownership, unowned, clock_offset, join_round, member_setting
 WITH owned AS (
   SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, witness, generation, ownership_id,
     unix_millis(start_lo) AS start_lo_ms, unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms,
@@ -54,8 +54,11 @@ SELECT
     'ended_at_ms', t.from_ms,
     'began_at_ms', t.to_ms,
     'unowned_ms', t.unowned_ms,
-    'delay_ms', d.delay_ms
+    'delay_ms', d.delay_ms,
+    'most_delay_ms', m.value_ms
   ) AS facts,
   concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
 FROM together t
 LEFT JOIN delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms
+LEFT JOIN member_setting m ON m.kafka_cluster = t.kafka_cluster AND m.group_id = t.group_id AND m.value_how = 'group'
+  AND m.setting = 'scheduled.rebalance.max.delay.ms'
