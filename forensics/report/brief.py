@@ -12,7 +12,7 @@ from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import rests_on, silences
 from forensics.report.incidents import began, by_incident, effects, is_worth_telling, walk
 from forensics.report.resources import and_more, in_words
-from forensics.report.unseen import end_too_soon, lacks_lines
+from forensics.report.unseen import at_hosts, end_too_soon, lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 from forensics.wording.language import upper_first
 
@@ -270,7 +270,7 @@ def _unseen(report: Report, clock: Clock) -> str:
     """What is missing, in a few words; where nothing is known to be, what was looked at."""
     facts, parts = report.examined, []
     if missing := facts["members_without_log"]:
-        parts.append(f"the lines of {count(missing, 'member')}")
+        parts.append(f"the lines of {count(missing, 'member')}{at_hosts(report.coverage)}")
     coordinators = [c for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)]
     for some, what in ((False, "the coordinator's log"), (True, "lines of the coordinator's log")):
         if groups := sorted({c["process_id"].removeprefix(_COORDINATOR) for c in coordinators if lacks_lines(c) is some}):

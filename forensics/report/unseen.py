@@ -25,6 +25,7 @@ _SOON = timedelta(seconds=10)
 #: From the widest on.
 _SCOPES = ("broker", "group", "member")
 _MEMBERS_IN_WORDS = 3
+_HOSTS_IN_WORDS = 2
 #: What would decide a pair, by the words of `split_brain.missing`, and whose log has it.
 _ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
 _MEMBER, _COORDINATOR = "member ", "coordinator of "
@@ -247,7 +248,14 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     return blocks
 
 
+def at_hosts(coverage: Iterable[Row]) -> str:
+    """` at 10.0.0.1`: where the members are whose lines are not here; empty where that is in many places, or not known."""
+    hosts = {_who(c)[1] for c in coverage if c["kind"] == "missing_process" and (c["process_id"] or "").startswith(_MEMBER)}
+    return f" at {joined(sorted(hosts))}" if 0 < len(hosts) <= _HOSTS_IN_WORDS and all(hosts) else ""
+
+
 def _who(c: Row) -> tuple[str, str]:
+    """Name and host of a member whose lines are not here; no host where no line tells."""
     name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
     return name, host.removeprefix("/")
 
