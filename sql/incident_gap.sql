@@ -67,8 +67,9 @@ WITH part AS (
   UNION ALL
   SELECT g.*, r.incident_id, 4, r.from_lo_ms
   FROM gap g
-  JOIN root_cause r ON r.cause IN ('broker_down', 'coordinator_moved') AND r.kafka_cluster <=> g.kafka_cluster
-    AND array_contains(r.group_ids, g.group_id)
+  JOIN root_cause r ON (r.cause IN ('broker_down', 'coordinator_moved')
+      OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
+    AND r.kafka_cluster <=> g.kafka_cluster AND array_contains(r.group_ids, g.group_id)
     AND g.from_ms >= r.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR g.from_ms <= r.to_hi_ms + outage_untroubled_ms)
 ), ranked AS (
   SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, id ORDER BY rank, since_ms DESC,

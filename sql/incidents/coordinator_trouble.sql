@@ -106,7 +106,7 @@ WITH outage AS (
   FROM judged j
   JOIN lost l ON l.kafka_cluster = j.kafka_cluster AND l.broker_id = j.broker_id AND l.reference_process_id = j.reference_process_id
     AND l.lost_lo_ms BETWEEN j.from_ms - broker_noticed_ms AND j.to_ms
-  WHERE j.cause = 'broker_down'
+  WHERE j.cause = 'broker_down' OR array_contains(j.alternatives, 'broker_down')
   GROUP BY j.kafka_cluster, j.group_id, j.broker_id, j.from_ms
 )
 SELECT
