@@ -154,6 +154,17 @@ NoPagerOption = Annotated[
 CASE = Path("forensics-case")
 
 
+def _written(text: str) -> str:
+    """A place as it is written; an empty one, as of a variable that is not set, would be the folder where the command runs."""
+    if not text.strip():
+        raise typer.BadParameter("a path is empty; `.` is the folder where you are")
+    return text
+
+
+def _place(text: str) -> Path:
+    return Path(_written(text))
+
+
 def _zone(name: str) -> tzinfo:
     """The reader's time zone."""
     if not name:
@@ -180,7 +191,10 @@ def _root(  # every command runs it first
 @app.command(short_help="Read logs into a case.")
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Log files, folders, .gz, .zst, .zip, .tar(.gz), nested or not; or s3://BUCKET/PREFIX.")
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", parser=_place, help="Log files, folders, .gz, .zst, .zip, .tar(.gz), nested or not; or s3://BUCKET/PREFIX."
+        ),
     ],
     case: CaseOption = CASE,
     time_zone: Annotated[
@@ -224,7 +238,9 @@ def ingest(
 def report(
     logs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="LOGS", help="Files, folders, archives, s3://BUCKET/PREFIX, or - for standard input: read first, into a case."),
+        typer.Argument(
+            metavar="LOGS", parser=_written, help="Files, folders, archives, s3://BUCKET/PREFIX, or - for standard input: read first, into a case."
+        ),
     ] = None,
     case: Annotated[
         Path | None,
@@ -284,11 +300,14 @@ def report(
         case, unread = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
     elif time_zone:
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="Give the zones of a case to `forensics ingest`.")
+    is_found = case is None
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     _tell(told, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
         say(f"The case is in {location(case)}: `forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
+    elif not is_found:
+        say(f"`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
     if told.model.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and told.model.nothing_examined():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 import typer
+from jinja2 import Environment, nodes
 
 from forensics import schema
 from forensics.case import view_files
@@ -89,7 +90,8 @@ def rules() -> str:
         _MADE,
         "# Rules\n",
         "Each is two files under `sql/rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` tells them in full. "
-        "Names like `3.9.1-worker_frozen` are recordings of real clusters, by release and by what was done to them.\n",
+        "Names like `3.9.1-worker_frozen` are recordings of real clusters, by release and by what was done to them. In what a rule says, *italics* stand for "
+        "what the logs tell, and [brackets] hold what is said only where they do.\n",
     ]
     words = rule_words()
     for view in found:
@@ -110,8 +112,42 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
     rows += [(f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []
     rows.append(("shown by", "; ".join(shown)))
-    said = [(f"`{code}`", case.headline, case.advice) for code, case in words.codes.items()]
+    said = [(f"`{code}`", _in_general(case.headline), _in_general(case.advice)) for code, case in words.codes.items()]
     return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), iter(said))]
+
+
+def _in_general(template: str) -> str:
+    """What a template says of any finding: *names* for what the finding tells, [brackets] around what is said only where it tells so."""
+    return "".join(map(_phrase, Environment().parse(template.strip()).body))  # noqa: S701  (nothing is rendered)
+
+
+def _phrase(node: nodes.Node | None) -> str:
+    if isinstance(node, nodes.TemplateData):
+        return node.data
+    if isinstance(node, nodes.Output):
+        return "".join(map(_phrase, node.nodes))
+    if isinstance(node, nodes.If):
+        ways = ["".join(map(_phrase, body)) for body in (node.body, *(e.body for e in node.elif_), node.else_)]
+        told = [way for way in ways if way.strip()]
+        # Blanks at the ends are of the sentence around it.
+        before, behind = (" " if told and told[at][end].isspace() else "" for at, end in ((0, 0), (-1, -1)))
+        return f"{before}[{' / '.join(way.strip() for way in told)}]{behind}" if told else ""
+    if isinstance(node, nodes.For):
+        return "".join(map(_phrase, node.body))
+    if isinstance(node, nodes.CondExpr):
+        both = [node.expr1, node.expr2]
+        return ("/" if all(isinstance(n, nodes.Const) for n in both) else " or ").join(dict.fromkeys(filter(None, map(_phrase, both))))
+    if isinstance(node, nodes.Const):
+        return str(node.value)
+    if isinstance(node, nodes.Filter):
+        told = _phrase(node.node)
+        if node.name == "count":
+            one, *several = (str(a.value) for a in node.args if isinstance(a, nodes.Const))
+            return f"{told} {several[0] if several else f'{one}s'}"
+        return f"{told} times" if node.name == "times" else told
+    name = node.name if isinstance(node, nodes.Name) else next((n.name for n in node.find_all(nodes.Name)), "") if node else ""
+    called = f"*{name.removesuffix('_ms').replace('_', ' ')}*" if name else ""
+    return str(node.left.value).replace("%d", called) if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const) else called
 
 
 def _samples() -> dict[str, list[str]]:

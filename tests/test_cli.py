@@ -103,6 +103,8 @@ def test_every_command_has_help(name: str) -> None:
         ["ingest", "no/such/folder"],
         ["explain"],
         ["explain", ""],
+        ["ingest", ""],
+        ["report", ""],
         ["explain", " \n"],
         ["explain", "-"],
         ["check", "no/such/file.toml"],
