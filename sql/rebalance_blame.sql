@@ -108,12 +108,14 @@ WITH timed AS (
   WHERE t.trigger = 'member_left' AND (m.left_client = 'poll_timeout' OR t.reason LIKE '%poll timeout%')
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', prepared_ms, stabilized_ms,
-    CASE WHEN from_empty THEN NULL WHEN has_waited_in_vain THEN expired_member ELSE last_member END,
+    -- Once the last has asked, the join phase ends: where it does not, it waits for a member whose lines are not here, or that is gone.
+    CASE WHEN from_empty THEN NULL WHEN has_waited_in_vain THEN expired_member
+      WHEN coalesce(stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms, true) THEN last_member END,
     CASE
       WHEN from_empty THEN 'group.initial.rebalance.delay.ms'
       WHEN has_waited_in_vain AND expired_how = 'session_timeout' THEN 'session.timeout.ms'
       WHEN has_waited_in_vain THEN poll_setting
-      WHEN late_ms IS NOT NULL THEN 'heartbeat.interval.ms'
+      WHEN stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms THEN 'heartbeat.interval.ms'
     END,
     coordinator, NOT (from_empty OR has_waited_in_vain), late_ms,
     array(prepared_id, CASE WHEN has_waited_in_vain THEN expired_id WHEN NOT from_empty THEN last_id END, stabilized_id)
@@ -121,7 +123,8 @@ WITH timed AS (
   WHERE prepared_ms IS NOT NULL AND stabilized_ms IS NOT NULL
   UNION ALL
   -- Without the coordinator's log: from the first request to join to the first answer.
-  SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', first_ms, joined_ms, last_member, NULL,
+  SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', first_ms, joined_ms,
+    CASE WHEN joined_ms - last_ms <= heartbeat_late_ms THEN last_member END, NULL,
     coordinator, true, last_ms - first_ms, array(first_id, last_id, joined_id)
   FROM turn
   WHERE prepared_ms IS NULL AND joined_ms >= first_ms
