@@ -36,13 +36,11 @@ _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _MISSING = {
     "unreadable": "unreadable file",
     "truncated": "log without its beginning",
-    "several_members": "log of several members that cannot be told apart",
     "cut_lines": "log whose lines are cut",
     "no_info": "log without what is said at INFO",
 }
 _SEVERAL = {
     "truncated": "logs without their beginnings",
-    "several_members": "logs of several members that cannot be told apart",
     "cut_lines": "logs whose lines are cut",
     "no_info": "logs without what is said at INFO",
 }
@@ -277,6 +275,8 @@ def _unseen(report: Report, clock: Clock) -> str:
             parts.append(f"{what} for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
+    if shared := sorted({c["process_id"] for c in report.coverage if c["kind"] == "several_members" and c["process_id"]}):
+        parts.append(f"what {and_more(shared, 3)} {'says' if len(shared) == 1 else 'say'}, for nothing tells the lines of its members apart")
     holed, ended = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}, set(end_too_soon(report))
     for what, logs in (("lines", holed - ended), ("lines, also later ones,", holed & ended)):
         parts += [f"{what} of {and_more(sorted(logs), 3)}"] * bool(logs)

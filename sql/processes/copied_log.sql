@@ -22,6 +22,13 @@ WITH line AS (
   LEFT SEMI JOIN (SELECT DISTINCT process_id FROM log_pair) p ON p.process_id = r.process_id
   WHERE r.ts IS NOT NULL AND r.category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
   GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message)
+), crowd AS (
+  -- Logs with lines of several Connect workers: one of these and a worker's own log are no copies of each other, whatever both hold.
+  SELECT process_id
+  FROM event_row
+  WHERE client_kind = 'Worker' AND group_id IS NOT NULL AND client_id NOT LIKE '%->%'
+  GROUP BY process_id
+  HAVING count(DISTINCT group_id, client_id) > 1
 ), extent AS (
   SELECT process_id, min(at_ms) AS first_ms, max(at_ms) AS last_ms, count(*) AS line_count, max(resolution_ms) AS resolution_ms,
     collect_set(group_id) AS groups
@@ -43,9 +50,12 @@ WITH line AS (
   JOIN extent b ON b.process_id = p.other
   LEFT JOIN beside x ON x.process_id = p.process_id AND x.other = p.other
   LEFT JOIN beside y ON y.process_id = p.other AND y.other = p.process_id
+  LEFT JOIN crowd s ON s.process_id = p.process_id
+  LEFT JOIN crowd t ON t.process_id = p.other
   WHERE (b.line_count > a.line_count OR b.line_count = a.line_count AND p.other < p.process_id)
     -- Workers of several groups may say the same of tasks of the same name.
     AND (size(a.groups) = 0 OR size(b.groups) = 0 OR arrays_overlap(a.groups, b.groups))
+    AND (s.process_id IS NULL) = (t.process_id IS NULL)
     AND (p.is_joined OR p.names_owner AND
       -- Whole seconds are shared by much that two processes say alike.
       CASE WHEN greatest(a.resolution_ms, b.resolution_ms) <= copied_fine_ms
