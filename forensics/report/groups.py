@@ -425,7 +425,7 @@ def _read_twice(group: Row, names: Names) -> Iterator[Block]:
     )
     columns = (
         Column("partition"),
-        Column("read by"),
+        Column("held by"),
         Column("then by"),
         Column("from", right=True),
         Column("records", right=True),

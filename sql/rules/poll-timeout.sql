@@ -1,5 +1,5 @@
 -- One row per time that a member did not poll in time and left.
--- Reads: client_event, clock_offset, config_value
+-- Reads: client_event, clock_offset, config_value, coordinator_outage
 WITH late AS (
   SELECT c.*, coalesce(c.member_id, lag(c.member_id) IGNORE NULLS OVER w) AS who,
     lag(c.at_ms) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving')
@@ -16,6 +16,15 @@ WITH late AS (
   FROM config_value
   WHERE key = 'max.poll.interval.ms'
   GROUP BY process_id, client_id
+), without AS (
+  -- Who looks for its coordinator does so inside of poll().
+  SELECT p.event_id, max(o.lost_ms) AS lost_ms,
+    max_by(element_at(o.witness, 1), struct(o.lost_ms, o.client)) AS lost_id
+  FROM once p
+  JOIN coordinator_outage o ON o.process_id = p.process_id AND o.instance = p.instance AND o.group_id = p.group_id AND o.client = p.client
+    AND p.at_ms BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)
+  WHERE o.was_member
+  GROUP BY p.event_id
 )
 SELECT
   'warning' AS severity,
@@ -25,7 +34,7 @@ SELECT
   coalesce(p.who, p.client) AS subject,
   p.at_ms - o.hi_ms AS from_ms,
   p.at_ms - o.lo_ms AS to_ms,
-  CASE WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
+  CASE WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
   named_struct(
     'name', coalesce(p.task, p.client),
     'process_id', p.process_id,
@@ -33,9 +42,13 @@ SELECT
     'member_id', p.who,
     'task', p.task,
     'left_at_ms', p.at_ms,
-    'limit_ms', l.limit_ms
+    'limit_ms', l.limit_ms,
+    'is_worker', p.is_worker,
+    'lost_at_ms', w.lost_ms
   ) AS facts,
-  array(named_struct('role', 'leaves', 'event_id', p.event_id)) AS proof
+  array(named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
+    named_struct('role', 'leaves', 'event_id', p.event_id)) AS proof
 FROM once p
 JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
 LEFT JOIN limit_of l ON l.process_id = p.process_id AND l.client_id = p.client_id
+LEFT JOIN without w ON w.event_id = p.event_id

@@ -14,6 +14,13 @@ WITH client_line AS (
   -- A member of the consumer protocol (KIP-848) is fenced by its epoch as well, without any group.instance.id.
   WHERE c.event = 'member_fenced' AND c.group_instance_id IS NOT NULL
   UNION ALL
+  -- Many learn of it when they commit, and end.
+  SELECT f.kafka_cluster, f.group_id, f.group_instance_id, f.process_id, f.instance, f.client_id AS client, f.member_id,
+    f.at_ms - o.hi_ms AS at_ms, f.event_id
+  FROM fact_line f
+  JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  WHERE f.event = 'commit_failed' AND f.group_instance_id IS NOT NULL AND f.said RLIKE '(?i)group.instance.id'
+  UNION ALL
   SELECT kafka_cluster, group_id, group_instance_id, CAST(NULL AS STRING) AS process_id, CAST(NULL AS INT) AS instance,
     CAST(NULL AS STRING) AS client, CAST(NULL AS STRING) AS member_id, at_ms, event_id
   FROM fact_line
