@@ -23,7 +23,8 @@ _ROWS = 30
 #: A member is often given the address of a coordinator that is gone, and loses it again: so soon after, that is no new outage.
 _SOON = timedelta(seconds=10)
 #: From the widest on.
-_SCOPES = ("broker", "group", "member")
+#: Who else was without a coordinator at that time, by the scope of a loss, the widest first.
+_SCOPES = {"broker": "members of other groups", "group": "others of the group", "member": "nobody"}
 _MEMBERS_IN_WORDS = 3
 _HOSTS_IN_WORDS = 2
 #: What would decide a pair, by the words of `split_brain.missing`, and whose log has it.
@@ -58,14 +59,14 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
             clock.between(o.first["lost_lo"], o.first["lost_hi"]) if o.first["lost_lo"] and o.first["lost_hi"] else clock.at(o.first["lost_ts"]),
             _lasted(o, joins.get((o.first["group_id"], o.first["process_id"]), ())),
             f"{o.losses:,}",
-            (o.first["cause"] or "?").replace("_", " "),
-            next((scope for scope in _SCOPES if scope in o.scopes), "?"),
+            o.first["cause"] or "?",
+            next((who for scope, who in _SCOPES.items() if scope in o.scopes), "?"),
         )
         for o in shown
     )
     columns = tuple(
         Column(name, right=name in ("for", "times"), fixed=name in ("who", "lost at"))
-        for name in ("group", "who", "lost at", "for", "times", "cause", "scope")
+        for name in ("group", "who", "lost at", "for", "times", "cause", "who else")
     )
     blocks: list[Block] = [Table(columns, cells)]
     if len(rows) > _ROWS:

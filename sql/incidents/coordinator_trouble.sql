@@ -133,7 +133,7 @@ SELECT
   j.kafka_cluster AS kafka_cluster,
   array_sort(array_union(collect_set(j.group_id), flatten(collect_list(coalesce(a.group_ids, CAST(array() AS ARRAY<STRING>))))))
     AS group_ids,
-  CASE WHEN size(j.processes) = 1 AND array_contains(j.alternatives, 'member_cut_off') THEN j.processes[0]
+  CASE WHEN size(j.processes) = 1 AND j.cause = 'unknown' THEN j.processes[0]
     ELSE coalesce(concat('broker ', j.broker_id), CASE WHEN size(j.processes) = 1 THEN j.processes[0] END,
       min(j.group_id)) END AS subject,
   j.broker_id AS broker_id,

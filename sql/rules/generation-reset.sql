@@ -1,5 +1,5 @@
 -- One row per time that a group's metadata was lost and its generations began again.
--- Reads: generation, offsets_topic, clock_offset, life_count
+-- Reads: generation, offsets_topic, clock_offset, life_count, join_round
 -- Two brokers' logs tell which life came first only by their clocks. A member that was in both knows it.
 WITH life_end AS (
   SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids,
@@ -11,20 +11,32 @@ WITH life_end AS (
   SELECT kafka_cluster, group_id, incarnation, min(generation) AS generation, min_by(coordinator, generation) AS coordinator,
     min_by(protocol_type, generation) AS protocol_type,
     min_by(unix_millis(coalesce(prepared_ts, first_asked_ts, stabilized_ts, first_joined_ts, last_synced_ts)), generation) AS from_ms,
-    min_by(witness, generation) AS event_ids
+    min_by(witness, generation) AS event_ids, max(incarnation_why) AS why
   FROM generation
-  WHERE incarnation_why = 'metadata_lost'
+  WHERE incarnation_why IN ('metadata_lost', 'unknown')
   GROUP BY kafka_cluster, group_id, incarnation
+), fallen AS (
+  -- Generations that a member came to from a higher one, in one life of its process.
+  SELECT DISTINCT kafka_cluster, group_id, generation
+  FROM (
+    SELECT kafka_cluster, group_id, generation, instance, lag(generation) OVER w AS last_generation, lag(instance) OVER w AS last_instance
+    FROM join_round
+    WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY round)
+  )
+  WHERE generation < last_generation AND instance = last_instance
 ), new_life AS (
-  SELECT s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.coordinator, s.protocol_type, s.from_ms,
+  SELECT s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.coordinator, s.protocol_type, s.from_ms, s.why,
     e.last_generation, e.coordinator AS last_coordinator, e.to_ms AS last_ms,
     array_distinct(slice(e.event_ids, -2, 2)) AS before_ids, array_distinct(slice(s.event_ids, 1, 6)) AS after_ids
   FROM life_start s
   LEFT JOIN life_end e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id AND e.incarnation = s.incarnation - 1
+  LEFT JOIN fallen f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id AND f.generation = s.generation
+  -- Without the coordinator's log nobody tells whether the group was deleted: a member that was there all the time saw it begin again.
+  WHERE s.why = 'metadata_lost' OR s.coordinator IS NULL AND e.last_generation > s.generation AND f.generation IS NOT NULL
 ), ordered AS (
   SELECT n.*,
-    coalesce(n.last_coordinator = n.coordinator OR size(l.falls) > 0 OR n.last_ms - a.lo_ms < n.from_ms - b.hi_ms,
-      n.last_coordinator IS NULL OR n.coordinator IS NULL) AS is_ordered
+    n.why = 'metadata_lost' AND coalesce(n.last_coordinator = n.coordinator OR size(l.falls) > 0
+      OR n.last_ms - a.lo_ms < n.from_ms - b.hi_ms, n.last_coordinator IS NULL OR n.coordinator IS NULL) AS is_ordered
   FROM new_life n
   LEFT JOIN (SELECT kafka_cluster, group_id, max(falls) AS falls FROM life_count GROUP BY kafka_cluster, group_id) l
     ON l.kafka_cluster = n.kafka_cluster AND l.group_id = n.group_id
@@ -39,7 +51,7 @@ SELECT
   concat('generation ', r.generation) AS subject,
   r.from_ms AS from_ms,
   r.from_ms AS to_ms,
-  CASE WHEN r.is_ordered THEN 'metadata_lost' ELSE 'order_unknown' END AS code,
+  CASE WHEN r.is_ordered THEN 'metadata_lost' WHEN r.why = 'unknown' THEN 'began_again' ELSE 'order_unknown' END AS code,
   named_struct(
     'generation', r.generation,
     'incarnation', r.incarnation,
@@ -51,8 +63,10 @@ SELECT
     'configured', CAST(o.configured AS BIGINT)
   ) AS facts,
   concat(
-    transform(r.before_ids, x -> named_struct('role', 'last generation before the loss', 'event_id', x)),
-    transform(array_except(r.after_ids, r.before_ids), x -> named_struct('role', 'first generation after the loss', 'event_id', x))
+    transform(r.before_ids, x -> named_struct('role', CASE WHEN r.is_ordered THEN 'last generation before the loss'
+      ELSE 'last generation before' END, 'event_id', x)),
+    transform(array_except(r.after_ids, r.before_ids), x -> named_struct('role', CASE WHEN r.is_ordered THEN
+      'first generation after the loss' ELSE 'first generation after' END, 'event_id', x))
   ) AS proof
 FROM ordered r
 LEFT JOIN offsets_topic o ON o.kafka_cluster = r.kafka_cluster
