@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 
 from forensics.engines.paths import as_url, unquoted
-from forensics.engines.running_values import kept
 
 _TOKEN = re.compile(
     r"""
@@ -66,4 +65,4 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
             return " " * len(found[0])
         return variables.get((found["word"] or "").lower(), found[0])
 
-    return kept(_TOKEN.sub(word, statement))
+    return _TOKEN.sub(word, statement)
