@@ -86,8 +86,11 @@ WITH placed AS (
   WHERE m.process_id IS NULL AND m.left_client IS NULL
     AND (w.log_count IS NULL OR w.log_count > 0 AND coalesce(n.known_count, 0) >= w.log_count)
 ), named AS (
-  -- Only coordinators print these. Where a line of a generation is lost, another may still name it.
-  SELECT DISTINCT c.kafka_cluster, e.group_id, explode(array(e.generation, e.old_generation)) AS generation
+  -- Only coordinators print these. Where a line of a generation is lost, another may still be there: of what a rebalance begins with, its
+  -- line names the generation before.
+  SELECT DISTINCT c.kafka_cluster, e.group_id,
+    explode(array(e.generation, CASE WHEN e.event = 'rebalance_preparing' THEN e.old_generation + 1 ELSE e.old_generation END))
+      AS generation
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)

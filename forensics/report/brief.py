@@ -83,14 +83,15 @@ def write(report: Report, names: Names, clock: Clock) -> list[Said]:
         told[1:] = [Said(_others(matters[1:]), tone=_TONES[matters[1].severity], anchor="findings")]
     # What happened stands before what did not: a group that never settled is no all-clear.
     lines = [*told, split] if told and tone != "bad" else [split, *told]
-    if tone == "good" and told:
+    sure, unseen = _how_sure(report), _unseen(report, clock)
+    if tone == "good" and told and sure:
         lines.remove(split)
+        sure = f"{sure} {title}."
     if hit := _hit(report):
         lines.append(Said(hit, "Affected"))
     advice, anchor = _advised(report)
     if advice:
         lines.append(Said(_opening(advice), "What to do first", anchor=anchor))
-    sure, unseen = _how_sure(report, title if tone == "good" and told else ""), _unseen(report, clock)
     if not told and report.examined["examined"]:
         sure = rests_on(report, clock, but=False)
     if len(lines) + bool(sure) + bool(unseen) > MOST:
@@ -235,7 +236,7 @@ def _advised(report: Report) -> tuple[str, str]:
     return (graver[0]["advice"], anchors.finding(graver[0]["finding_id"])) if graver else ("", "")
 
 
-def _how_sure(report: Report, all_clear: str) -> str:
+def _how_sure(report: Report) -> str:
     """What is proved, what is open."""
     graver = [f for f in report.findings if f["severity"] != "note"]
     open_ = [f for f in graver if f["verdict"] == "undecided"]
@@ -260,8 +261,7 @@ def _how_sure(report: Report, all_clear: str) -> str:
         jumped = verdict.clock_jumped(report)
         unless = verdict.unless_jumped(min(margins), jumped=jumped)
         parts.append(f"that two owners were there at once is certain {unless}{' (the jump that is known is taken into account)' * jumped}")
-    text = "; ".join(parts)
-    return " ".join(f"{part}." for part in (text, all_clear) if part)
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _unseen(report: Report, clock: Clock) -> str:
