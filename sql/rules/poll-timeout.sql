@@ -46,8 +46,8 @@ SELECT
     'is_worker', p.is_worker,
     'lost_at_ms', w.lost_ms
   ) AS facts,
-  array(named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
-    named_struct('role', 'leaves', 'event_id', p.event_id)) AS proof
+  array(named_struct('role', 'leaves', 'event_id', p.event_id),
+    named_struct('role', 'loses its coordinator', 'event_id', w.lost_id)) AS proof
 FROM once p
 JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
 LEFT JOIN limit_of l ON l.process_id = p.process_id AND l.client_id = p.client_id
