@@ -100,15 +100,24 @@ WITH identity AS (
 ), hole AS (
   SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id,
     instance
-), bounded AS (
-  -- Where the first wide hole may begin that no identity outlasts: what comes behind may be of another thread.
-  SELECT m.*, h.holes, d.ids,
+), met AS (
+  -- Holes are looked at once a life, at its first line: a log that lost every other line has as many holes as lines.
+  SELECT m.*, d.ids, h.holes IS NOT NULL AS is_torn_at_first,
+    -- Where the first wide hole may begin that no identity outlasts: what comes behind may be of another thread.
     array_min(transform(filter(h.holes, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()),
-      i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), x -> x.from_pos)) AS wide_pos
+      i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), x -> x.from_pos)) AS wide_at_first,
+    exists(coalesce(h.holes, array()), x -> x.is_wide AND x.to_pos <= m.began_pos) AS is_behind_at_first
   FROM counted m
-  LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance
+  LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
   LEFT JOIN identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind
     AND d.resource = m.resource AND d.life = m.life
+), bounded AS (
+  SELECT *,
+    min(wide_at_first) OVER one AS wide_pos,
+    bool_or(is_behind_at_first) OVER one AS is_behind_hole,
+    NOT bool_or(is_torn_at_first) OVER one AS is_whole
+  FROM met
+  WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), outlasted AS (
   SELECT *,
     -- A hole may begin before the first line that shows the thread; that line is sure all the same.
@@ -118,15 +127,19 @@ WITH identity AS (
         AND (failed_stop_pos IS NULL OR kind <> 'closing') THEN stream_pos END)
       OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS sure_pos
   FROM bounded
-), flagged AS (
-  SELECT m.*,
-    -- The first hole behind the last sign that may hide the end: one that is not wholly after the order to stop, or one with lines of the
-    -- same task behind it.
-    CASE WHEN exists(coalesce(holes, array()), x -> x.to_pos > m.sure_pos
-      AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS hole_pos,
-    min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END)
-      OVER (PARTITION BY m.process_id, m.instance, resource_kind, resource, life) AS forced_closed_pos
+), hidden AS (
+  -- The first hole behind the last sign that may hide the end: one that is not wholly after the order to stop, or one with lines of the
+  -- same task behind it.
+  SELECT m.*, CASE WHEN exists(coalesce(h.holes, array()), x -> x.to_pos > m.sure_pos
+      AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS hole_at_first
   FROM outlasted m
+  LEFT JOIN hole h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
+), flagged AS (
+  SELECT *,
+    max(hole_at_first) OVER one AS hole_pos,
+    min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END) OVER one AS forced_closed_pos
+  FROM hidden
+  WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), holding AS (
   SELECT
     kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
@@ -149,8 +162,8 @@ WITH identity AS (
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing')) THEN at_ms END) AS seen_ms,
     count_if(kind = 'sign') AS sign_count,
     max(hole_pos) AS hole_pos,
-    bool_or(exists(coalesce(holes, array()), x -> x.is_wide AND x.to_pos <= began_pos)) AS is_behind_hole,
-    bool_and(holes IS NULL) AS is_whole,
+    bool_or(is_behind_hole) AS is_behind_hole,
+    bool_and(is_whole) AS is_whole,
     max(at_ms) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing') AND stream_pos <= hole_pos) AS before_hole_ms,
     min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
     min_by(struct(at_ms, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
