@@ -57,30 +57,48 @@ WITH turn AS (
   FROM turn
   WHERE start_pos IS NOT NULL
   GROUP BY process_id, instance, client, resource, start_pos
-), joining AS (
-  SELECT process_id, instance, coalesce(task, client_id, thread, '-') AS client, array_sort(collect_list(stream_pos)) AS positions
-  FROM event
-  WHERE event = 'joining' AND client_kind = 'Consumer'
-  GROUP BY process_id, instance, coalesce(task, client_id, thread, '-')
-), given AS (
-  SELECT process_id, instance, client, array_sort(collect_set(stream_pos)) AS positions FROM offset_line WHERE kind = 'given'
-    GROUP BY process_id, instance, client
-), span AS (
+), based AS (
   SELECT o.*, d.last_committed, d.asked, d.refused, d.automatic, d.last_said_pos, d.taken,
-    -- It ends for good when the client is given partitions after this one was taken: a refusal just after the loss still speaks of it.
-    array_min(filter(concat(array(lead(o.stream_pos) OVER (PARTITION BY o.process_id, o.instance, o.client, o.resource
-      ORDER BY o.stream_pos)),
-      coalesce(filter(g.positions, p -> p > d.taken.stream_pos), array())), p -> p IS NOT NULL)) AS end_pos,
-    -- An automatic commit names the whole position: when it is the last word and no request to join lies between it and the loss, nothing
-    -- more was read.
-    d.automatic.stream_pos = d.last_said_pos AND d.automatic.stream_pos < d.taken.stream_pos
-      AND NOT exists(coalesce(j.positions, array()), p -> p > d.automatic.stream_pos AND p < d.taken.stream_pos) AS is_final
+    lead(o.stream_pos) OVER (PARTITION BY o.process_id, o.instance, o.client, o.resource ORDER BY o.stream_pos) AS next_pos
   FROM offset_line o
-  JOIN given g ON g.process_id = o.process_id AND g.instance = o.instance AND g.client = o.client
+  LEFT SEMI JOIN (SELECT DISTINCT process_id, instance, client FROM offset_line WHERE kind = 'given') g
+    ON g.process_id = o.process_id AND g.instance = o.instance AND g.client = o.client
   LEFT JOIN said d ON d.process_id = o.process_id AND d.instance = o.instance AND d.client = o.client AND d.resource = o.resource
     AND d.start_pos = o.stream_pos
-  LEFT JOIN joining j ON j.process_id = o.process_id AND j.instance = o.instance AND j.client = o.client
   WHERE o.kind = 'start' AND o.group_id IS NOT NULL
+), mark AS (
+  -- Where a partition was taken, among the client's requests to join and what it was given. Lines at one place are neither before nor
+  -- behind.
+  SELECT process_id, instance, client, resource, stream_pos, taken.stream_pos AS pos, 0 AS rank, CAST(NULL AS BIGINT) AS given_pos,
+    CAST(NULL AS BIGINT) AS joining_pos
+  FROM based
+  WHERE taken IS NOT NULL
+  UNION ALL
+  SELECT DISTINCT process_id, instance, client, NULL, NULL, stream_pos, 1, stream_pos, NULL FROM offset_line WHERE kind = 'given'
+  UNION ALL
+  SELECT process_id, instance, coalesce(task, client_id, thread, '-'), NULL, NULL, stream_pos, 2, NULL, stream_pos
+  FROM event
+  WHERE event = 'joining' AND client_kind = 'Consumer'
+), around AS (
+  SELECT process_id, instance, client, resource, stream_pos, next_given, last_joining
+  FROM (
+    SELECT *,
+      lag(given_pos) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY -pos, rank, resource) AS next_given,
+      lag(joining_pos) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY pos, rank, resource) AS last_joining
+    FROM mark
+  )
+  WHERE rank = 0
+), span AS (
+  SELECT o.*,
+    -- It ends for good when the client is given partitions after this one was taken: a refusal just after the loss still speaks of it.
+    least(o.next_pos, a.next_given) AS end_pos,
+    -- An automatic commit names the whole position: when it is the last word and no request to join lies between it and the loss, nothing
+    -- more was read.
+    o.automatic.stream_pos = o.last_said_pos AND o.automatic.stream_pos < o.taken.stream_pos
+      AND NOT coalesce(a.last_joining > o.automatic.stream_pos, false) AS is_final
+  FROM based o
+  LEFT JOIN around a ON a.process_id = o.process_id AND a.instance = o.instance AND a.client = o.client AND a.resource = o.resource
+    AND a.stream_pos = o.stream_pos
 ), refusal AS (
   SELECT s.process_id, s.client, s.resource, s.stream_pos, min(struct(r.stream_pos, r.fenced_by, r.event_id)) FILTER (
     WHERE r.fenced_by IS NOT NULL) AS fence
@@ -89,22 +107,38 @@ WITH turn AS (
     AND r.stream_pos > s.stream_pos AND (s.end_pos IS NULL OR r.stream_pos < s.end_pos) AND (r.resource IS NULL OR r.resource = s.resource)
   GROUP BY s.process_id, s.client, s.resource, s.stream_pos
 ), membership AS (
-  SELECT r.process_id, r.instance, coalesce(r.task, r.client) AS client, r.group_id,
-    array_sort(collect_list(struct(r.from_pos AS pos, r.member_id, g.incarnation, r.generation))) AS rounds
+  SELECT r.process_id, r.instance, coalesce(r.task, r.client) AS client, r.group_id, r.from_pos AS pos, r.member_id, g.incarnation,
+    r.generation
   FROM join_round r
   JOIN round_generation g ON g.process_id = r.process_id AND g.group_id = r.group_id AND g.client = r.client AND g.round = r.round
     AND g.kafka_cluster = r.kafka_cluster
-  GROUP BY r.process_id, r.instance, coalesce(r.task, r.client), r.group_id
   UNION ALL
-  SELECT process_id, instance, coalesce(task, client_id), group_id,
-    array_sort(collect_list(struct(stream_pos AS pos, member_id, 1L AS incarnation, member_epoch AS generation)))
+  SELECT process_id, instance, coalesce(task, client_id), group_id, stream_pos, member_id, 1L, member_epoch
   FROM event
   WHERE event = 'member_state_changed' AND member_epoch > 0 AND group_id IS NOT NULL
-  GROUP BY process_id, instance, coalesce(task, client_id), group_id
+), seated AS (
+  -- The membership that it was of: the last before it.
+  SELECT process_id, instance, client, resource, stream_pos, at
+  FROM (
+    SELECT process_id, instance, client, resource, stream_pos, rank, lag(held) IGNORE NULLS OVER (
+      PARTITION BY process_id, instance, client, group_id
+      ORDER BY pos, rank, resource, held.member_id, held.incarnation, held.generation) AS at
+    FROM (
+      SELECT process_id, instance, client, group_id, resource, stream_pos, stream_pos AS pos, 0 AS rank,
+        CAST(NULL AS STRUCT<member_id: STRING, incarnation: BIGINT, generation: BIGINT>) AS held
+      FROM span
+      UNION ALL
+      SELECT process_id, instance, client, group_id, NULL, NULL, pos, 1, named_struct('member_id', member_id, 'incarnation', incarnation,
+        'generation', generation)
+      FROM membership
+    )
+  )
+  WHERE rank = 0
 ), placed AS (
-  SELECT s.*, array_max(filter(m.rounds, x -> x.pos < s.stream_pos)) AS at
+  SELECT s.*, m.at
   FROM span s
-  LEFT JOIN membership m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client AND m.group_id = s.group_id
+  LEFT JOIN seated m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client AND m.resource = s.resource
+    AND m.stream_pos = s.stream_pos
 )
 SELECT
   c.kafka_cluster, s.group_id, s.resource, s.process_id, s.instance, s.client, s.task, s.at.member_id AS member_id,
