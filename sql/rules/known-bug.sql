@@ -4,7 +4,7 @@
 WITH split AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, process_a, process_b, cause, ownership_a, unix_millis(from_lo) AS from_lo_ms,
     unix_millis(coalesce(to_hi, from_hi)) AS to_hi_ms,
-    transform(witness, w -> named_struct('event_id', w, 'role', 'shows the two owners')) AS proof
+    transform(witness, w -> named_struct('role', 'shows the two owners', 'event_id', w)) AS proof
   FROM split_brain
   WHERE verdict = 'proved'
 ), line AS (
@@ -37,7 +37,7 @@ WITH split AS (
   WHERE resource_kind = 'task' AND cause = 'same_generation_assigned_twice'
   UNION ALL
   SELECT 'KAFKA-13719' AS bug, r.process_id, s.kafka_cluster, s.group_id, s.resource, s.from_lo_ms, s.ownership_a,
-    concat(s.proof, array(named_struct('event_id', r.event_id, 'role', 'restarts the connector with its tasks')))
+    concat(s.proof, array(named_struct('role', 'restarts the connector with its tasks', 'event_id', r.event_id)))
   FROM split s
   JOIN restart r ON r.process_id IN (s.process_a, s.process_b)
   WHERE s.resource_kind = 'task' AND s.cause = 'restart_of_task_not_owned'
@@ -48,7 +48,7 @@ WITH split AS (
   UNION ALL
   -- Left its group by its own poll timeout, and somebody else started what it still ran.
   SELECT 'KAFKA-16056' AS bug, s.process_a, s.kafka_cluster, s.group_id, s.resource, s.from_lo_ms, s.ownership_a,
-    concat(s.proof, array(named_struct('event_id', c.event_id, 'role', 'leaves by its poll timeout')))
+    concat(s.proof, array(named_struct('role', 'leaves by its poll timeout', 'event_id', c.event_id)))
   FROM split s
   JOIN worker_line c ON c.process_id = s.process_a AND c.event = 'poll_timeout' AND c.group_id = s.group_id
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
@@ -56,8 +56,8 @@ WITH split AS (
   UNION ALL
   SELECT 'KAFKA-9849' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(
-      named_struct('event_id', f.event_id, 'role', 'cannot read the config topic in time'),
-      named_struct('event_id', c.event_id, 'role', 'leaves the group')
+      named_struct('role', 'cannot read the config topic in time', 'event_id', f.event_id),
+      named_struct('role', 'leaves the group', 'event_id', c.event_id)
     )
   FROM line f
   JOIN worker_line c ON c.process_id = f.process_id AND c.instance = f.instance AND c.event = 'leaving' AND c.stream_pos > f.stream_pos
@@ -66,8 +66,8 @@ WITH split AS (
   UNION ALL
   SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, d.assigned_ms - o.lo_ms, d.event_id,
     array(
-      named_struct('event_id', c.event_id, 'role', 'revokes its tasks itself'),
-      named_struct('event_id', d.event_id, 'role', 'assigned again')
+      named_struct('role', 'revokes its tasks itself', 'event_id', c.event_id),
+      named_struct('role', 'assigned again', 'event_id', d.event_id)
     )
   FROM worker_duty d
   JOIN gave_up_tasks c ON c.process_id = d.process_id AND c.instance = d.instance AND c.group_id = d.group_id
@@ -76,38 +76,38 @@ WITH split AS (
   WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
   UNION ALL
   SELECT 'KAFKA-10763' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
-    array(named_struct('event_id', f.event_id, 'role', 'skips the revocations'))
+    array(named_struct('role', 'skips the revocations', 'event_id', f.event_id))
   FROM line f
   JOIN worker_setting w ON w.process_id = f.process_id AND w.protocol IN ('compatible', 'sessioned')
   WHERE f.event = 'revocation_skipped' AND f.worker_group_id IS NOT NULL
   UNION ALL
   SELECT 'KAFKA-10340' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.task, f.reference_ms, f.event_id,
-    array(named_struct('event_id', f.event_id, 'role', 'the worker gives up on the task'))
+    array(named_struct('role', 'the worker gives up on the task', 'event_id', f.event_id))
   FROM line f
   JOIN source_task p ON p.process_id = f.process_id AND p.task = f.task
   WHERE f.event = 'task_stop_failed' AND f.worker_group_id IS NOT NULL
   UNION ALL
   SELECT 'KAFKA-13586' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
-    array(named_struct('event_id', f.event_id, 'role', 'the herder ends'))
+    array(named_struct('role', 'the herder ends', 'event_id', f.event_id))
   FROM line f
   WHERE f.event = 'herder_failed'
     AND EXISTS (SELECT 1 FROM line u WHERE u.process_id = f.process_id AND u.event = 'connector_config_updated'
       AND f.at_ms - u.at_ms BETWEEN 0 AND bug_short_ms)
   UNION ALL
   SELECT 'KAFKA-7941' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
-    array(named_struct('event_id', f.event_id, 'role', 'the reading thread ends'))
+    array(named_struct('role', 'the reading thread ends', 'event_id', f.event_id))
   FROM line f
   WHERE f.event = 'internal_log_failed' AND f.message LIKE 'Unexpected exception in Thread[KafkaBasedLog%'
   UNION ALL
   SELECT 'KAFKA-12984' AS bug, f.process_id, f.kafka_cluster, f.group_id, coalesce(f.partition, f.group_id), f.reference_ms, f.event_id,
-    array(named_struct('event_id', f.event_id, 'role', 'names the members that claim one partition'))
+    array(named_struct('role', 'names the members that claim one partition', 'event_id', f.event_id))
   FROM line f
   WHERE f.event = 'assignment_conflict' AND f.message LIKE 'Found multiple consumers%'
   UNION ALL
   SELECT 'KAFKA-10284' AS bug, f.process_id, f.kafka_cluster, f.group_id, f.group_instance_id, f.reference_ms, f.event_id,
     array(
-      named_struct('event_id', l.event_id, 'role', 'loads the group'),
-      named_struct('event_id', f.event_id, 'role', 'fences the member')
+      named_struct('role', 'loads the group', 'event_id', l.event_id),
+      named_struct('role', 'fences the member', 'event_id', f.event_id)
     )
   FROM line f
   JOIN line l ON l.process_id = f.process_id AND l.event = 'group_loaded' AND l.group_id = f.group_id AND l.stream_pos < f.stream_pos
@@ -115,7 +115,7 @@ WITH split AS (
   WHERE f.event = 'member_fenced_by_broker' AND f.group_instance_id IS NOT NULL
   UNION ALL
   SELECT 'KAFKA-13636' AS bug, f.process_id, f.kafka_cluster, f.group_id, f.group_id, f.reference_ms, f.event_id,
-    array(named_struct('event_id', f.event_id, 'role', 'expires offsets'))
+    array(named_struct('role', 'expires offsets', 'event_id', f.event_id))
   FROM line f
   WHERE f.event = 'offsets_expired' AND f.group_id IS NOT NULL
     AND EXISTS (SELECT 1 FROM line g WHERE g.kafka_cluster = f.kafka_cluster AND g.group_id = f.group_id AND g.event = 'position_missing'

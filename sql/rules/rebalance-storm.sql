@@ -83,8 +83,9 @@ SELECT
     'is_connect', coalesce(c.protocol_type = 'connect', false),
     'delay_ms', d.value_ms
   ) AS facts,
-  transform(s.lines, l -> named_struct('event_id', l.event_id, 'role',
-    CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' ELSE 'nothing changes' END)) AS proof
+  transform(s.lines, l -> named_struct('role',
+    CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' ELSE 'nothing changes' END,
+    'event_id', l.event_id)) AS proof
 FROM explained s
 LEFT JOIN cost c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.kind = s.kind AND c.chain = s.chain
   AND c.nth = s.nth

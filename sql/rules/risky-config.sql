@@ -175,6 +175,6 @@ SELECT
     'brokers', r.numbers['brokers'],
     'replicas_wanted', safe_replicas
   ) AS facts,
-  transform(r.event_ids, e -> named_struct('event_id', e, 'role', 'prints the setting')) AS proof
+  transform(r.event_ids, e -> named_struct('role', 'prints the setting', 'event_id', e)) AS proof
 FROM risk r
 LEFT JOIN connect_topics t ON r.code = 'connect_topics' AND t.kafka_cluster <=> r.kafka_cluster AND t.group_id <=> r.group_id
