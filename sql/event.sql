@@ -1,5 +1,5 @@
 -- One row per recognised record: who printed it, when, what it is called, and what it tells.
--- Reads: event_row, process_start, copied_log
+-- Reads: event_row, process_piece, copied_log
 -- Grain: event_id
 -- Kept: no
 -- What second witnesses say beside the logs (tools' outputs, REST answers, properties) is in the view `snapshot`.
@@ -9,9 +9,9 @@ COMMENT 'One row per recognised record: who printed it, when, what it is called,
 AS
 SELECT
   r.*,
-  coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
+  CAST(coalesce(s.starts_before, 0L) AS INT) + coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
 FROM event_row r
-LEFT JOIN process_start s ON s.process_id = r.process_id
+LEFT JOIN process_piece s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
 -- One process is not read twice.
 LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
 WHERE r.category <> 'snapshot'

@@ -21,7 +21,7 @@ MOST_COLUMNS = 140
 LEAST_THRESHOLD = 1_000
 #: Numbers that are no choice of ours: of Kafka, of Spark, of units, of calendars, and bounds that stand for `without a bound`.
 FACTS = {
-    1_000, 60_000_000, 3_600_000, 900_000,  # units; zones differ by quarters of an hour
+    1_000, 60_000_000, 3_600_000, 900_000, 1_048_576,  # units; zones differ by quarters of an hour
     2_147_483_647, 2_000_000_000, 1_000_000_000,  # a coordinator's node is numbered from the end of INT backwards, so no broker has such a number
     2_000,  # characters that unrecognised_row keeps of a record
     9_223_372_036_854_775_807, 9_000_000_000_000_000, 1_000_000_000_000_000,  # without a bound

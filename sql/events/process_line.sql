@@ -1,5 +1,5 @@
 -- One row per recognised record, whether it is a row of `event` or only counted: where it stands, and when.
--- Reads: event_row, counted_row, process_start, copied_log
+-- Reads: event_row, counted_row, process_piece, copied_log
 -- Grain: process_id, stream_pos
 -- Kept: no
 -- That a process printed anything is a sign of its life; what reads times, and not facts, reads this view.
@@ -17,7 +17,7 @@ COMMENT 'One row per recognised record, whether it is a row of event or only cou
 AS
 SELECT
   r.process_id AS process_id,
-  coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance,
+  CAST(coalesce(s.starts_before, 0L) AS INT) + coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance,
   r.stream_pos AS stream_pos,
   unix_millis(r.ts) AS at_ms,
   r.resolution_ms AS resolution_ms,
@@ -29,6 +29,6 @@ FROM (
   UNION ALL
   SELECT process_id, stream_pos, ts, resolution_ms, event, releases, CAST(NULL AS STRING) AS event_id FROM counted_row
 ) r
-LEFT JOIN process_start s ON s.process_id = r.process_id
+LEFT JOIN process_piece s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
 -- One process is not read twice.
 LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
