@@ -300,14 +300,13 @@ def report(
         case, unread = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
     elif time_zone:
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="Give the zones of a case to `forensics ingest`.")
-    is_found = case is None
+    is_named = case is not None
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     _tell(told, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
-    if logs:
-        say(f"The case is in {location(case)}: `forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
-    elif not is_found:
-        say(f"`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
+    if is_named:
+        where = f"The case is in {location(case)}: " if logs else ""
+        say(f"{where}`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
     if told.model.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and told.model.nothing_examined():

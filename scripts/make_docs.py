@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 _COLUMN = re.compile(r"^\s+`?(\w+)`?\s+COMMENT\s+'((?:[^']|'')*)'", re.MULTILINE)
 _KNOB = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
+_TEMPLATES = Environment()  # noqa: S701  (nothing is rendered)
 _MADE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 
@@ -118,7 +119,7 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
 
 def _in_general(template: str) -> str:
     """What a template says of any finding: *names* for what the finding tells, [brackets] around what is said only where it tells so."""
-    return "".join(map(_phrase, Environment().parse(template.strip()).body))  # noqa: S701  (nothing is rendered)
+    return "".join(map(_phrase, _TEMPLATES.parse(template.strip()).body))
 
 
 def _phrase(node: nodes.Node | None) -> str:

@@ -9,7 +9,7 @@ COMMENT 'One row per recognised record: who printed it, when, what it is called,
 AS
 SELECT
   r.*,
-  CAST(coalesce(s.starts_before, 0L) AS INT) + coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
+  coalesce(s.starts_before + size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance
 FROM event_row r
 LEFT JOIN process_piece s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
 -- One process is not read twice.

@@ -19,16 +19,17 @@ from forensics.extract.jump_signs import Sign, said_again, streams_with_doubles
 from forensics.extract.parquet_parts import rewrite
 from forensics.extract.split_counts import NOTHING
 from forensics.extract.splits import byte_of
-from forensics.extract.stream_lines import codes_of, in_order, joined, rows_of
+from forensics.extract.stream_lines import CLIENT, SAID, codes_of, in_order, joined, rows_of
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
 DOUBLED = "doubled"
+_NAMES = ("member_id", "group_instance_id", "broker_id")
 #: Each of these tells one client from another.
-_WHO = ("thread", "context", "client_id", "member_id", "group_instance_id", "task", "broker_id")
+_WHO = (*CLIENT, *_NAMES)
 #: What each client of a process says for itself.
 _OF_CLIENTS = frozenset({"membership", "assignment", "coordinator", "offsets", "streams"})
-_SAID = ("event", "message", "level", "logger", *_WHO)
+_SAID = (*SAID, "level", "logger", *_NAMES)
 _COLUMNS = ("process_id", "stream_pos", "ts", "resolution_ms", "path", "event_id", "category", *_SAID)
 #: Share of a log's different lines that stand there twice where all do; a few pairs are parted by other threads.
 _ALL = 0.9

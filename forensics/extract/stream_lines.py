@@ -24,8 +24,10 @@ _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
 #: What no process says while it starts, but only after it.
 _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
 _WHO = (*NAMES, "member_id")
+#: Each of these tells one client of a process from another.
+CLIENT = ("thread", "context", "client_id", "task")
 #: What lines have in common that say the same.
-SAID = ("event", "message", "thread", "context", "client_id", "task")
+SAID = ("event", "message", *CLIENT)
 _COLUMNS = ("stream_pos", "ts", "path", "category", "component", "group_id", "generation", *SAID, *_WHO)
 _Bools = npt.NDArray[np.bool_]
 

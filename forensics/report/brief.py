@@ -49,7 +49,6 @@ _ALIKE = ("clock_wrong",)
 _COORDINATOR = "coordinator of "
 #: That a process froze is known; what froze it, its own logs seldom tell.
 _KNOWN = "known as far as the logs go"
-#: What an undecided pair asks for where a log ends too soon, and of which process.
 #: What rules find, where their ids alone say it badly.
 _CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
 

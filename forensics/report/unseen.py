@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _ROWS = 30
 #: A member is often given the address of a coordinator that is gone, and loses it again: so soon after, that is no new outage.
 _SOON = timedelta(seconds=10)
-#: From the widest on.
 #: Who else was without a coordinator at that time, by the scope of a loss, the widest first.
 _SCOPES = {"broker": "members of other groups", "group": "others of the group", "member": "nobody"}
 _MEMBERS_IN_WORDS = 3

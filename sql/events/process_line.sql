@@ -17,7 +17,7 @@ COMMENT 'One row per recognised record, whether it is a row of event or only cou
 AS
 SELECT
   r.process_id AS process_id,
-  CAST(coalesce(s.starts_before, 0L) AS INT) + coalesce(size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance,
+  coalesce(s.starts_before + size(filter(s.starts, p -> p <= r.stream_pos)), 0) AS instance,
   r.stream_pos AS stream_pos,
   unix_millis(r.ts) AS at_ms,
   r.resolution_ms AS resolution_ms,

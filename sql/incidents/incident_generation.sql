@@ -33,7 +33,6 @@ WITH timed AS (
     AND p.generation = t.generation - 1
 ), rooted AS (
   SELECT *,
-    CASE WHEN begins THEN generation ELSE lag(CASE WHEN begins THEN generation END) IGNORE NULLS OVER w END AS root,
     CASE WHEN begins THEN at_ms ELSE lag(CASE WHEN begins THEN at_ms END) IGNORE NULLS OVER w END AS root_ms,
     CASE WHEN begins THEN trigger ELSE lag(CASE WHEN begins THEN trigger END) IGNORE NULLS OVER w END AS root_trigger,
     CASE WHEN begins THEN coalesce(trigger_member_id, '')

@@ -16,7 +16,9 @@ CREATE OR REPLACE TEMPORARY VIEW member_setting (
 COMMENT 'One row per member and timeout that its group knows it by: the value in force, and who printed it.'
 AS
 WITH printed AS (
-  SELECT v.process_id, v.component, v.client_id, v.task, v.key AS setting, try_cast(v.value AS BIGINT) AS value_ms, v.event_id
+  -- A worker's settings are its process's, whatever client prints them.
+  SELECT v.process_id, v.component = 'DistributedConfig' AS is_worker, CASE WHEN v.component = 'ConsumerConfig' THEN v.client_id ELSE ''
+    END AS client_id, v.key AS setting, try_cast(v.value AS BIGINT) AS value_ms, v.event_id
   FROM config_value v
   WHERE v.component IN ('DistributedConfig', 'ConsumerConfig') AND v.value RLIKE '^[0-9]+$'
     AND v.key IN ('session.timeout.ms', 'heartbeat.interval.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms',
@@ -30,12 +32,10 @@ WITH printed AS (
     GROUP BY process_id, group_id) e
     ON e.process_id = m.process_id AND e.group_id = m.group_id
 ), alike AS (
-  -- What all that a process printed of one client agree on. A worker's settings are its process's.
-  SELECT process_id, component = 'DistributedConfig' AS is_worker,
-    CASE WHEN component = 'ConsumerConfig' THEN client_id ELSE '' END AS client_id,
-    setting, max(struct(event_id, value_ms)) AS found
+  -- What all that a process printed of one client agree on.
+  SELECT process_id, is_worker, client_id, setting, max(struct(event_id, value_ms)) AS found
   FROM printed
-  GROUP BY process_id, component = 'DistributedConfig', CASE WHEN component = 'ConsumerConfig' THEN client_id ELSE '' END, setting
+  GROUP BY process_id, is_worker, client_id, setting
   HAVING count(DISTINCT value_ms) = 1
 ), own AS (
   SELECT k.kafka_cluster, k.group_id, k.member_id, a.setting, struct(a.found.value_ms, a.found.event_id) AS found

@@ -6,7 +6,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_piece (
   process_id    COMMENT 'Process',
   piece         COMMENT 'Its lines have positions from piece times 1048576 on',
   starts_before COMMENT 'Starts before it',
-  starts        COMMENT 'Positions of the starts in it, ascending; NULL: none'
+  starts        COMMENT 'Positions of the starts in it, ascending'
 )
 COMMENT 'One row per mebibyte of the log of a process that was seen starting, as far as it has lines: the starts before it, and in it.'
 AS
@@ -22,9 +22,9 @@ WITH piece AS (
 SELECT
   p.process_id AS process_id,
   p.piece AS piece,
-  coalesce(sum(size(b.starts)) OVER (PARTITION BY p.process_id ORDER BY p.piece ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0L)
-    AS starts_before,
-  b.starts AS starts
+  CAST(coalesce(sum(size(b.starts)) OVER (PARTITION BY p.process_id ORDER BY p.piece ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+    AS INT) AS starts_before,
+  coalesce(b.starts, CAST(array() AS ARRAY<BIGINT>)) AS starts
 FROM piece p
 LEFT SEMI JOIN process_start s ON s.process_id = p.process_id
 LEFT JOIN begun b ON b.process_id = p.process_id AND b.piece = p.piece
