@@ -1,5 +1,5 @@
 -- One row per pair of log lines of two processes of which one must have happened before the other.
--- Reads: member_round, epoch_edge, event, process_cluster, process_resolution
+-- Reads: member_round, epoch_edge, event, client_event, process_cluster, process_resolution
 -- Grain: rule, from_event_id, to_event_id
 -- Every message is sent before it is received, and inside one process lines are in order. So a clock that shows `to` less than another
 -- shows `from` is behind it by at least the difference. Only a member's first join of a generation counts.
@@ -23,6 +23,30 @@ WITH membership_line AS (
     e.event IN ('leaving', 'member_left', 'member_expired')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
   )
+), told AS (
+  -- A new member's first request is answered with the id that the broker made; it asks again with that. Of one that was let in, its round
+  -- tells.
+  SELECT c.process_id, c.group_id, c.member_id, c.at_ms, c.event_id, c.asked, c.asked_again
+  FROM (
+    SELECT process_id, group_id, member_id, at_ms, event_id, event, reason,
+      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS asked,
+      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS asked_again
+    FROM client_event
+    WHERE event IN ('joining', 'rejoin_requested')
+  ) c
+  LEFT ANTI JOIN member_round m ON m.member_id = c.member_id
+  WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
+), named AS (
+  -- What its coordinator prints of such a member.
+  SELECT process_id, group_id, member_id,
+    min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
+    min(CASE WHEN event = 'rebalance_preparing' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS prepared
+  FROM event
+  WHERE member_id IS NOT NULL AND broker_id IS NOT NULL
+    AND (event = 'member_added' OR event = 'rebalance_preparing' AND reason RLIKE '(?i)^adding new member')
+  GROUP BY process_id, group_id, member_id
 ), coordinated AS (
   -- Between a member and its coordinator, in one generation.
   SELECT e.rule, e.f, e.first, e.t, e.later
@@ -78,6 +102,18 @@ WITH membership_line AS (
     struct(m.at_ms, m.event_id)
   FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed'
     AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
+  UNION ALL
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT t.process_id, struct(t.at_ms, t.event_id) AS told, t.asked, t.asked_again, n.process_id AS broker, n.made, n.prepared
+    FROM told t
+    JOIN named n ON n.group_id = t.group_id AND n.member_id = t.member_id
+  ) LATERAL VIEW inline(array(
+    named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker, 'later', made),
+    named_struct('rule', 'the broker made an id, then the member was told it', 'f', broker, 'first', made, 't', process_id, 'later', told),
+    named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
+      't', broker, 'later', prepared)
+  )) e AS rule, f, first, t, later
   UNION ALL
   SELECT rule, f, first, t, later FROM epoch_edge
   UNION ALL

@@ -8,8 +8,8 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, several_members, cut_lines, no_info, copy or
-    missing_process',
+  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, several_members, several_brokers, cut_lines, no_info, copy
+    or missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
   facts      COMMENT 'What the words tell: lives of the process, length of a gap, why lines must be missing, a file and its fault, a group
@@ -174,6 +174,23 @@ WITH placed AS (
     -- Of longer ones no more is kept.
     WHERE char_length(first_line) < 2000
   )
+), mixed AS (
+  -- A process is one broker: where lines of one stand between lines of another, its log is of several.
+  SELECT process_id, min(ts) AS from_ts, max(ts) AS to_ts, count(DISTINCT broker_id) AS broker_count,
+    array_join(transform(array_sort(collect_set(broker_id)), id -> CAST(id AS STRING)), ', ') AS broker_ids
+  FROM (
+    SELECT *, count_if(NOT broker_id <=> last_id) OVER (PARTITION BY process_id, instance, broker_id ORDER BY stream_pos
+      ROWS UNBOUNDED PRECEDING) AS turn
+    FROM (
+      SELECT process_id, instance, broker_id, ts, stream_pos,
+        lag(broker_id) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS last_id
+      FROM event
+      WHERE broker_id IS NOT NULL AND event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired',
+        'group_loaded', 'group_unloaded')
+    )
+  )
+  GROUP BY process_id
+  HAVING max(turn) > 1
 ), stretch AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
@@ -244,6 +261,9 @@ WITH placed AS (
     member_count, group_id, client
   FROM shared_log
   UNION ALL
+  SELECT process_id, from_ts, to_ts, 'several_brokers', 'several_brokers' AS code, broker_count, broker_ids, NULL
+  FROM mixed
+  UNION ALL
   SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL
   FROM unknown_line
   GROUP BY process_id
@@ -277,6 +297,8 @@ SELECT
     'reason', CASE WHEN code = 'unreadable' THEN said END,
     'client', CASE WHEN code = 'several_members' THEN said END,
     'members', CASE WHEN code = 'several_members' THEN number END,
+    'brokers', CASE WHEN code = 'several_brokers' THEN number END,
+    'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
     'line_count', CASE WHEN code = 'cut_lines' THEN number END,
     'group_id', CASE WHEN kind IN ('missing_process', 'several_members') THEN name END,
     'clients', CASE WHEN code = 'no_client_info' THEN name END,

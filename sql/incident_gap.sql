@@ -1,5 +1,5 @@
 -- One row per time in which a resource was without an owner, or worked on twice, because of an incident.
--- Reads: root_cause, incident_member, incident_generation, unowned, split_brain, ownership, generation, member
+-- Reads: root_cause, incident_member, incident_generation, unowned, split_brain, ownership, generation, member, open_rebalance
 -- Grain: incident_id, kafka_cluster, group_id, resource_kind, resource, id
 CREATE OR REPLACE TEMPORARY VIEW incident_gap (
   incident_id    COMMENT 'Incident',
@@ -32,6 +32,17 @@ WITH part AS (
     CAST(NULL AS BIGINT) AS double_work_ms
   FROM unowned
   WHERE certain_ms >= resource_hit_ms
+  UNION ALL
+  -- What was given up for a rebalance that has not ended has no owner up to there: nobody is given anything before all members are.
+  SELECT u.kafka_cluster, u.group_id, u.resource_kind, u.resource, u.previous_ownership_id, u.previous_member_id, u.previous_process_id,
+    u.generation, unix_millis(u.from_lo), unix_millis(u.from_hi), CAST(NULL AS BIGINT), r.to_ms - unix_millis(u.from_hi),
+    CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
+  FROM unowned u
+  JOIN open_rebalance r ON r.kafka_cluster = u.kafka_cluster AND r.group_id = u.group_id AND r.rebalance_mode = 'eager'
+    AND r.reference_process_id = u.reference_process_id
+    AND (r.coordinator IS NOT NULL OR size(r.awaited) = 0) AND r.to_ms - unix_millis(u.from_hi) >= resource_hit_ms
+    AND unix_millis(u.from_lo) >= r.from_ms - outage_untroubled_ms
+  WHERE u.next_ownership_id IS NULL AND r.lasted_ms IS NOT NULL
   UNION ALL
   SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, '/', s.ownership_b), a.member_id, s.process_a,
     b.generation, unix_millis(s.from_lo), unix_millis(s.from_hi), unix_millis(s.to_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT),

@@ -3,7 +3,8 @@
 -- Reads: clock_offset
 -- Grain: kafka_cluster, group_id
 -- Its coordinator prepares it, or members ask to join, and neither the end of its join phase nor an answer is printed by the end of their
--- logs. One that ended by any line of the group is none. Members that are closed, and processes that stop, wait for nothing.
+-- logs. One that ended by any line of the group is none. Members that are closed, and processes that stop, wait for nothing any more:
+-- where all members were, it had not ended until then.
 CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
   kafka_cluster   COMMENT 'Kafka cluster id',
   group_id        COMMENT 'Group',
@@ -15,9 +16,10 @@ CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
   began_ts        COMMENT 'The coordinator prepares it, or the first member asks, by that process''s clock',
   began_ms        COMMENT 'The same (milliseconds since 1970)',
   from_ts         COMMENT 'The same, on the reference clock',
-  to_ts           COMMENT 'It had not ended then (reference clock)',
+  to_ts           COMMENT 'It had not ended then (reference clock): the logs end, or its last member was closed',
   from_ms         COMMENT 'from_ts (milliseconds since 1970)',
   to_ms           COMMENT 'to_ts (milliseconds since 1970)',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
   lasted_ms       COMMENT 'At least so long, milliseconds; NULL: a clock stepped',
   reason          COMMENT 'Reason as the broker printed it',
   member_id       COMMENT 'Member that the reason names',
@@ -25,6 +27,7 @@ CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
   awaited         COMMENT 'Members of the last generation that had not asked: process and task or client, or member id',
   awaited_processes COMMENT 'Their processes, where their logs are here',
   has_member_logs COMMENT 'True when the log of a member of the group is here',
+  is_given_up     COMMENT 'True when all members that had asked were closed, or their processes stopped, before they were answered',
   witness         COMMENT 'Events that prove it'
 )
 COMMENT 'One row per group whose last rebalance had not ended when the logs end.'
@@ -38,11 +41,12 @@ WITH newest AS (
   WHERE group_protocol = 'classic'
   GROUP BY kafka_cluster, group_id
 ), living AS (
-  -- The last life of each log, unless it says that it ends.
-  SELECT l.process_id, l.instance, l.last_ms, o.lo_ms, o.hi_ms, o.stepped, o.reference_process_id
+  -- The last life of each log; of one that says that it ends, up to there.
+  SELECT l.process_id, l.instance, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.ending_id IS NOT NULL AS is_ending,
+    o.lo_ms, o.hi_ms, o.stepped, o.reference_process_id
   FROM process_life l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-  WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL
+  WHERE l.next_start_ms IS NULL
 ), word AS (
   SELECT c.kafka_cluster, e.group_id, e.process_id,
     max_by(struct(e.event, e.instance, unix_millis(e.ts) AS at_ms, e.event_id, e.old_generation, e.reason, e.client_reason, e.member_id),
@@ -58,7 +62,7 @@ WITH newest AS (
     nullif(concat_ws('; client reason: ', w.last.reason, nullif(w.last.client_reason, '')), '') AS reason,
     l.last_ms, l.lo_ms, l.hi_ms, l.stepped, l.reference_process_id
   FROM word w
-  JOIN living l ON l.process_id = w.process_id AND l.instance = w.last.instance
+  JOIN living l ON l.process_id = w.process_id AND l.instance = w.last.instance AND NOT l.is_ending
   LEFT JOIN newest n ON n.kafka_cluster = w.kafka_cluster AND n.group_id = w.group_id
   -- A generation that follows it is told by somebody else.
   WHERE w.last.event = 'rebalance_preparing' AND coalesce(n.last.generation <= w.last.old_generation, true)
@@ -68,10 +72,19 @@ WITH newest AS (
   FROM client_event
   WHERE event IN ('joining', 'joined', 'join_answered', 'synced', 'worker_assigned', 'partitions_assigned', 'assignment_received',
     'assignment_computed', 'leaving', 'poll_timeout', 'member_fenced', 'coordinator_lost', 'generation_reset', 'join_failed')
+    -- What a member says while it is closed.
+    AND NOT coalesce(event = 'leaving' AND reason LIKE '%being closed%'
+      OR event = 'generation_reset' AND reason LIKE '%pro-actively%', false)
   GROUP BY kafka_cluster, group_id, process_id, client
 ), closed AS (
-  SELECT process_id, client_id AS client, max(stream_pos) AS pos FROM fact_line WHERE event IN ('client_closed', 'subscribed')
-    AND client_id IS NOT NULL GROUP BY process_id, client_id
+  SELECT process_id, client, max(struct(stream_pos AS pos, at_ms)) AS closing
+  FROM (
+    SELECT process_id, client_id AS client, stream_pos, at_ms FROM fact_line
+    WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL
+    UNION ALL
+    SELECT process_id, client, stream_pos, at_ms FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
+  )
+  GROUP BY process_id, client
 ), had AS (
   -- The generation that each client had last.
   SELECT kafka_cluster, group_id, process_id, client, max_by(struct(incarnation, generation), round) AS last
@@ -81,29 +94,43 @@ WITH newest AS (
   SELECT n.kafka_cluster, n.group_id, n.settled.at_ms - o.lo_ms AS hi_ms, o.reference_process_id
   FROM newest n
   JOIN clock_offset o ON o.process_id = n.settled.coordinator AND o.is_island_reference
+  UNION ALL
+  -- Without its coordinator's log, as its members print it.
+  SELECT n.kafka_cluster, n.group_id, max(coalesce(r.synced.at_ms, r.joined.at_ms) - o.lo_ms), o.reference_process_id
+  FROM newest n
+  JOIN member_round r ON r.kafka_cluster = n.kafka_cluster AND r.group_id = n.group_id AND r.incarnation = n.last.incarnation
+    AND r.generation = n.last.generation
+  JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
+  WHERE n.settled.coordinator IS NULL
+  GROUP BY n.kafka_cluster, n.group_id, o.reference_process_id
 ), asking AS (
   SELECT s.kafka_cluster, s.group_id, s.process_id, s.client, s.client_id, s.task, s.last.at_ms AS at_ms, s.last.event_id AS event_id,
-    l.last_ms, l.lo_ms, l.hi_ms, l.stepped, l.reference_process_id
+    least(c.closing.at_ms, t.ended.at_ms, l.last_ms) AS last_ms, l.lo_ms, l.hi_ms, l.stepped, l.reference_process_id,
+    l.is_ending OR c.process_id IS NOT NULL OR t.process_id IS NOT NULL AS is_closed
   FROM spoken s
   JOIN living l ON l.process_id = s.process_id AND l.instance = s.last.instance
-  LEFT JOIN closed c ON c.process_id = s.process_id AND c.client = s.client AND c.pos > s.last.stream_pos
+  LEFT JOIN closed c ON c.process_id = s.process_id AND c.client = s.client AND c.closing.pos > s.last.stream_pos
   LEFT JOIN task_life t ON t.process_id = s.process_id AND t.instance = s.last.instance AND t.task = s.task
     AND t.ended.pos > s.last.stream_pos
   LEFT JOIN newest n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id
   LEFT JOIN had h ON h.kafka_cluster = s.kafka_cluster AND h.group_id = s.group_id AND h.process_id = s.process_id AND h.client = s.client
   LEFT JOIN settled e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id
     AND e.reference_process_id = l.reference_process_id
-  WHERE s.last.event = 'joining' AND c.process_id IS NULL AND t.process_id IS NULL
+  WHERE s.last.event = 'joining'
     -- It had the last generation, or asked when that was there: what it asks for comes after it.
     AND (n.last IS NULL OR h.last = n.last OR coalesce(s.last.at_ms - l.hi_ms > e.hi_ms, false))
-), sign AS (
+), every_sign AS (
   SELECT kafka_cluster, group_id, true AS is_broker, process_id, CAST(NULL AS STRING) AS name, at_ms, event_id, member_id, reason, last_ms,
-    lo_ms, hi_ms, stepped, reference_process_id
+    lo_ms, hi_ms, stepped, reference_process_id, false AS is_closed
   FROM prepared
   UNION ALL
   SELECT kafka_cluster, group_id, false, process_id, concat_ws(' ', process_id, coalesce(task, client_id)), at_ms, event_id, NULL, NULL,
-    last_ms, lo_ms, hi_ms, stepped, reference_process_id
+    last_ms, lo_ms, hi_ms, stepped, reference_process_id, is_closed
   FROM asking
+), sign AS (
+  -- How long it goes on, who was closed tells only where nobody else does.
+  SELECT *, CASE WHEN is_closed = is_given_up THEN last_ms END AS until_ms
+  FROM (SELECT *, bool_and(is_closed) OVER (PARTITION BY kafka_cluster, group_id) AS is_given_up FROM every_sign)
 ), first_sign AS (
   -- The coordinator's, or else the earliest of a member: it tells when the rebalance began, and the clock.
   SELECT kafka_cluster, group_id,
@@ -112,12 +139,12 @@ WITH newest AS (
   GROUP BY kafka_cluster, group_id
 ), told AS (
   SELECT s.kafka_cluster, s.group_id, max(f.began) AS began,
-    max(CASE WHEN s.reference_process_id = f.began.reference_process_id THEN s.last_ms - s.hi_ms END) AS to_ms,
+    max(CASE WHEN s.reference_process_id = f.began.reference_process_id THEN s.until_ms - s.hi_ms END) AS to_ms,
     max(CASE
-      WHEN s.process_id = f.began.process_id THEN s.last_ms - f.began.at_ms
-      WHEN s.reference_process_id = f.began.reference_process_id THEN s.last_ms - s.hi_ms - (f.began.at_ms - f.began.lo_ms)
+      WHEN s.process_id = f.began.process_id THEN s.until_ms - f.began.at_ms
+      WHEN s.reference_process_id = f.began.reference_process_id THEN s.until_ms - s.hi_ms - (f.began.at_ms - f.began.lo_ms)
     END) AS lasted_ms,
-    bool_or(s.stepped) AS is_stepped,
+    bool_or(s.stepped) AS is_stepped, bool_or(s.is_given_up) AS is_given_up,
     max(CASE WHEN s.is_broker THEN s.process_id END) AS coordinator, max(s.reason) AS reason, max(s.member_id) AS member_id,
     array_sort(collect_set(s.name)) AS asked,
     array_sort(collect_list(struct(NOT s.is_broker AS is_member, s.at_ms, s.event_id))) AS lines
@@ -136,7 +163,7 @@ WITH newest AS (
   LEFT ANTI JOIN asking a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id AND a.process_id = g.process_id
     AND a.client_id <=> g.client_id
   WHERE coalesce(m.left_client, 'unknown') = 'unknown' AND coalesce(m.left_broker, 'unknown') = 'unknown'
-    AND (g.process_id IS NULL OR g.process_id IN (SELECT process_id FROM living))
+    AND (g.process_id IS NULL OR g.process_id IN (SELECT process_id FROM living WHERE NOT is_ending))
   GROUP BY g.kafka_cluster, g.group_id
 )
 SELECT
@@ -153,6 +180,7 @@ SELECT
   timestamp_millis(greatest(t.to_ms, t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2)) AS to_ts,
   t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2 AS from_ms,
   greatest(t.to_ms, t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2) AS to_ms,
+  t.began.reference_process_id AS reference_process_id,
   CASE WHEN NOT t.is_stepped THEN greatest(t.lasted_ms, 0L) END AS lasted_ms,
   t.reason AS reason,
   t.member_id AS member_id,
@@ -160,8 +188,11 @@ SELECT
   coalesce(a.awaited, CAST(array() AS ARRAY<STRING>)) AS awaited,
   coalesce(a.awaited_processes, CAST(array() AS ARRAY<STRING>)) AS awaited_processes,
   c.group_id IS NOT NULL AS has_member_logs,
+  t.is_given_up AS is_given_up,
   transform(slice(t.lines, 1, 16), l -> l.event_id) AS witness
 FROM told t
 LEFT JOIN newest n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id
 LEFT JOIN absent a ON a.kafka_cluster = t.kafka_cluster AND a.group_id = t.group_id
 LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id FROM client_event) c ON c.kafka_cluster = t.kafka_cluster AND c.group_id = t.group_id
+-- Groups that stop rebalance until their last member is gone: that is none.
+WHERE NOT t.is_given_up OR coalesce(NOT t.is_stepped AND t.lasted_ms >= slow_rebalance_ms, false)

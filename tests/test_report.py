@@ -135,7 +135,9 @@ def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
     asked, awaited = ("{process_id} {client_id}".format(**m) for m in views["member"][:2])
     names = ("kafka_cluster", "group_id")
     row = {key: views["generation"][0][key] for key in names} | {"last_generation": 9, "began_ts": at(70), "from_ts": at(70), "to_ts": at(100)}
-    views["open_rebalance"] = [row | {"lasted_ms": 30_000, "reason": None, "asked": [asked], "awaited": [awaited], "witness": ["e1"]}]
+    views["open_rebalance"] = [
+        row | {"lasted_ms": 30_000, "reason": None, "asked": [asked], "awaited": [awaited], "is_given_up": False, "witness": ["e1"]}
+    ]
     told = next(line for line in as_text(160, views).splitlines() if line.strip().startswith("next "))
     assert re.search(r"next +10:01:10.000 +≥ 30.0 s +not ended when the logs end +asked: w\d; not asked yet: w\d$", told.rstrip())
     assert "; connect-cluster: a rebalance that had not ended after 30.0 s." in dict(brief_of(views))["Affected"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
-from forensics.report.examined import rests_on, silences
+from forensics.report.examined import logs_of_several, rests_on, silences
 from forensics.report.incidents import began, by_incident, effects, is_worth_telling, walk
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import at_hosts, end_too_soon, lacks_lines
@@ -222,6 +222,9 @@ def _at_least(longest_ms: float, of: Sequence[str]) -> str:
 
 def _advised(report: Report) -> tuple[str, str]:
     """The advice that comes first, and where it stands: of the gravest incident its own, else that of the finding nearest to the cause."""
+    if not report.examined["examined"] and (shared := logs_of_several(report)):
+        why = f"nothing tells the lines of {'its' if len(shared) == 1 else 'their'} members apart, so that they are left out"
+        return f"Collect the log of each process by itself in place of {and_more(shared, 3)}: {why}.", "unseen"
     graver = [f for f in report.findings if f["advice"] and f["severity"] != "note"]
     of = by_incident(graver)
     for incident in report.incidents:
@@ -274,8 +277,10 @@ def _unseen(report: Report, clock: Clock) -> str:
             parts.append(f"{what} for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
-    if shared := sorted({c["process_id"] for c in report.coverage if c["kind"] == "several_members" and c["process_id"]}):
+    if shared := logs_of_several(report):
         parts.append(f"what {and_more(shared, 3)} {'says' if len(shared) == 1 else 'say'}, for nothing tells the lines of its members apart")
+    if mixed := sorted({c["process_id"] for c in report.coverage if c["kind"] == "several_brokers"}):
+        parts.append(f"what tells the brokers in {and_more(mixed, 3)} apart")
     holed, ended = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}, set(end_too_soon(report))
     for what, logs in (("lines", holed - ended), ("lines, also later ones,", holed & ended)):
         parts += [f"{what} of {and_more(sorted(logs), 3)}"] * bool(logs)

@@ -11,7 +11,7 @@ Tone = Literal["", "bad", "warn", "good", "dim"]
 
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is the report's, 2 a section's, 3 a thing's."""
+    """A title; level 1 is the report's, 2 a section's, 3 a thing's, 4 that of what belongs to a thing."""
 
     level: int
     text: str

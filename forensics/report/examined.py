@@ -148,8 +148,16 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
     return "no_assignments"
 
 
+def logs_of_several(report: Report) -> list[str]:
+    """Logs that hold the lines of several members, which nothing tells apart, so that they are left out."""
+    return sorted({c["process_id"] for c in report.coverage if c["kind"] == "several_members" and c["process_id"]})
+
+
 def _named(report: Report) -> str:
     """The members without a log."""
+    if shared := logs_of_several(report):
+        whose = "holds the lines of several members" if len(shared) == 1 else "hold the lines of several members each"
+        return f"{and_more(shared)} {whose}, which cannot be told apart. Keep the log of each process in a file of its own."
     members = sorted({c["process_id"].removeprefix("member ") for c in report.coverage if _is_member(c)})
     if members:
         who, whose = ("another member", "its log is") if len(members) == 1 else ("other members", "their logs are")

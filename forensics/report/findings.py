@@ -82,7 +82,7 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
             full.setdefault(f["rule"], f)
     told: set[tuple[str, str]] = set()
     for f in full.values():
-        yield Para(f["headline"], label=f["severity"], tone=_TONES.get(f["severity"], ""))
+        yield Heading(4, f"{f['severity']}: {f['headline']}", _TONES.get(f["severity"], ""))
         yield from _body(f, {}, clock, proofs, told, everything=False)
     shown = {f["finding_id"] for f in full.values()}
     rows = [(depth, f) for depth, f in tree if f["finding_id"] not in shown]

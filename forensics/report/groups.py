@@ -217,7 +217,7 @@ def _table(
         for run in rows:
             now = _assignment(shares.get((run.last["incarnation"], run.last["generation"]), []), names)
             who = _changed(run, now, before, names) if changes and before and now else _who(run, now, before, names)
-            cells.append((_number(run), _began(run, clock), _took(run), _why(run, names), who))
+            cells.append((_number(run), _began(run, clock), _took(run), _why(run, now, names), who))
             before = now or before
         yield Table(columns, tuple(cells), anchors={n: anchors.generation(run.last) for n, run in enumerate(rows)})
 
@@ -242,7 +242,8 @@ def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, 
         if row[column]
     ]
     took = f"≥ {span(row['lasted_ms'])}" if row["lasted_ms"] is not None else "?"
-    return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, "not ended when the logs end", "; ".join(parts) or "nobody yet")
+    when = "its members were closed" if row["is_given_up"] else "the logs end"
+    return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, f"not ended when {when}", "; ".join(parts) or "nobody yet")
 
 
 def _number(run: _Run) -> str:
@@ -277,19 +278,21 @@ def _is_whole(g: Row) -> bool:
     return bool(g["seen_by_broker"]) and any(g.get(c) for c in GENERATION_BEGAN)
 
 
-def _why(run: _Run, names: Names) -> str:
+def _why(run: _Run, now: _Shares, names: Names) -> str:
     g = run.first
     text = _words(g["trigger"])
-    who = {x["trigger_member_id"] for x in run.rows} - {None}
-    if len(who) == 1:
-        text += f" ({names.member(next(iter(who)))})"
+    by = {x["trigger_member_id"] for x in run.rows} - {None}
+    if len(by) == 1:
+        text += f" ({names.member(next(iter(by)))})"
     if g["trigger_inferred"]:
         text += ", inferred"
     # Somebody is always the last to join; it is worth a word when the others waited for it.
     waited = g["waited_why"] in ("expired", "pending_expired") or (g["join_ms"] or 0) >= _LONG_WAIT_MS
     if len(run.rows) == 1 and g["waited_for_member_id"] and waited:
         how = {"expired": ", until it expired", "pending_expired": ", which never joined"}.get(g["waited_why"], "")
-        text += f"; waited for {names.member(g['waited_for_member_id'])}{how}"
+        who = names.member(g["waited_for_member_id"])
+        # Who expired and is in the generation has joined it by another id.
+        text += f"; waited for {f'an earlier member id of {who}' if how and who in now else who}{how}"
     return text if len(run.rows) == 1 else f"{text}, {len(run.rows):,} times"
 
 
@@ -365,8 +368,8 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     rows = tuple((who, f"{len(total[who]) + unknown[who]:,}", told(who, sum(total[who])), told(who, max(total[who], default=0))) for who in longest)
     if rows:
         yield Para(
-            "How long members had nothing to work on because of rebalances, until their next assignment, even an empty one "
-            "(what they gave up may have had another owner meanwhile):",
+            "How long rebalances kept members from working, until they had an assignment again, perhaps an empty one "
+            "(others may have worked on what they gave up):",
             tone="dim",
         )
         columns = (

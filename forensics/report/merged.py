@@ -119,7 +119,7 @@ def _tell(out: Document, lines: Sequence[tuple[float, Row]], asked: set[str], re
     on = (
         f"the clock of {next(iter(islands))}"
         if len(islands) == 1
-        else "the reference clock of each process's island; different islands may not be compared"
+        else "the reference clocks; times of processes whose clocks have no message in common may not be compared"
     )
     day = f"{times[0].astimezone(zone):%Y-%m-%d}, " if clock.day else ""
     out.add(

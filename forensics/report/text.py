@@ -54,7 +54,8 @@ def _print(console: Console, block: Block) -> None:
             if level == 2:
                 console.print(Text("━━ ", _STYLE[tone] or "bold") + Text(printable(text), _STYLE[tone] or "bold"))
             else:
-                console.print(Text(printable(text), _STYLE[tone] if level == 3 and tone else "bold"))
+                words = Text(printable(text), _STYLE[tone] if level >= 3 and tone else "bold")
+                console.print(Padding(words, (0, 0, 0, 2 if level > 3 else 0), expand=False))
         case Para(text, label, tone):
             words = Text.assemble((f"{printable(label)}: " if label else "", "bold"), (_lines(text), _STYLE[tone]))
             console.print(Padding(words, (0, 0, 0, 2), expand=False))

@@ -157,7 +157,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
         parts = "; ".join(", ".join(sorted(members)) for members in list(islands.values())[:10])
         blocks.append(
             Para(
-                f"The clocks fall into {len(islands)} sets (islands), and no line bounds how far one is from another: {parts}{'; …' if len(islands) > 10 else ''}. "
+                f"The clocks fall into {len(islands)} sets, and no line bounds how far one is from another: {parts}{'; …' if len(islands) > 10 else ''}. "
                 "Times of different sets are not compared: across them, verdicts rest on the order of messages and of generations alone.",
                 tone="warn",
             )
@@ -181,6 +181,8 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] in ("several_members", "no_info")][:_ROWS]:
         blocks.append(Para(f"Left out of {names.process(c['process_id'])}: {c['note']}.", tone="bad"))
+    for c in [c for c in report.coverage if c["kind"] == "several_brokers"][:_ROWS]:
+        blocks.append(Para(f"Not told apart in {names.process(c['process_id'])}: {c['note']}.", tone="warn"))
     if cut := [c for c in report.coverage if c["kind"] == "cut_lines"]:
         whose = and_more([names.process(c["process_id"]) for c in cut], _ROWS)
         many = count(sum(c["facts"]["line_count"] for c in cut), "line")

@@ -180,7 +180,7 @@ def _ranges(numbers: list[int]) -> str:
 
 
 #: Stands for the message of a record whose first line has none: the next lines may.
-NO_TEXT = "(no message in this line)"
+NO_TEXT = "(this line is empty: see the lines below it in the log)"
 
 
 def shorten(text: str, limit: int) -> str:

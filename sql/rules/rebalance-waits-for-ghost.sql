@@ -10,6 +10,14 @@ WITH waited AS (
   FROM fact_line
   WHERE event = 'member_expired'
   GROUP BY kafka_cluster, group_id, member_id
+), others AS (
+  -- Removed for silence while it waited, too.
+  SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, array_sort(collect_set(f.member_id)) AS others
+  FROM waited g
+  JOIN fact_line f ON f.kafka_cluster = g.kafka_cluster AND f.group_id = g.group_id AND f.process_id = g.coordinator
+    AND f.event = 'member_expired' AND f.member_id <> g.waited_for_member_id
+    AND f.at_ms BETWEEN unix_millis(g.prepared_ts) AND unix_millis(g.stabilized_ts)
+  GROUP BY g.kafka_cluster, g.group_id, g.incarnation, g.generation
 )
 SELECT
   CASE WHEN g.join_ms >= ghost_wait_long_ms THEN 'warning' ELSE 'note' END AS severity,
@@ -31,7 +39,8 @@ SELECT
     'waited_ms', g.join_ms,
     'removed_at_ms', e.at_ms,
     'session_ms', coalesce(w.session_ms, try_cast(s.value AS BIGINT)),
-    'rebalance_ms', w.rebalance_ms
+    'rebalance_ms', w.rebalance_ms,
+    'others', coalesce(o.others, CAST(array() AS ARRAY<STRING>))
   ) AS facts,
   concat(
     transform(slice(g.witness, 1, 3), x -> named_struct('role', 'the rebalance', 'event_id', x)),
@@ -42,3 +51,5 @@ LEFT JOIN gone e ON e.kafka_cluster = g.kafka_cluster AND e.group_id = g.group_i
 LEFT JOIN worker_setting w ON w.process_id = g.process_id AND g.protocol_type = 'connect'
 LEFT JOIN setting s ON s.process_id = g.process_id AND s.component = 'ConsumerConfig' AND s.client_id = g.client_id
   AND s.key = 'session.timeout.ms'
+LEFT JOIN others o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id AND o.incarnation = g.incarnation
+  AND o.generation = g.generation

@@ -1,5 +1,6 @@
 -- One row per member that the broker removed because it heard no heartbeat, by the broker's log or, without one, by the member's own.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
+-- Reads: member_removal, coordinator_outage
 -- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
 WITH expired AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -36,6 +37,16 @@ WITH expired AS (
   JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.ending_ms <= r.own_lo_ms
   WHERE r.removed_id IS NOT NULL
   GROUP BY r.removed_id
+), closed AS (
+  -- Its client had been closed, and had no coordinator then that it could have told so.
+  SELECT r.removed_id, r.member_id, min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS closing,
+    min(struct(o.lost_ms AS at_ms, element_at(o.witness, 1) AS event_id)) AS lost
+  FROM member_removal r
+  JOIN event e ON e.event_id = r.closed_id
+  LEFT JOIN coordinator_outage o ON o.process_id = r.process_id AND o.instance = r.instance AND o.group_id = r.group_id
+    AND o.client = r.client AND o.was_member AND unix_millis(e.ts) BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)
+  WHERE r.was_closed
+  GROUP BY r.removed_id, r.member_id
 ), session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
@@ -65,7 +76,8 @@ WITH expired AS (
   GROUP BY h.event_id
 )
 SELECT
-  CASE WHEN d.event_id IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired' THEN 'note' ELSE 'warning' END AS severity,
+  CASE WHEN coalesce(d.event_id, l.removed_id) IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired' THEN 'note'
+    ELSE 'warning' END AS severity,
   'proved' AS verdict,
   x.kafka_cluster AS kafka_cluster,
   x.group_id AS group_id,
@@ -77,6 +89,7 @@ SELECT
     WHEN m.left_client = 'expired' THEN 'came_back'
     WHEN j.event_id IS NOT NULL THEN 'rejoined'
     WHEN d.event_id IS NOT NULL THEN 'ended'
+    WHEN l.removed_id IS NOT NULL THEN 'closed'
     WHEN r.event_id IS NOT NULL THEN 'ran_on'
     ELSE 'stayed_away'
   END AS code,
@@ -92,13 +105,17 @@ SELECT
     'last_event', own.last_event,
     'last_at_ms', own.last_ms,
     'again_at_ms', j.again.at_ms,
-    'ending_at_ms', d.ending.at_ms
+    'ending_at_ms', d.ending.at_ms,
+    'closed_at_ms', l.closing.at_ms,
+    'lost_at_ms', l.lost.at_ms
   ) AS facts,
   array(
     named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
     named_struct('role', 'last group line of the member', 'event_id', own.last_id),
     named_struct('role', 'joins again', 'event_id', j.again.event_id),
-    named_struct('role', 'its process stops', 'event_id', d.ending.event_id)
+    named_struct('role', 'its process stops', 'event_id', d.ending.event_id),
+    named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id),
+    named_struct('role', 'is closed', 'event_id', l.closing.event_id)
   ) AS proof
 FROM expired x
 LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
@@ -106,6 +123,7 @@ LEFT JOIN own ON own.event_id = x.event_id
 LEFT JOIN rejoined j ON j.event_id = x.event_id
 LEFT JOIN ran_on r ON r.event_id = x.event_id
 LEFT JOIN ended d ON d.event_id = x.event_id
+LEFT JOIN closed l ON l.removed_id = x.event_id AND l.member_id = x.member_id
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
 LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
@@ -133,7 +151,9 @@ SELECT
     'last_event', 'coordinator_lost',
     'last_at_ms', u.lost.at_ms,
     'again_at_ms', CAST(NULL AS BIGINT),
-    'ending_at_ms', CAST(NULL AS BIGINT)
+    'ending_at_ms', CAST(NULL AS BIGINT),
+    'closed_at_ms', CAST(NULL AS BIGINT),
+    'lost_at_ms', CAST(NULL AS BIGINT)
   ) AS facts,
   array(
     named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', u.lost.event_id),

@@ -80,7 +80,8 @@ SELECT
     'stood_ms', CASE WHEN l.stood_count > 0 THEN l.stood_ms END,
     'stood_count', CASE WHEN l.stood_count > 0 THEN CAST(l.stood_count AS BIGINT) END,
     'asked', CAST(NULL AS ARRAY<STRING>),
-    'awaited', CAST(NULL AS ARRAY<STRING>)
+    'awaited', CAST(NULL AS ARRAY<STRING>),
+    'is_given_up', CAST(NULL AS BOOLEAN)
   ) AS facts,
   transform(array_distinct(l.witness || l.late_ids),
     x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'asks late, too' ELSE 'the rebalance' END,
@@ -118,7 +119,8 @@ SELECT
     'stood_ms', CAST(NULL AS BIGINT),
     'stood_count', CAST(NULL AS BIGINT),
     'asked', r.asked,
-    'awaited', r.awaited
+    'awaited', r.awaited,
+    'is_given_up', r.is_given_up
   ) AS facts,
   transform(r.witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
 FROM open_rebalance r
