@@ -39,7 +39,7 @@ from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
 from forensics.extract.memory import collect_seldom, keep_memory
 from forensics.extract.parquet_parts import PartWriter
-from forensics.extract.reading import read_splits
+from forensics.extract.reading import Tools, read_splits
 from forensics.extract.row_builder import Schemas
 from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import plan
@@ -49,14 +49,14 @@ pyarrow.set_cpu_count(1)
 keep_memory()
 collect_seldom()
 recogniser = Recogniser(load(keep_all="--keep-all" in sys.argv))
-schemas = Schemas.of(recogniser.catalogue.fields.values())
+tools = Tools(recogniser, Schemas.of(recogniser.catalogue.fields.values()))
 started = time.process_time()
 partitions = plan([e for e in find_evidence([Path(sys.argv[1])]) if e.status == READ])
 looked = time.process_time()
 writing = 0.0
 counts = dict.fromkeys(("lines", "records", "events", "counted", "unrecognised"), 0)
-with PartWriter(Path(sys.argv[2]), schemas) as writer:
-    for part in (part for splits in partitions for part in read_splits(splits, recogniser, schemas)):
+with PartWriter(Path(sys.argv[2]), tools.schemas) as writer:
+    for part in (part for splits in partitions for part in read_splits(splits, tools)):
         if isinstance(part, RangeRow):
             counts = {name: counts[name] + part.row[name] for name in counts}
         before = time.process_time()

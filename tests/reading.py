@@ -11,7 +11,7 @@ from typing import Any
 
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
-from forensics.extract.reading import read_splits
+from forensics.extract.reading import Tools, read_splits
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import RANGE_BYTES, plan
@@ -68,9 +68,9 @@ def read(paths: Sequence[Path], options: SourceOptions | None = None, range_byte
 
 def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, broken: bool = False, keep_all: bool = False) -> Reading:
     """Reads files that were looked at."""
-    reading = Reading(evidence)
+    reading, tools = Reading(evidence), Tools(recogniser(keep_all=keep_all), _schemas())
     for splits in plan([e for e in reading.evidence if e.status == READ], range_bytes):
-        for part in read_splits(splits, recogniser(keep_all=keep_all), _schemas()):
+        for part in read_splits(splits, tools):
             if isinstance(part, RangeRow):
                 assert broken or not part.error, part.error
                 if part.error:

@@ -25,6 +25,7 @@ from forensics.cli import app
 from forensics.errors import CaseError, ForensicsError, UsageError
 from forensics.evidence.objects import S3Path, place
 from forensics.extract.local_reading import read_partition
+from forensics.extract.reading import Tools
 from forensics.extract.row_builder import Schemas
 from forensics.extract.splits import plan
 from forensics.inventory.inventory import find_evidence
@@ -258,8 +259,8 @@ def test_a_case_below_the_logs_is_no_evidence(on: Callable[[str], None], logs: P
 def test_executors_write_to_the_store_what_a_task_writes_to_disk(on: Callable[[str], None], logs: Path, tmp_path: Path) -> None:
     prefix = remote.Remote(S3Path(BUCKET, "cases/one"), tmp_path / "home").staging()
     catalogue, splits = load(), plan(find_evidence([logs]))
-    tools = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
-    here, there = (read_partition(splits[0], *tools, target) for target in (tmp_path / "staged", prefix))
+    tools = Tools(Recogniser(catalogue), Schemas.of(catalogue.fields.values()))
+    here, there = (read_partition(splits[0], tools, target) for target in (tmp_path / "staged", prefix))
     case = remote.Remote(S3Path(BUCKET, "cases/one"), tmp_path / "home")
     case.fetch_from(prefix, [name for table, name, _ in there if table != "range_row"], tmp_path / "fetched")
     for (table, mine, _), (_, theirs, _) in zip(here, there, strict=True):

@@ -51,8 +51,8 @@ def test_every_byte_is_read_once(sizes, cores):
     ("sizes", "cores", "tasks"),
     [
         pytest.param([50 * MIB], 2, [25, 25], id="one log that is smaller than a range"),
-        pytest.param([70 * MIB], 2, [35, 35], id="one log that is little larger than a range"),
-        pytest.param([130 * MIB], 2, [33, 33, 33, 33], id="two rounds"),
+        pytest.param([140 * MIB], 2, [70, 70], id="one log that is little larger than a range"),
+        pytest.param([260 * MIB], 2, [65, 65, 65, 65], id="two rounds"),
         pytest.param([MIB] * 60, 2, [30, 30], id="many small files"),
         pytest.param([MIB, MIB], 8, [2], id="too little to share"),
         pytest.param([12 * MIB] * 3, 3, [12, 12, 12], id="a file a core"),

@@ -21,7 +21,7 @@ from written_logs import CLIENT, CONNECT
 
 from forensics.extract.local_time_jumps import separate
 from forensics.extract.parquet_parts import PartWriter
-from forensics.extract.reading import read_splits
+from forensics.extract.reading import Tools, read_splits
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ
@@ -73,8 +73,9 @@ def read(
     evidence = [e for e in find_evidence([root / "logs"], options=options) if e.status == READ]
     schemas = Schemas.of(recogniser().catalogue.fields.values())
     with PartWriter(root / "staged", schemas) as writer:
+        tools = Tools(recogniser(keep_all=keep_all), schemas)
         for splits in plan(evidence, range_bytes):
-            for part in read_splits(splits, recogniser(keep_all=keep_all), schemas):
+            for part in read_splits(splits, tools):
                 writer.write(part)
     written = writer.written()
     named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, COUNTED, UNRECOGNISED)}

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,11 +192,12 @@ def with_views(case: Case, built: Mapping[str, str], knobs: Mapping[str, int]) -
 
     Args:
         case: the case that they were built from.
-        built: view name to folder.
+        built: view name to folder; of none there is no SQL that made them, either.
         knobs: the user's own thresholds that they were built with.
     """
     views = {name: str(Path(path).relative_to(case.root)) for name, path in built.items()}
-    contents = {path: told for path, told in case.manifest["contents"].items() if not path.startswith("views/")}
+    gone = ("views/",) if built else ("views/", f"{KEPT_SQL}/")
+    contents = {path: told for path, told in case.manifest["contents"].items() if not path.startswith(gone)}
     contents |= integrity.record(case.root, map(Path, built.values()))
     return Case(case.root, {**case.manifest, "views": views, "knobs": dict(knobs), "contents": contents})
 
@@ -223,9 +225,11 @@ def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
     if texts is not None:
         replaced = {path.split("/")[0] for path in texts}
         contents = {path: told for path, told in contents.items() if path.split("/")[0] not in replaced}
-        for name, text in texts.items():
-            (staged / name).parent.mkdir(parents=True, exist_ok=True)
-            _replace(staged / name, text)
+        for folder in {(staged / name).parent for name in texts}:
+            folder.mkdir(parents=True, exist_ok=True)
+        # A disk takes many small files in the time of a few.
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda text: _replace(staged / text[0], text[1]), texts.items()))
         contents |= integrity.record(staged, [staged] if texts else [])
     published = Case(case.root, {**case.manifest, "contents": contents})
     _replace(case.root / MANIFEST, _dump(published.manifest))

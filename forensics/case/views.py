@@ -52,13 +52,13 @@ def computed(
 
 
 def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, dict[str, str]]:
-    """The case without views, and an `open.sql` with its tables alone; the next report builds the views, with the thresholds told here."""
+    """The case without views and their SQL, and an `open.sql` with its tables alone; the next report builds the views, with the thresholds told here."""
     return _with(case, {}, case.knobs if knobs is None else dict(knobs))
 
 
 def _with(case: Case, built: Mapping[str, str], overrides: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
     case = case_folder.with_views(case, built, overrides)
-    texts = {f"{case_folder.KEPT_SQL}/{name}": text for name, text in _texts(overrides).items()}
+    texts = {f"{case_folder.KEPT_SQL}/{name}": text for name, text in _texts(overrides).items()} if built else {}
     texts[case_folder.OPEN_SQL] = case_folder.open_sql(opening(case.tables(), case.views(), overrides))
     return case, texts
 

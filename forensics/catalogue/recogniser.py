@@ -97,12 +97,21 @@ class Recogniser:
 
     def prepare(self) -> None:
         """Computes now what the first records would wait for, most of all what each block's pattern asks of a message."""
-        _ = self.interesting_loggers, self.words, self.index(None), self._index_of_telling
+        _ = self.interesting_loggers, self._blocks_of, self.words, self.index(None), self._index_of_telling
 
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:
         """Simple class names of all loggers that some block names."""
         return frozenset(simple_name(logger) for event in self.catalogue.events for logger in event.loggers)
+
+    @cached_property
+    def _blocks_of(self) -> dict[str, list[EventPattern]]:
+        """The blocks of each logger, by its simple class name."""
+        found: dict[str, list[EventPattern]] = {}
+        for event in self.catalogue.events:
+            for name in dict.fromkeys(map(simple_name, () if event.anywhere else event.loggers)):
+                found.setdefault(name, []).append(event)
+        return found
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
@@ -178,8 +187,7 @@ class Recogniser:
             return ()
         name = self._simple_name(logger)
         if name not in self._counted:
-            mine = [e for e in self.catalogue.events if not e.anywhere and any(simple_name(x) == name for x in e.loggers)]
-            self._counted[name] = tuple(counted_texts(mine, self.telling))
+            self._counted[name] = tuple(counted_texts(self._blocks_of.get(name, ()), self.telling))
         return self._counted[name]
 
     def split(self, message: str) -> tuple[str, dict[str, Any], str | None]:
@@ -307,10 +315,9 @@ class Recogniser:
         if index is None:
             if logger is not None and name not in self.interesting_loggers:
                 return None
-            events = [e for e in self.catalogue.events if not e.anywhere and (logger is None or any(simple_name(x) == name for x in e.loggers))]
+            events = [e for e in self.catalogue.events if not e.anywhere] if logger is None else self._blocks_of.get(name, [])
             # Without a logger several blocks may know a wording: one that tells something goes before one that only says whose it is.
-            events.sort(key=lambda e: e.name.startswith(_OTHER))
-            index = self._indexes[name] = Index(events, self.catalogue.fields)
+            index = self._indexes[name] = Index(sorted(events, key=lambda e: e.name.startswith(_OTHER)), self.catalogue.fields)
         return index
 
     def _simple_name(self, logger: str) -> str:

@@ -15,7 +15,7 @@ from forensics.errors import ForensicsError
 from forensics.evidence.objects import Location
 from forensics.extract.memory import collect_seldom, keep_memory
 from forensics.extract.parquet_parts import PartWriter
-from forensics.extract.reading import read_splits
+from forensics.extract.reading import Tools, read_splits
 from forensics.extract.row_builder import Schemas
 from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import FileSplit
@@ -28,21 +28,18 @@ if TYPE_CHECKING:
     from forensics.extract.reading_processes import Pipe, Written
 
 
-def read_partition(
-    splits: Iterable[FileSplit], recogniser: Recogniser, schemas: Schemas, target: Location, done: Callable[[RangeRow], None] = lambda row: None
-) -> list[Written]:
+def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location, done: Callable[[RangeRow], None] = lambda row: None) -> list[Written]:
     """Reads splits, writes their rows as Parquet files into a folder, and tells what it wrote.
 
     Args:
         splits: what to read; members of one archive stand together.
-        recogniser: knows the messages.
-        schemas: of the tables.
+        tools: read them; a process has one for all partitions.
         target: the folder, made when it does not exist; or a prefix of objects.
         done: told the statistics of each split when it has been read.
     """
     keep_memory()
-    with PartWriter(target, schemas) as writer:
-        for part in read_splits(tuple(splits), recogniser, schemas):
+    with PartWriter(target, tools.schemas) as writer:
+        for part in read_splits(tuple(splits), tools):
             writer.write(part)
             if isinstance(part, RangeRow):
                 done(part)
@@ -63,8 +60,8 @@ def read_here(partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue,
         target: folder for Parquet files.
         done: told the bytes of each split when it has been read.
     """
-    recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
-    return [told for splits in partitions for told in read_partition(splits, recogniser, schemas, target, lambda row: done(_bytes_of(row)))]
+    tools = Tools(Recogniser(catalogue), Schemas.of(catalogue.fields.values()))
+    return [told for splits in partitions for told in read_partition(splits, tools, target, lambda row: done(_bytes_of(row)))]
 
 
 def serve(told: bytes) -> None:
@@ -81,8 +78,9 @@ def serve(told: bytes) -> None:
     os.dup2(2, 1)  # what anything else prints goes to standard error
     pipes: Sequence[Pipe]
     catalogue, target, pipes = pickle.loads(told)  # noqa: S301  (what our own process wrote)
-    recogniser, schemas = Recogniser(catalogue), Schemas.of(catalogue.fields.values())
+    recogniser = Recogniser(catalogue)
     recogniser.prepare()
+    tools = Tools(recogniser, Schemas.of(catalogue.fields.values()))
     gc.freeze()  # else to look for cycles would copy what is shared
     numbers: dict[int, int] = {}
     for number, (source, answers) in enumerate(pipes):
@@ -93,7 +91,7 @@ def serve(told: bytes) -> None:
                 for end in (end for other in pipes for end in other if other is not pipes[number]):
                     os.close(end)
                 with suppress(BrokenPipeError), os.fdopen(source, "rb") as tasks, os.fdopen(answers, "wb") as out:
-                    _serve(tasks, out, lambda splits, done: read_partition(splits, recogniser, schemas, target, done))
+                    _serve(tasks, out, lambda splits, done: read_partition(splits, tools, target, done))
                     code = 0
             finally:
                 os._exit(code)

@@ -33,10 +33,14 @@ _LOOK_BACK = 64 << 10
 _MOST_KINDS = 4
 
 
-def read_splits(splits: Sequence[FileSplit], recogniser: Recogniser, schemas: Schemas) -> Iterator[Part]:
-    """All rows of some splits, in batches by table, and each split's statistics, which also say what could not be read."""
+def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
+    """All rows of some splits, in batches by table, and each split's statistics, which also say what could not be read.
+
+    Args:
+        splits: what to read; members of one archive stand together.
+        tools: read them; those that have read others know more.
+    """
     done: set[str] = set()
-    tools = _Tools(recogniser, schemas)
     for split in splits:
         if split.text.plain:
             yield from _read_plain(split, tools)
@@ -79,8 +83,13 @@ def _how_written(split: FileSplit) -> Profile:
     return replace(split.format.profile, lines=0, fitting=0)
 
 
-class _Tools:
-    """What reads splits, one after the other: what is learned of one log serves the next that is written alike."""
+class Tools:
+    """What reads splits, one after the other: what is learned of one log serves the next that is written alike.
+
+    Args:
+        recogniser: knows the messages.
+        schemas: of the tables.
+    """
 
     def __init__(self, recogniser: Recogniser, schemas: Schemas) -> None:
         self._recogniser, self.schemas = recogniser, schemas
@@ -96,7 +105,7 @@ class _Tools:
         return found
 
 
-def _read_archive(splits: Sequence[FileSplit], tools: _Tools) -> Iterator[Part]:
+def _read_archive(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
     wanted = {p.place.member: p for p in splits}
     try:
         for member, content in contents(place_of(splits[0].place.location), frozenset(wanted)):
@@ -113,7 +122,7 @@ def _read_archive(splits: Sequence[FileSplit], tools: _Tools) -> Iterator[Part]:
             yield from _Task(split, tools).fault(e)
 
 
-def _read_plain(split: FileSplit, tools: _Tools) -> Iterator[Part]:
+def _read_plain(split: FileSplit, tools: Tools) -> Iterator[Part]:
     task = _Task(split, tools)
     try:
         with place_of(split.place.location).open("rb", buffering=0) as file:
@@ -132,7 +141,7 @@ def _read_plain(split: FileSplit, tools: _Tools) -> Iterator[Part]:
         yield from task.fault(e)
 
 
-def _read_packed(split: FileSplit, tools: _Tools) -> Iterator[Part]:
+def _read_packed(split: FileSplit, tools: Tools) -> Iterator[Part]:
     """A range of a packed text, which is unpacked from its beginning."""
     task = _Task(split, tools)
     try:
@@ -178,7 +187,7 @@ def _skip_line(stream: Readable, behind: bytes = b"") -> tuple[int, bytes, bytes
 class _Task:
     """Reads one split: owns its rows and its counts; readers only yield what they find."""
 
-    def __init__(self, split: FileSplit, tools: _Tools) -> None:
+    def __init__(self, split: FileSplit, tools: Tools) -> None:
         self._split, self._tools = split, tools
         self._statistics = Statistics()
         self._rows = RowBuilder(tools.understanding, tools.schemas, split)

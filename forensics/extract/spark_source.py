@@ -21,9 +21,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue
-    from forensics.catalogue.recogniser import Recogniser
     from forensics.evidence.objects import Location
-    from forensics.extract.row_builder import Schemas
+    from forensics.extract.reading import Tools
     from forensics.extract.splits import FileSplit
 
 NAME = "forensics_evidence"
@@ -77,19 +76,20 @@ class EvidenceReader(DataSourceReader):
 
         assert isinstance(partition, Task)
         splits: tuple[FileSplit, ...] = pickle.loads(partition.splits)  # noqa: S301
-        yield from read_partition(splits, *_prepared(self._catalogue), place(self._target))
+        yield from read_partition(splits, _prepared(self._catalogue), place(self._target))
 
 
 @lru_cache(maxsize=1)
-def _prepared(catalogue: bytes) -> tuple[Recogniser, Schemas]:
-    """What all tasks of a worker process share: patterns are read and compiled once."""
+def _prepared(catalogue: bytes) -> Tools:
+    """What all tasks of a worker process share: patterns are read and compiled once, and what a log says again is understood once."""
     from forensics.catalogue.recogniser import Recogniser
     from forensics.extract.memory import collect_seldom
+    from forensics.extract.reading import Tools
     from forensics.extract.row_builder import Schemas
 
     collect_seldom()
     found: Catalogue = pickle.loads(catalogue)  # noqa: S301
-    return Recogniser(found), Schemas.of(found.fields.values())
+    return Tools(Recogniser(found), Schemas.of(found.fields.values()))
 
 
 def job_option(tasks: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Location) -> str:

@@ -13,7 +13,7 @@ from heapq import heapreplace
 from forensics.evidence.containers import place_of
 from forensics.inventory.evidence import COUNT_BLOCK, LOG, Evidence, Format, Place, TextForm
 
-RANGE_BYTES = 64 << 20
+RANGE_BYTES = 128 << 20
 #: A place in a stream is the file's ordinal and, in so many bits, the byte in it.
 FILE_BITS = 40
 #: Less than this is not worth a task of its own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -191,11 +192,18 @@ def rows_of(files: Iterable[Path], columns: Sequence[str], condition: pc.Express
     # What repeats stays a dictionary, as it is in the file; of ids there are no two alike.
     repeated = [c for c in columns if types[c] == pa.string() and c != "event_id"]
     none = {c: pa.array([], pa.dictionary(pa.int32(), types[c]) if c in repeated else types[c]) for c in columns}
-    parts = []
-    for file in files:
-        there = set(pq.read_schema(file).names)
-        parts.append(pq.read_table(file, columns=[c for c in columns if c in there], read_dictionary=repeated, filters=condition))
-    whole = pa.concat_tables([pa.table(none), *parts], promote_options="default")
+
+    def read(file: Path) -> pa.Table:
+        told = pq.read_metadata(file)
+        names = set(told.schema.to_arrow_schema().names)
+        there = [c for c in columns if c in names]
+        if condition is not None:
+            return pq.read_table(file, columns=there, read_dictionary=repeated, filters=condition)
+        with pq.ParquetFile(file, metadata=told, read_dictionary=[c for c in repeated if c in names]) as opened:
+            return opened.read(there)
+
+    with ThreadPoolExecutor() as pool:
+        whole = pa.concat_tables([pa.table(none), *pool.map(read, files)], promote_options="default")
     return whole.select(columns).unify_dictionaries()
 
 

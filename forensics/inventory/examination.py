@@ -11,7 +11,7 @@ from typing import Self
 
 from forensics.errors import reason_of
 from forensics.evidence.containers import SEPARATOR, Content, Text, contents, encoding_of, written
-from forensics.evidence.streams import BLOCK, count_lines
+from forensics.evidence.streams import count_lines
 from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Place, TextForm, Times
 from forensics.inventory.file_type import is_binary, is_log, looks_like
 from forensics.inventory.source_options import SourceOptions
@@ -25,7 +25,9 @@ from forensics.snapshots.detection import kind_of
 HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 64 * 1024
 _START_BYTES = 96
-_FEW_BLOCKS = 8
+#: Smaller ones are sooner hashed than handed to another thread, larger ones leave the processor's cache.
+_BLOCK = 4 << 20
+_FEW_BLOCKS = 2
 
 
 def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None]) -> Iterator[Evidence]:
@@ -104,7 +106,7 @@ def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerpri
     size = 0
     text: Text | None = None
     with _Hash() as whole:
-        while data := content.read(BLOCK):
+        while data := content.read(_BLOCK):
             text = text or Text(content, encoding_of(data))
             if size < HEAD_BYTES:
                 start_hash.update(data[: max(0, _START_BYTES - size)])
