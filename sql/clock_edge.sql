@@ -36,7 +36,7 @@ WITH membership_line AS (
     FROM client_event
     WHERE event IN ('joining', 'rejoin_requested')
   ) c
-  LEFT ANTI JOIN member_round m ON m.member_id = c.member_id
+  LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
   WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
 ), named AS (
   -- What its coordinator prints of such a member.

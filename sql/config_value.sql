@@ -22,10 +22,18 @@ CREATE OR REPLACE TEMPORARY VIEW config_value (
 )
 COMMENT 'One row per key of a configuration that a process printed, or that a file beside the logs has.'
 AS
-SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, e.config['client.id']) AS client_id, e.task, e.connector, kv.key,
+WITH named AS (
+  -- Looked up once a configuration, and not once for each of its keys.
+  SELECT event_id, config['client.id'] AS client_id
+  FROM event
+  WHERE event = 'config_dumped' AND client_id IS NULL AND config['client.id'] IS NOT NULL
+)
+SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, n.client_id) AS client_id, e.task, e.connector, kv.key,
   kv.value, e.ts, e.event_id,
   'log' AS source, CAST(NULL AS STRING) AS topic, e.path, e.line
-FROM event e LATERAL VIEW explode(e.config) kv AS key, value
+FROM event e
+LEFT JOIN named n ON n.event_id = e.event_id
+LATERAL VIEW explode(e.config) kv AS key, value
 WHERE e.event = 'config_dumped'
 UNION ALL
 SELECT NULL AS process_id, NULL AS instance, coalesce(s.component, 'topic') AS component, s.client_id, s.task, s.connector, kv.key,

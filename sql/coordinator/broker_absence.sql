@@ -21,14 +21,21 @@ AS
 WITH stop AS (
   SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id FROM fact_line
     WHERE event = 'process_stopping' GROUP BY process_id, instance
+), broker AS (
+  -- In a log with the lines of several brokers nothing tells which of them was away.
+  SELECT process_id, min(broker_id) AS only_id
+  FROM cluster_broker
+  WHERE process_id IS NOT NULL
+  GROUP BY process_id
+  HAVING count(DISTINCT broker_id) = 1
 ), life AS (
-  SELECT l.process_id, l.instance, p.kafka_cluster, n.broker_id,
+  SELECT l.process_id, l.instance, p.kafka_cluster, n.only_id AS broker_id,
     CASE WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
     coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms,
     coalesce(s.event_id, l.next_start_id) AS event_id
   FROM process_life l
   JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'
-  LEFT JOIN cluster_broker n ON n.process_id = l.process_id
+  LEFT JOIN broker n ON n.process_id = l.process_id
   LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
 )
 SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ms, l.to_ms,

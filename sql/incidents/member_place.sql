@@ -30,7 +30,7 @@ WITH line AS (
   SELECT l.*, row_number() OVER (PARTITION BY l.group_id, l.member_id ORDER BY l.known_how, l.stream_pos, l.process_id,
     l.event_id) AS nth
   FROM line l
-  LEFT ANTI JOIN process_life b ON b.process_id = l.process_id AND b.is_broker
+  LEFT ANTI JOIN (SELECT DISTINCT process_id FROM process_life WHERE is_broker) b ON b.process_id = l.process_id
   -- A log of several members is the place of none.
   LEFT ANTI JOIN shared_log s ON s.process_id = l.process_id AND (s.is_worker OR s.client = l.client)
   WHERE l.member_id <> ''

@@ -129,13 +129,17 @@ WITH life AS (
   LEFT JOIN removed r ON r.process_id = l.process_id AND r.instance = l.instance
   LEFT JOIN told t ON t.process_id = l.process_id AND t.instance = l.instance
   WHERE l.next_ms IS NOT NULL
+), begun AS (
+  -- The line with which each life begins.
+  SELECT process_id, row_number() OVER (PARTITION BY process_id ORDER BY line.stream_pos) AS instance, line
+  FROM (SELECT process_id, explode(start_lines) AS line FROM process_start)
 ), set_meanwhile AS (
   -- Its clock was set after a line of this life, or of one before, and before a line of one after it: perhaps while it was away.
   SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
     CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
   FROM life l
-  JOIN process_start s ON s.process_id = l.process_id
-  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < get(s.starts, l.instance) AND c.after_pos >= get(s.starts, l.instance)
+  JOIN begun b ON b.process_id = l.process_id AND b.instance = l.instance + 1
+  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < b.line.stream_pos AND c.after_pos >= b.line.stream_pos
   GROUP BY l.process_id, l.instance
 ), set_right AS (
   -- Between its own lines and another's clock the bounds of the offset allow for a clock that was set.

@@ -54,10 +54,15 @@ WITH span AS (
   SELECT r.process_id, unix_millis(max(r.last_ts)) AS last_ms, unix_millis(min(r.first_ts)) AS first_ms
   FROM range_row r LEFT ANTI JOIN clock_setback s ON s.process_id = r.process_id
   GROUP BY r.process_id
+), begun AS (
+  -- The line with which each life begins.
+  SELECT process_id, row_number() OVER (PARTITION BY process_id ORDER BY line.stream_pos) AS instance, line
+  FROM (SELECT process_id, explode(start_lines) AS line FROM process_start)
 ), ordered AS (
-  SELECT l.*, get(s.start_lines, l.instance).at_ms AS next_start_ms, get(s.start_lines, l.instance).event_id AS next_start_id,
-    row_number() OVER w AS nth
-  FROM life l LEFT JOIN process_start s ON s.process_id = l.process_id WINDOW w AS (PARTITION BY l.process_id ORDER BY l.instance)
+  SELECT l.*, b.line.at_ms AS next_start_ms, b.line.event_id AS next_start_id, row_number() OVER w AS nth
+  FROM life l
+  LEFT JOIN begun b ON b.process_id = l.process_id AND b.instance = l.instance + 1
+  WINDOW w AS (PARTITION BY l.process_id ORDER BY l.instance)
 )
 SELECT
   o.process_id,

@@ -16,7 +16,7 @@ SELECT
   unix_millis(max(ts)) AS to_ms
 FROM event e
 -- Brokers name tasks in the ids of members.
-LEFT ANTI JOIN process_life b ON b.process_id = e.process_id AND b.is_broker
+LEFT ANTI JOIN (SELECT DISTINCT process_id FROM process_life WHERE is_broker) b ON b.process_id = e.process_id
 WHERE task IS NOT NULL OR connector IS NOT NULL OR client_kind = 'Worker'
 GROUP BY process_id
 -- A worker that printed no more than that it starts had no work yet; its logger is that of the assignments.
