@@ -1,5 +1,5 @@
 -- One row per time that a member lost its group's coordinator.
--- Reads: client_event, clock_offset, common_clock
+-- Reads: client_event, clock_offset, common_clock, coordinator_outage
 -- Grain: process_id, group_id, client, lost_ts
 -- Repeated losses before the coordinator is found again are one episode. Whether others lost it too is told where the bounds of the clocks
 -- leave no doubt, and of clocks that no line joins not at all.
@@ -13,7 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   lost_ts     COMMENT 'Lost, by its own clock',
   lost_lo     COMMENT 'Lost at the earliest then (reference clock)',
   lost_hi     COMMENT 'Lost at the latest then',
-  found_ts    COMMENT 'Found again, by its own clock; NULL: never seen',
+  found_ts    COMMENT 'Found again, by its own clock; NULL: never seen, or the client was closed before',
   duration_ms COMMENT 'From lost to found, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
@@ -43,12 +43,20 @@ WITH line AS (
     array_sort(collect_list(struct(stream_pos, event_id))) AS lines
   FROM line
   GROUP BY kafka_cluster, group_id, process_id, client, turn
+), kept AS (
+  -- What another client of that name found, after this one was closed, this one did not find.
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.client, e.broker, e.broker_id, e.lost_ms, e.lost_pos, e.losses, e.cause, e.lines,
+    CASE WHEN c.process_id IS NULL THEN e.found_ms END AS found_ms, CASE WHEN c.process_id IS NULL THEN e.found_pos END AS found_pos
+  FROM episode e
+  LEFT JOIN (SELECT DISTINCT process_id, group_id, client, lost_ms, closed_ms FROM coordinator_outage WHERE closed_ms IS NOT NULL) c
+    ON c.process_id = e.process_id AND c.group_id = e.group_id AND c.client = e.client AND e.lost_ms >= c.lost_ms
+    AND c.closed_ms BETWEEN e.lost_ms AND e.found_ms
 ), placed AS (
   SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms, o.reference_process_id,
     min(o.reference_process_id) OVER of_group < max(o.reference_process_id) OVER of_group AS is_apart,
     coalesce(exists(c.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(e.found_ms - e.lost_ms >= c.step_ms, false) AS is_doubted
-  FROM episode e
+  FROM kept e
   LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock c ON c.process_id = e.process_id
   WHERE e.losses > 0

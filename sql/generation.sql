@@ -24,6 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
     clocks compare, the longest where they do not, milliseconds; NULL: clocks stepped meanwhile',
   leader_member_id COMMENT 'Leader',
   member_count     COMMENT 'Members, as the broker says, else as the leader says, else as many as were seen',
+  is_count_told    COMMENT 'True when the broker or the leader says how many; else others may have been members, too',
   trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
   trigger_inferred COMMENT 'True when no line gives a reason and it follows from what happened before',
   trigger_member_id COMMENT 'Member that triggered it',
@@ -87,7 +88,7 @@ WITH timed AS (
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: who asked last made the others wait.
     max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
-    count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers,
+    count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers, max(CASE WHEN is_timed THEN island END) AS island,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
   FROM placed
   GROUP BY kafka_cluster, group_id, incarnation, generation
@@ -99,10 +100,13 @@ WITH timed AS (
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
     b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, m.asked_ms, m.joined_ms, m.synced_ms,
     m.span_ms, m.members, m.askers, m.told,
-    m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.witness
+    m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.witness,
+    -- Members had asked before: what they asked for began sooner.
+    coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false) AS is_expired_later
   FROM broker_generation b
   FULL OUTER JOIN by_members m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
+  LEFT JOIN common_clock k ON k.process_id = b.process_id
 ), ordered AS (
   SELECT *,
     -- Somebody whose request is not here may have asked later.
@@ -139,6 +143,7 @@ SELECT
   coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.span_ms) AS duration_ms,
   coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id,
   coalesce(o.member_count, o.told, o.members) AS member_count,
+  coalesce(o.member_count, o.told) IS NOT NULL AS is_count_told,
   CASE
     WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
     WHEN o.reason RLIKE '(?i)heartbeat expiration' THEN 'member_expired'
@@ -151,7 +156,7 @@ SELECT
     WHEN o.reason RLIKE '(?i)storing group assignment' THEN 'assignment_not_stored'
     WHEN o.reason RLIKE '(?i)over capacity' THEN 'group_over_capacity'
     WHEN o.reason IS NOT NULL THEN 'other'
-    WHEN o.expired_member IS NOT NULL THEN 'member_expired'
+    WHEN o.expired_member IS NOT NULL AND NOT o.is_expired_later THEN 'member_expired'
     WHEN o.generation = 1 THEN 'group_created'
     WHEN o.member_count IS NULL AND o.told > o.previous_told THEN 'member_joined'
     WHEN o.member_count IS NULL AND o.told < o.previous_told THEN 'member_gone'
@@ -160,7 +165,7 @@ SELECT
     ELSE 'unknown'
   END AS trigger,
   o.reason IS NULL AS trigger_inferred,
-  coalesce(o.prepared_member, CASE WHEN o.reason IS NULL THEN o.expired_member END) AS trigger_member_id,
+  coalesce(o.prepared_member, CASE WHEN o.reason IS NULL AND NOT o.is_expired_later THEN o.expired_member END) AS trigger_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
   CASE WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
@@ -182,6 +187,7 @@ SELECT
     NULL AS join_ms, NULL AS sync_ms,
   g.computed_ms - g.bumped_ms AS duration_ms,
   NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
+  g.member_count IS NOT NULL AS is_count_told,
   coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS reason,
     NULL AS waited_for_member_id, NULL AS waited_why, g.generation IS NOT NULL AS seen_by_broker, coalesce(m.seen, 0) AS seen_by_members,
   filter(array_distinct(concat(array(g.bumped_id, g.computed_id), coalesce(m.witness, array()))), e -> e IS NOT NULL) AS witness

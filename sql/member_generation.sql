@@ -1,5 +1,5 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster, common_clock, log_hole
+-- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster, common_clock, log_hole, broker_generation
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -113,7 +113,10 @@ UNION ALL
 SELECT
   t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task,
     false AS is_leader, NULL AS member_epoch,
-  'synced' AS state, NULL AS joining_ts, NULL AS joined_ts, NULL AS synced_ts, t.assigned, NULL AS revoked, NULL AS delay_ms,
+  -- A plan that its coordinator never received was given to nobody.
+  CASE WHEN b.generation IS NOT NULL AND b.assigned_ms IS NULL THEN 'joined' ELSE 'synced' END AS state, NULL AS joining_ts,
+    NULL AS joined_ts, NULL AS synced_ts,
+    CASE WHEN b.generation IS NULL OR b.assigned_ms IS NOT NULL THEN t.assigned END AS assigned, NULL AS revoked, NULL AS delay_ms,
     NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, NULL AS is_pause_known,
     array(t.event_id) AS witness
 FROM told t
@@ -121,6 +124,8 @@ JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_
   ON s.kafka_cluster = t.kafka_cluster AND s.group_id = t.group_id AND s.generation = t.generation AND s.process_id = t.leader_process
 LEFT ANTI JOIN seen k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
   AND k.member_id = t.member_id
+LEFT JOIN broker_generation b ON b.kafka_cluster = t.kafka_cluster AND b.group_id = t.group_id AND b.incarnation = s.incarnation
+  AND b.generation = t.generation
 UNION ALL
 SELECT
   m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false AS is_leader,

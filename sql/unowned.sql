@@ -94,9 +94,30 @@ WITH owned AS (
     AND n.generation BETWEEN g.previous.generation AND g.generation
   WHERE NOT array_contains(n.assigned, g.resource)
     AND (n.member_count > n.shown AND n.group_protocol <=> 'classic' OR n.member_count > n.seen_by_members
-      -- What a generation takes from one worker the next gives to another; a delay keeps what a worker had for it.
-      OR NOT n.is_told AND n.delay_ms = 0 AND NOT array_contains(n.revoked, g.resource)
+      -- What a generation takes from one worker the next gives to another; a delay keeps for a worker what it had when it was lost, and
+      -- nothing that it was told to give up.
+      OR NOT n.is_told AND NOT array_contains(n.revoked, g.resource)
+        AND (n.delay_ms = 0
+          OR NOT (g.previous.is_open OR coalesce(g.previous.phase_end = 'gone' OR g.previous.stop_how = 'worker_stopped', false)))
         AND n.generation > g.previous.generation AND n.generation < g.generation)
+  UNION
+  -- Of a generation on the way no line is here.
+  SELECT g.previous.ownership_id, g.next_ownership_id
+  FROM gap g
+  JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
+  LEFT JOIN counted n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
+    AND n.generation < g.generation
+  WHERE g.generation - g.previous.generation > 1
+  GROUP BY g.previous.ownership_id, g.next_ownership_id, g.previous.generation, g.generation
+  HAVING count(DISTINCT n.generation) < g.generation - g.previous.generation - 1
+  UNION
+  -- Where generations begin again, their numbers do not tell which were on the way.
+  SELECT g.previous.ownership_id, g.next_ownership_id
+  FROM gap g
+  JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts > 0
+  JOIN (SELECT DISTINCT kafka_cluster, group_id FROM counted WHERE NOT is_told OR member_count > seen_by_members) u
+    ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id
+  WHERE NOT (g.generation <=> g.previous.generation AND g.previous.member_id <=> g.next_member_id)
   UNION
   -- No line tells in which generation the last owner was: another may have had it since. Not so what one member stops and starts.
   SELECT previous.ownership_id, next_ownership_id

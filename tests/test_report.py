@@ -139,7 +139,7 @@ def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
         row | {"lasted_ms": 30_000, "reason": None, "asked": [asked], "awaited": [awaited], "is_given_up": False, "witness": ["e1"]}
     ]
     told = next(line for line in as_text(160, views).splitlines() if line.strip().startswith("next "))
-    assert re.search(r"next +10:01:10.000 +≥ 30.0 s +not ended when the logs end +asked: w\d; not asked yet: w\d$", told.rstrip())
+    assert re.search(r"next +10:01:10.000 +≥ 30.0 s +not ended when the logs end +asked to join: w\d; not yet: w\d$", told.rstrip())
     assert "; connect-cluster: a rebalance that had not ended after 30.0 s." in dict(brief_of(views))["Affected"]
     views["generation"] = []
     assert "not ended when the logs end" in as_text(views=views)

@@ -29,6 +29,8 @@ _LONGEST = 200
 _CLOSE_MS = 1000
 #: That members had nothing to work on for so long is worth a word where nothing was surely unowned.
 _STOOD_MS = 10_000
+#: Why something was without an owner whose end no line tells: until its next owner had it, nobody may have had it.
+_LOST = frozenset({"scheduled_delay", "process_gone", "expired"})
 #: A full stop between sentences; not that of `e.g. ` or of a number.
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
@@ -194,8 +196,28 @@ def _hit(report: Report) -> str:
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
         of = sorted({s["resource"] for s in held})
         parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
-    parts += [told for told in (_stood(report, idle), _unended(report)) if told]
+    parts += [told for told in (_perhaps(report, resources, idle), _stood(report, idle), _unended(report)) if told]
     return f"{'; '.join(parts)}." if parts else ""
+
+
+def _perhaps(report: Report, told: Sequence[str], idle: float) -> str:
+    """What nobody may have had, and for how long: an owner fell silent, and no line tells when it ended.
+
+    Args:
+        report: the report.
+        told: what was surely without an owner.
+        idle: the longest time of these, milliseconds.
+    """
+    longest: dict[str, float] = {}
+    # Where the logs of others are missing, these may have had anything.
+    for gap in report.unowned if report.examined["examined"] else ():
+        may = gap["why"] in _LOST and gap["to_hi"] is not None and not gap["certain_ms"]
+        if may and (gap["possible_ms"] or 0) >= (idle + _CLOSE_MS if gap["resource"] in told else _CLOSE_MS):
+            longest[gap["resource"]] = max(longest.get(gap["resource"], 0), gap["possible_ms"])
+    if not longest:
+        return ""
+    most = f"{' for' if len(longest) == 1 else ', the longest for'} up to {span(max(longest.values()))}"
+    return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}: perhaps unowned{most}"
 
 
 def _stood(report: Report, idle: float) -> str:

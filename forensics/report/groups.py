@@ -238,7 +238,7 @@ def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, 
     of = {f"{m['process_id']} {m['task'] or m['client_id']}": names.member(m["member_id"]) for m in group["members"] if m["process_id"]}
     parts = [
         f"{what}: {', '.join(sorted({of.get(who) or names.member(who) for who in row[column] or ()}))}"
-        for what, column in (("asked", "asked"), ("not asked yet", "awaited"))
+        for what, column in (("asked to join", "asked"), ("not yet", "awaited"))
         if row[column]
     ]
     took = f"≥ {span(row['lasted_ms'])}" if row["lasted_ms"] is not None else "?"
@@ -280,11 +280,12 @@ def _is_whole(g: Row) -> bool:
 
 def _why(run: _Run, now: _Shares, names: Names) -> str:
     g = run.first
-    text = _words(g["trigger"])
+    known = g["trigger"] not in (None, "unknown")
+    text = _words(g["trigger"]) if known else "not printed"
     by = {x["trigger_member_id"] for x in run.rows} - {None}
     if len(by) == 1:
         text += f" ({names.member(next(iter(by)))})"
-    if g["trigger_inferred"]:
+    if g["trigger_inferred"] and known:
         text += ", inferred"
     # Somebody is always the last to join; it is worth a word when the others waited for it.
     waited = g["waited_why"] in ("expired", "pending_expired") or (g["join_ms"] or 0) >= _LONG_WAIT_MS

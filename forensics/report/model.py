@@ -37,6 +37,7 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "duplicate_ledger": (("restarted_lo",), ("restarted_hi",)),
     "open_rebalance": (("from_ts",), ("to_ts",)),
     "ownership": (("start_lo",), ("stop_hi",)),
+    "unowned": (("from_lo",), ("to_hi",)),
     "split_brain": (("from_lo",), ("to_hi",)),
     "coordinator_episode": (("lost_ts",), ("found_ts",)),
     "clock_offset": ((), ()),
@@ -99,6 +100,7 @@ class Report:
     clocks: list[Row]
     groups: list[Row]
     ownership: list[Row]
+    unowned: list[Row]
     split_brain: list[Row]
     coordinator_episodes: list[Row]
     findings: list[Row]
@@ -176,6 +178,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         coverage=sorted(coverage, key=lambda c: (c["process_id"] or "", c["from_ts"] or _EARLIEST)),
         clocks=sorted(rows["clock_offset"], key=lambda c: (c["reference_process_id"] or "", c["process_id"] or "")),
         groups=_groups(generations, members, rows["member_generation"], {name: kept(name) for name in _PER_GROUP}),
+        unowned=kept("unowned"),
         ownership=sorted(owned, key=lambda o: (o["resource"] or "", o["start_lo"] or _EARLIEST)),
         split_brain=splits,
         coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),

@@ -133,7 +133,7 @@ _TRIGGERS = {
     "member_rejoined": ("rejoin", "rejoins"),
     "member_metadata_changed": ("change of a member's metadata", "changes of members' metadata"),
     "static_member_changed": ("change of a static member", "changes of static members"),
-    "unknown": ("of unknown trigger", "of unknown trigger"),
+    "unknown": ("whose trigger is not printed", "whose trigger is not printed"),
 }
 
 

@@ -19,7 +19,7 @@ AS
 WITH round AS (
   SELECT kafka_cluster, group_id, incarnation, generation,
     unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms,
-    trigger, trigger_member_id, member_count, witness[0] AS event_id
+    trigger, trigger_member_id, CASE WHEN is_count_told THEN member_count END AS member_count, witness[0] AS event_id
   FROM generation
 ), named AS (
   SELECT kafka_cluster, group_id, member_id, left_client, left_broker, task,
@@ -62,6 +62,7 @@ WITH round AS (
   LEFT JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
   GROUP BY g.kafka_cluster, g.group_id, g.incarnation, g.generation
 ), idle AS (
+  -- Nobody else was a member: where no line says how many there were, others may have come and gone.
   SELECT r.*, s.sign = lag(s.sign) OVER w AND s.whole AND lag(s.whole) OVER w AND s.seen = r.member_count AND lag(s.seen = r.member_count)
     OVER w AND r.generation = lag(r.generation) OVER w + 1 AS same, lag(r.at_ms) OVER w AS last_ms
   FROM round r JOIN signed s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.incarnation = r.incarnation

@@ -7,6 +7,12 @@ WITH expired AS (
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
+), said AS (
+  SELECT process_id, instance, group_id, client_id, event, at_ms, stream_pos, event_id FROM client_event
+  UNION ALL
+  -- At DEBUG, its heartbeats.
+  SELECT process_id, instance, group_id, client_id, event, unix_millis(ts), stream_pos, event_id FROM event
+  WHERE event IN ('heartbeat_sent', 'heartbeat_ok') AND client_id IS NOT NULL AND group_id IS NOT NULL
 ), own AS (
   -- The member's last group line before that, as far as its clock allows.
   SELECT x.event_id,
@@ -15,8 +21,7 @@ WITH expired AS (
   FROM expired x
   JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id AND m.process_id IS NOT NULL
   JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
-  JOIN client_event l ON l.process_id = m.process_id AND l.group_id = x.group_id AND l.client_id <=> m.client_id
-    AND l.at_ms - o.lo_ms <= x.at_ms
+  JOIN said l ON l.process_id = m.process_id AND l.group_id = x.group_id AND l.client_id <=> m.client_id AND l.at_ms - o.lo_ms <= x.at_ms
   GROUP BY x.event_id
 ), rejoined AS (
   -- A member of the consumer protocol (KIP-848) keeps its id when it joins again; nobody else has it.
