@@ -1,5 +1,5 @@
 -- One row per time in which a task, connector or partition that had had an owner had none.
--- Reads: ownership, member, join_round, clock_offset, generation, member_generation, broker_generation, log_hole
+-- Reads: ownership, member, join_round, clock_offset, generation, member_generation, broker_generation, log_hole, event, process_cluster
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
 -- may have had it while the other had not. It is never certain where a member of a generation on the way may have had it of which no line
@@ -86,6 +86,14 @@ WITH owned AS (
     AND s.generation = n.generation
   LEFT JOIN broker_generation b ON b.kafka_cluster = n.kafka_cluster AND b.group_id = n.group_id AND b.incarnation = n.incarnation
     AND b.generation = n.generation
+), known AS (
+  -- Generations without members have no row: their coordinator prints that the group is empty.
+  SELECT kafka_cluster, group_id, generation FROM counted
+  UNION
+  SELECT c.kafka_cluster, e.group_id, e.generation
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.event = 'group_emptied' AND e.generation IS NOT NULL
 ), hidden AS (
   -- A generation gives a thing to one member: where a log here has it, no other can have had it.
   SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
@@ -105,7 +113,7 @@ WITH owned AS (
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
-  LEFT JOIN counted n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
+  LEFT JOIN known n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
     AND n.generation < g.generation
   WHERE g.generation - g.previous.generation > 1
   GROUP BY g.previous.ownership_id, g.next_ownership_id, g.previous.generation, g.generation

@@ -19,7 +19,11 @@ AS
 WITH round AS (
   SELECT kafka_cluster, group_id, incarnation, generation,
     unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms,
-    trigger, trigger_member_id, CASE WHEN is_count_told THEN member_count END AS member_count, witness[0] AS event_id
+    trigger, trigger_member_id, witness[0] AS event_id,
+    -- Older coordinators print no number, but why they rebalance.
+    CASE WHEN is_count_told
+        OR NOT trigger_inferred AND trigger IN ('leader_rejoined', 'member_rejoined', 'member_metadata_changed', 'other')
+      THEN member_count END AS member_count
   FROM generation
 ), named AS (
   SELECT kafka_cluster, group_id, member_id, left_client, left_broker, task,
