@@ -88,8 +88,9 @@ WITH teller AS (
   JOIN part p ON p.incident_id = r.incident_id AND (p.from_lo_ms IS NULL
     OR k.from_ms >= p.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR k.from_ms <= p.to_hi_ms + outage_untroubled_ms))
   WHERE k.kind = 'group' AND k.from_ms IS NOT NULL
-    AND r.cause IN ('broker_down', 'coordinator_moved', 'offsets_topic_impossible', 'offsets_lost', 'group_id_collision',
-      'connector_churn', 'deployment')
+    AND (r.cause IN ('broker_down', 'coordinator_moved', 'offsets_topic_impossible', 'offsets_lost', 'group_id_collision',
+        'connector_churn', 'deployment')
+      OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
 ), ranked AS (
   SELECT c.occurrence_id, c.incident_id, c.caused_how,
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank, c.since_ms DESC, c.incident_id) AS nth
