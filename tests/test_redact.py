@@ -416,15 +416,15 @@ def test_secrets_and_stack_traces(tmp_path: Path) -> None:
         file.write(
             "[2026-11-21 07:52:00,000] ERROR [sink|task-0] WorkerSinkTask{id=sink-0} Task threw an uncaught and unrecoverable exception. Task is being killed and "
             "will not recover until manually restarted (org.apache.kafka.connect.runtime.WorkerTask)\n"
-            "com.acme.ledger.LedgerException: jdbc:postgresql://ledger-db:5432/gold?user=jane&password=Gold4711 refused\n"
+            "com.acme.ledger.LedgerException: jdbc:postgresql://ledger-db:5432/gold?user=jwick&password=Gold4711 refused\n"
             "\tat com.acme.ledger.LedgerSink.put(LedgerSink.java:12)\n\tat org.apache.kafka.connect.runtime.WorkerSinkTask.deliver(WorkerSinkTask.java:1)\n"
             "Caused by: java.net.ConnectException: ledger-db/10.1.2.3:5432\n\t... 12 more\n"
         )
     redact(logs, tmp_path / "out")
     text = whole(tmp_path / "out")
-    # Made-up names are of syllables, which may be those of a name in a longer one.
-    for name in ("acme", "ledger", "Ledger", "gold", "jane", "Gold4711", r"10\.1\.2\.3", "sink-0"):
-        assert not re.search(rf"(?<![A-Za-z]){name}(?![a-z])", text)
+    # Made-up names are of syllables: none of these is.
+    for name in ("acme", "ledger", "Ledger", "gold", "jwick", "Gold4711", "10.1.2.3", "sink-0"):
+        assert name not in text
     assert "\tat org.apache.kafka.connect.runtime.WorkerSinkTask.deliver(WorkerSinkTask.java:1)" in text
     assert "java.net.ConnectException" in text
     assert [r["event"] for r in read([logs]).events] == [r["event"] for r in read([tmp_path / "out"]).events]

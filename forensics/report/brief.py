@@ -301,7 +301,7 @@ def _unseen(report: Report, clock: Clock) -> str:
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if shared := logs_of_several(report):
         parts.append(f"what {and_more(shared, 3)} {'says' if len(shared) == 1 else 'say'}, for nothing tells the lines of its members apart")
-    if mixed := sorted({c["process_id"] for c in report.coverage if c["kind"] == "several_brokers"}):
+    if mixed := logs_of_several(report, "brokers"):
         parts.append(f"what tells the brokers in {and_more(mixed, 3)} apart")
     holed, ended = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}, set(end_too_soon(report))
     for what, logs in (("lines", holed - ended), ("lines, also later ones,", holed & ended)):

@@ -148,9 +148,9 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
     return "no_assignments"
 
 
-def logs_of_several(report: Report) -> list[str]:
-    """Logs that hold the lines of several members, which nothing tells apart, so that they are left out."""
-    return sorted({c["process_id"] for c in report.coverage if c["kind"] == "several_members" and c["process_id"]})
+def logs_of_several(report: Report, what: str = "members") -> list[str]:
+    """Logs that hold the lines of several members, which nothing tells apart, so that they are left out; or of several brokers."""
+    return sorted({c["process_id"] for c in report.coverage if c["kind"] == f"several_{what}" and c["process_id"]})
 
 
 def _named(report: Report) -> str:

@@ -1,6 +1,6 @@
 -- One row per life of a process that another follows in its log, and how it ended.
 -- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset, cluster_broker, shared_log
--- Reads: process_start, clock_step
+-- Reads: life_start, clock_step, broker_missed
 -- Grain: process_id, instance
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
@@ -85,17 +85,14 @@ WITH life AS (
   WHERE NOT m.was_closed
   GROUP BY m.process_id, m.instance
 ), missed AS (
-  -- A broker's end in others' words. One that stops in order resigns and hands its partitions over first: its controller waits for no
-  -- heartbeat, and no replica fetches from it any more. One that did not close its logs recovers them when it starts again.
-  SELECT l.process_id, l.instance, min(e.event_id) AS event_id
+  -- A broker's end in others' words. One that did not close its logs recovers them when it starts again.
+  SELECT l.process_id, l.instance, min(m.event_id) AS event_id
   FROM life l
   JOIN cluster_broker n ON n.process_id = l.process_id
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-  JOIN cluster_broker p ON p.kafka_cluster = n.kafka_cluster AND p.process_id <> l.process_id
-  JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference AND k.reference_process_id = o.reference_process_id
-  JOIN event e ON e.process_id = p.process_id AND (e.event = 'broker_fenced' AND e.broker_id = n.broker_id
-    OR e.event = 'connection_failed' AND e.component = 'ReplicaFetcher' AND e.node_id = n.broker_id)
-  WHERE l.is_broker AND unix_millis(e.ts) - k.hi_ms > l.last_ms - o.lo_ms AND unix_millis(e.ts) - k.lo_ms < l.next_ms - o.hi_ms
+  JOIN broker_missed m ON m.kafka_cluster = n.kafka_cluster AND m.broker_id = n.broker_id AND m.process_id <> l.process_id
+    AND m.reference_process_id = o.reference_process_id
+  WHERE l.is_broker AND m.at_lo_ms > l.last_ms - o.lo_ms AND m.at_hi_ms < l.next_ms - o.hi_ms
   GROUP BY l.process_id, l.instance
   UNION ALL
   SELECT l.process_id, l.instance, min(f.event_id)
@@ -129,17 +126,13 @@ WITH life AS (
   LEFT JOIN removed r ON r.process_id = l.process_id AND r.instance = l.instance
   LEFT JOIN told t ON t.process_id = l.process_id AND t.instance = l.instance
   WHERE l.next_ms IS NOT NULL
-), begun AS (
-  -- The line with which each life begins.
-  SELECT process_id, row_number() OVER (PARTITION BY process_id ORDER BY line.stream_pos) AS instance, line
-  FROM (SELECT process_id, explode(start_lines) AS line FROM process_start)
 ), set_meanwhile AS (
   -- Its clock was set after a line of this life, or of one before, and before a line of one after it: perhaps while it was away.
   SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
     CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
   FROM life l
-  JOIN begun b ON b.process_id = l.process_id AND b.instance = l.instance + 1
-  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < b.line.stream_pos AND c.after_pos >= b.line.stream_pos
+  JOIN life_start b ON b.process_id = l.process_id AND b.instance = l.instance + 1
+  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < b.stream_pos AND c.after_pos >= b.stream_pos
   GROUP BY l.process_id, l.instance
 ), set_right AS (
   -- Between its own lines and another's clock the bounds of the offset allow for a clock that was set.

@@ -1,5 +1,5 @@
 -- One row per unbroken time in which one worker had one task (or connector), with the two spans of it, by the worker's own clock.
--- Reads: task_line, process_life, process_start, log_hole, member_heard, setting, lost_start
+-- Reads: task_line, process_life, life_start, log_hole, member_heard, setting, lost_start
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the order to construct it and its first sign of life, or the line that says that all starts are done. It ends
 -- between the last moment at which it must still have been there and a line that says that it is gone. A thread that was neither asked to
@@ -211,14 +211,10 @@ WITH identity AS (
       OR coalesce(f.stop.tasks_stopped.at_ms - f.stop.at_ms < coalesce(g.graceful_ms, graceful_stop_ms),
         false) AS is_seen_ending
   FROM followed f LEFT JOIN patience g ON g.process_id = f.process_id
-), begun AS (
-  -- The line with which each life begins.
-  SELECT process_id, row_number() OVER (PARTITION BY process_id ORDER BY line.stream_pos) AS instance, line
-  FROM (SELECT process_id, explode(start_lines) AS line FROM process_start)
 ), ended AS (
   SELECT
     f.*,
-    b.not_before_ms, b.not_before_id, s.line.event_id AS process_start_id,
+    b.not_before_ms, b.not_before_id, s.event_id AS process_start_id,
     b.generation AS named_generation, b.before_generation, b.there_ms, b.there_id, b.there_witness,
     CASE WHEN f.life > 0 AND NOT f.start_event <=> 'connector_started' THEN 'seen'
       WHEN f.instance = 0 AND f.life = 0 AND NOT coalesce(b.is_skipped, false) AND NOT f.is_behind_hole THEN 'open'
@@ -261,7 +257,7 @@ WITH identity AS (
   FROM ready f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
   LEFT JOIN heard d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource
     AND d.life = f.life
-  LEFT JOIN begun s ON s.process_id = f.process_id AND s.instance = f.instance
+  LEFT JOIN life_start s ON s.process_id = f.process_id AND s.instance = f.instance
   LEFT JOIN lost_start b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind
     AND b.resource = f.resource AND b.life = f.life
 )

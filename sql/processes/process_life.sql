@@ -1,5 +1,5 @@
 -- One row per life of a process: from its first to its last line in the log, and what ended it.
--- Reads: event, process_line, range_row, process_start, clock_setback
+-- Reads: event, process_line, range_row, life_start, clock_setback
 -- Grain: process_id, instance
 -- A log that just ends proves no death; a start further down in the same stream does.
 CREATE OR REPLACE TEMPORARY VIEW process_life (
@@ -54,14 +54,10 @@ WITH span AS (
   SELECT r.process_id, unix_millis(max(r.last_ts)) AS last_ms, unix_millis(min(r.first_ts)) AS first_ms
   FROM range_row r LEFT ANTI JOIN clock_setback s ON s.process_id = r.process_id
   GROUP BY r.process_id
-), begun AS (
-  -- The line with which each life begins.
-  SELECT process_id, row_number() OVER (PARTITION BY process_id ORDER BY line.stream_pos) AS instance, line
-  FROM (SELECT process_id, explode(start_lines) AS line FROM process_start)
 ), ordered AS (
-  SELECT l.*, b.line.at_ms AS next_start_ms, b.line.event_id AS next_start_id, row_number() OVER w AS nth
+  SELECT l.*, b.at_ms AS next_start_ms, b.event_id AS next_start_id, row_number() OVER w AS nth
   FROM life l
-  LEFT JOIN begun b ON b.process_id = l.process_id AND b.instance = l.instance + 1
+  LEFT JOIN life_start b ON b.process_id = l.process_id AND b.instance = l.instance + 1
   WINDOW w AS (PARTITION BY l.process_id ORDER BY l.instance)
 )
 SELECT

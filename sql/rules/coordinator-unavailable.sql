@@ -1,6 +1,6 @@
 -- One row per outage of a group's coordinator, over all members that lost it, and per process that never reached a broker.
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
--- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, event
+-- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed
 -- Times are on the reference clock; a member's own lines are compared with its own span of the outage, by its own clock.
 WITH group_process AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
@@ -24,25 +24,13 @@ WITH group_process AS (
   WHERE g.process_id IS NOT NULL OR unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
     AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
   GROUP BY o.outage_id
-), missed AS (
-  -- Another broker's word that one is away.
-  SELECT c.kafka_cluster, e.broker_id, unix_millis(e.ts) - k.hi_ms AS at_ms, k.reference_process_id
-  FROM event e
-  JOIN cluster_broker c ON c.process_id = e.process_id AND c.broker_id <> e.broker_id
-  JOIN clock_offset k ON k.process_id = e.process_id AND k.is_island_reference
-  WHERE e.event = 'broker_fenced' AND e.broker_id IS NOT NULL
-  UNION ALL
-  SELECT c.kafka_cluster, e.node_id, unix_millis(e.ts) - k.hi_ms, k.reference_process_id
-  FROM event e
-  JOIN cluster_broker c ON c.process_id = e.process_id AND c.broker_id <> e.node_id
-  JOIN clock_offset k ON k.process_id = e.process_id AND k.is_island_reference
-  WHERE e.event = 'connection_failed' AND e.component = 'ReplicaFetcher'
 ), confirmed AS (
   -- A log that just ends proves no death: somebody else has to tell, or several processes lose the broker at once.
   SELECT o.outage_id
   FROM group_outage o
-  LEFT JOIN missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id AND m.reference_process_id = o.reference_process_id
-    AND m.at_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
+  LEFT JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id
+    AND m.reference_process_id = o.reference_process_id
+    AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   WHERE size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.broker_id IS NOT NULL
   GROUP BY o.outage_id
 ), absent AS (
