@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it came back.
 -- Reads: member_removal, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
--- Reads: event, client_event, fact_line, common_clock
+-- Reads: event, client_event, fact_line, common_clock, namesake
 -- Grain: kafka_cluster, group_id, loss_id
 -- A live member of the classic protocol notices by itself that its session ran out, at the moment at which its coordinator does: one that
 -- says so much later did not run in between. Nor did one of which several clients, each with a thread of its own, give up requests long
@@ -8,7 +8,8 @@
 -- of the group suffer at the same moment is their coordinator's trouble. Kinds: coordinator (it was the coordinator's trouble), closed (its
 -- client had been closed), over (its process had ended), slow (heartbeats came, but it did not rejoin), silent (its log ends),
 -- unnoticed (its client says no word of it), paused, cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known),
--- nobody (no line tells whose member it was).
+-- abandoned (no line tells whose it was, but none of the processes that it may have been of was in trouble), nobody (no line tells whose
+-- it was).
 CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
@@ -163,6 +164,8 @@ WITH told AS (
   FROM placed p
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id
     AND b.to_lo_ms <= p.removed_hi_ms AND b.to_hi_ms >= p.removed_lo_ms - coalesce(p.session_ms, 0) - coordinator_settled_ms
+), abandoned AS (
+  SELECT removed_id, member_id FROM namesake GROUP BY removed_id, member_id HAVING bool_and(went_on) AND count(*) >= max(members)
 )
 SELECT
   r.kafka_cluster AS kafka_cluster,
@@ -185,7 +188,7 @@ SELECT
   r.own_hi_ms AS own_hi_ms,
   r.broker AS broker,
   CASE
-    WHEN r.process_id IS NULL THEN 'nobody'
+    WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
     WHEN s.loss_id IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
     WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL
@@ -232,3 +235,4 @@ LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.ins
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance
 LEFT JOIN closed c ON c.loss_id = r.loss_id
 LEFT JOIN common_clock k ON k.process_id = r.process_id
+LEFT JOIN abandoned n ON n.removed_id = r.removed_id AND n.member_id = r.member_id

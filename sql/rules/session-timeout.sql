@@ -1,6 +1,6 @@
 -- One row per member that the broker removed because it heard no heartbeat, by the broker's log or, without one, by the member's own.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
--- Reads: member_removal, coordinator_outage
+-- Reads: member_removal, coordinator_outage, namesake
 -- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
 WITH expired AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -52,6 +52,13 @@ WITH expired AS (
     AND o.client = r.client AND o.was_member AND unix_millis(e.ts) BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)
   WHERE r.was_closed
   GROUP BY r.removed_id, r.member_id
+), abandoned AS (
+  -- No line tells whose it was, but none of the processes that it may have been of was in trouble.
+  SELECT removed_id, member_id, max(client) AS client, array_sort(collect_set(process_id)) AS processes,
+    min(struct(last_ms AS at_ms, last_id AS event_id)) AS first_word, max(struct(last_ms AS at_ms, last_id AS event_id)) AS last_word
+  FROM namesake
+  GROUP BY removed_id, member_id
+  HAVING bool_and(went_on) AND count(*) >= max(members)
 ), session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
@@ -81,8 +88,8 @@ WITH expired AS (
   GROUP BY h.event_id
 )
 SELECT
-  CASE WHEN coalesce(d.event_id, l.removed_id) IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired' THEN 'note'
-    ELSE 'warning' END AS severity,
+  CASE WHEN coalesce(d.event_id, l.removed_id, n.removed_id) IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired'
+    THEN 'note' ELSE 'warning' END AS severity,
   'proved' AS verdict,
   x.kafka_cluster AS kafka_cluster,
   x.group_id AS group_id,
@@ -90,7 +97,8 @@ SELECT
   x.at_ms AS from_ms,
   x.at_ms AS to_ms,
   CASE
-    WHEN m.process_id IS NULL THEN CASE WHEN j.event_id IS NULL THEN 'unknown_process' ELSE 'unknown_rejoined' END
+    WHEN m.process_id IS NULL THEN CASE WHEN n.removed_id IS NOT NULL THEN 'abandoned' WHEN j.event_id IS NULL THEN 'unknown_process'
+      ELSE 'unknown_rejoined' END
     WHEN m.left_client = 'expired' THEN 'came_back'
     WHEN j.event_id IS NOT NULL THEN 'rejoined'
     WHEN d.event_id IS NOT NULL THEN 'ended'
@@ -112,7 +120,9 @@ SELECT
     'again_at_ms', j.again.at_ms,
     'ending_at_ms', d.ending.at_ms,
     'closed_at_ms', l.closing.at_ms,
-    'lost_at_ms', l.lost.at_ms
+    'lost_at_ms', l.lost.at_ms,
+    'namesake', n.client,
+    'namesake_processes', coalesce(n.processes, CAST(array() AS ARRAY<STRING>))
   ) AS facts,
   array(
     named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
@@ -120,7 +130,10 @@ SELECT
     named_struct('role', 'joins again', 'event_id', j.again.event_id),
     named_struct('role', 'its process stops', 'event_id', d.ending.event_id),
     named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id),
-    named_struct('role', 'is closed', 'event_id', l.closing.event_id)
+    named_struct('role', 'is closed', 'event_id', l.closing.event_id),
+    named_struct('role', 'last word of a client of that name', 'event_id', n.first_word.event_id),
+    named_struct('role', 'last word of another client of that name', 'event_id',
+      CASE WHEN n.last_word > n.first_word THEN n.last_word.event_id END)
   ) AS proof
 FROM expired x
 LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
@@ -129,6 +142,7 @@ LEFT JOIN rejoined j ON j.event_id = x.event_id
 LEFT JOIN ran_on r ON r.event_id = x.event_id
 LEFT JOIN ended d ON d.event_id = x.event_id
 LEFT JOIN closed l ON l.removed_id = x.event_id AND l.member_id = x.member_id
+LEFT JOIN abandoned n ON n.removed_id = x.event_id AND n.member_id = x.member_id AND m.process_id IS NULL
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
 LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
@@ -158,7 +172,9 @@ SELECT
     'again_at_ms', CAST(NULL AS BIGINT),
     'ending_at_ms', CAST(NULL AS BIGINT),
     'closed_at_ms', CAST(NULL AS BIGINT),
-    'lost_at_ms', CAST(NULL AS BIGINT)
+    'lost_at_ms', CAST(NULL AS BIGINT),
+    'namesake', CAST(NULL AS STRING),
+    'namesake_processes', CAST(array() AS ARRAY<STRING>)
   ) AS facts,
   array(
     named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', u.lost.event_id),
