@@ -94,6 +94,19 @@ WITH owned AS (
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'group_emptied' AND e.generation IS NOT NULL
+), broker_assigned AS (
+  -- KIP-848: what a member has is told by its own lines only, and not by epochs.
+  SELECT kafka_cluster, group_id, bool_and(seen_by_broker) AS is_seen, max(coordinator) AS coordinator
+  FROM generation
+  WHERE group_protocol = 'consumer'
+  GROUP BY kafka_cluster, group_id
+), stranger AS (
+  -- A member of such a group whose lines are not here, from its coordinator's first word of it to the one that it is gone.
+  SELECT m.kafka_cluster, m.group_id, unix_millis(m.first_ts) - o.hi_ms AS from_ms,
+    CASE WHEN m.left_broker <> 'unknown' THEN unix_millis(m.last_ts) - o.lo_ms END AS to_ms, o.reference_process_id
+  FROM broker_assigned b
+  JOIN member m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.process_id IS NULL
+  JOIN clock_offset o ON o.process_id = b.coordinator AND o.is_island_reference
 ), hidden AS (
   -- A generation gives a thing to one member: where a log here has it, no other can have had it.
   SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
@@ -138,6 +151,14 @@ WITH owned AS (
   FROM gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
   WHERE g.generation < g.previous.generation OR g.generation = g.previous.generation AND g.next_process_id <> g.previous.process_id
+  UNION
+  SELECT g.previous.ownership_id, g.next_ownership_id
+  FROM gap g
+  JOIN broker_assigned b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
+  LEFT JOIN stranger s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id
+    AND (s.reference_process_id <> g.reference_process_id
+      OR s.from_ms <= g.begun_lo_ms AND coalesce(s.to_ms >= g.previous_stop_ms, true))
+  WHERE NOT b.is_seen OR s.group_id IS NOT NULL
 ), delay AS (
   SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS told_ms, j.delay_ms,
     j.worker_assigned_id, o.reference_process_id

@@ -1,5 +1,6 @@
 -- One row per known bug that a process of an affected release shows in its log.
 -- Reads: known_bug, process_release, fact_line, client_event, split_brain, worker_duty, worker_setting, worker_group, clock_offset, setting
+-- Reads: join_round
 -- Which releases have a bug stands in parsers/known_bugs.toml; here is what the log shows of it.
 WITH split AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, process_a, process_b, cause, ownership_a, unix_millis(from_lo) AS from_lo_ms,
@@ -26,15 +27,32 @@ WITH split AS (
 ), source_task AS (
   -- Only a source task has a producer of this name.
   SELECT DISTINCT process_id, task FROM setting WHERE component = 'ProducerConfig' AND task IS NOT NULL
+), given AS (
+  -- What a worker was given in a generation, and had not to give up in it: since 2.3 all that it may run.
+  SELECT r.kafka_cluster, r.group_id, r.generation, r.leader_member_id, r.process_id, r.worker_assigned_id AS event_id,
+    r.worker_assigned_ms - o.lo_ms AS reference_ms,
+    r.generation = max(r.generation) OVER (PARTITION BY r.kafka_cluster, r.group_id) AS is_last,
+    explode(array_except(r.assigned, coalesce(r.revoked, CAST(array() AS ARRAY<STRING>)))) AS resource
+  FROM join_round r
+  LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
+  WHERE r.is_worker AND r.worker_assigned_id IS NOT NULL AND r.leader_member_id IS NOT NULL
+), given_twice AS (
+  -- One leader counts its generations once.
+  SELECT kafka_cluster, group_id, generation, leader_member_id, resource, bool_or(is_last) AS is_last, max(reference_ms) AS reference_ms,
+    array_sort(collect_set(process_id)) AS processes,
+    transform(array_sort(collect_set(event_id)), e -> named_struct('role', 'tells what one worker was given', 'event_id', e)) AS proof
+  FROM given
+  GROUP BY kafka_cluster, group_id, generation, leader_member_id, resource
+  HAVING count(DISTINCT process_id) > 1
 ), shown AS (
   SELECT 'KAFKA-9184' AS bug, process_a AS process_id, kafka_cluster, group_id, resource AS subject, from_lo_ms AS reference_ms,
     ownership_a AS mark, proof
   FROM split
   WHERE resource_kind = 'task' AND cause = 'kept_running_through_lost_coordinator'
   UNION ALL
-  SELECT 'KAFKA-9841' AS bug, process_a, kafka_cluster, group_id, resource, from_lo_ms, ownership_a, proof
-  FROM split
-  WHERE resource_kind = 'task' AND cause = 'same_generation_assigned_twice'
+  SELECT 'KAFKA-9841' AS bug, min(element_at(processes, 1)) OVER (PARTITION BY kafka_cluster, group_id), kafka_cluster, group_id, resource,
+    reference_ms, CAST(generation AS STRING), proof
+  FROM given_twice
   UNION ALL
   SELECT 'KAFKA-13719' AS bug, r.process_id, s.kafka_cluster, s.group_id, s.resource, s.from_lo_ms, s.ownership_a,
     concat(s.proof, array(named_struct('role', 'restarts the connector with its tasks', 'event_id', r.event_id)))
@@ -143,8 +161,15 @@ SELECT
     'release', a.printed,
     'fixed', a.fixed,
     'times', a.times,
-    'subjects', a.subjects
+    'subjects', a.subjects,
+    'processes', coalesce(w.processes, array(a.process_id)),
+    'is_open', coalesce(w.is_open, false)
   ) AS facts,
   -- Marks share lines: each line once.
   slice(filter(a.proof, (p, i) -> array_position(transform(a.proof, q -> q.event_id), p.event_id) = i + 1), 1, 8) AS proof
 FROM affected a
+LEFT JOIN (
+  SELECT kafka_cluster, group_id, array_sort(array_distinct(flatten(collect_list(processes)))) AS processes, bool_or(is_last) AS is_open
+  FROM given_twice
+  GROUP BY kafka_cluster, group_id
+) w ON a.bug = 'KAFKA-9841' AND w.kafka_cluster = a.kafka_cluster AND w.group_id = a.group_id

@@ -184,3 +184,36 @@ FROM told_unknown h
 JOIN unanswered u ON u.event_id = h.event_id AND coalesce(u.lost.stream_pos > u.joined_pos, true)
 LEFT JOIN session s ON s.process_id = h.process_id AND s.client_id = h.client_id
 LEFT JOIN worker_session w ON w.process_id = h.process_id
+UNION ALL
+-- KIP-848: a member does not watch its session itself; it learns from the coordinator that it is no member any more.
+SELECT
+  'warning' AS severity,
+  'proved' AS verdict,
+  h.kafka_cluster AS kafka_cluster,
+  h.group_id AS group_id,
+  h.member_id AS subject,
+  h.at_ms AS from_ms,
+  h.at_ms AS to_ms,
+  'told_by_coordinator' AS code,
+  named_struct(
+    'member_id', h.member_id,
+    'process_id', h.process_id,
+    'instance', h.instance,
+    'task', h.task,
+    'broker', CAST(NULL AS STRING),
+    'removed_at_ms', h.at_ms,
+    'session_ms', CAST(NULL AS BIGINT),
+    'is_consumer_protocol', true,
+    'last_event', CAST(NULL AS STRING),
+    'last_at_ms', CAST(NULL AS BIGINT),
+    'again_at_ms', CAST(NULL AS BIGINT),
+    'ending_at_ms', CAST(NULL AS BIGINT),
+    'closed_at_ms', CAST(NULL AS BIGINT),
+    'lost_at_ms', CAST(NULL AS BIGINT),
+    'namesake', CAST(NULL AS STRING),
+    'namesake_processes', CAST(array() AS ARRAY<STRING>)
+  ) AS facts,
+  array(named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)) AS proof
+FROM client_event h
+LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
+WHERE h.event = 'member_fenced' AND h.member_id IS NOT NULL AND h.cause LIKE '%is unknown%'
