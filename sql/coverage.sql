@@ -118,32 +118,41 @@ WITH placed AS (
   SELECT w.process_id, w.group_id, u.worker_url
   FROM (SELECT DISTINCT process_id, group_id FROM event WHERE event = 'worker_assigned') w
   LEFT JOIN (SELECT DISTINCT process_id, worker_url FROM event WHERE event = 'worker_url_advertised') u ON u.process_id = w.process_id
+), nameless AS (
+  -- Members that print no id.
+  SELECT kafka_cluster, group_id, generation, client_id, count(*) AS members
+  FROM member_generation
+  WHERE member_id IS NULL
+  GROUP BY kafka_cluster, group_id, generation, client_id
 ), named_member AS (
   -- Without a coordinator's log a worker names one other member, the leader, and a consumer that leads names all: by ids of which no log
   -- here has a line. A log that begins later, or ends before, may be that of another life of the same client, unless it is the leader's
-  -- own; members that print no id may be those that are named.
+  -- own; members that print no id may be as many of those that are named by their client's name.
   SELECT g.group_id, g.client, g.from_ts, g.to_ts
   FROM (
-    SELECT *, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client
+    SELECT *, dense_rank() OVER (PARTITION BY kafka_cluster, group_id, generation, client ORDER BY member_id) AS nth
     FROM (
-      SELECT kafka_cluster, group_id, generation, leader_member_id AS member_id, CAST(NULL AS STRING) AS leader_process_id,
-        coalesce(first_joined_ts, last_synced_ts) AS from_ts, coalesce(last_synced_ts, first_joined_ts) AS to_ts
-      FROM generation
-      WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
-      UNION ALL
-      SELECT c.kafka_cluster, e.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
-      FROM event e
-      JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-        AND coalesce(e.stream_pos < c.to_pos, true)
-      LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id
-      WHERE e.event = 'assignment_computed'
+      SELECT *, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client
+      FROM (
+        SELECT kafka_cluster, group_id, generation, leader_member_id AS member_id, CAST(NULL AS STRING) AS leader_process_id,
+          coalesce(first_joined_ts, last_synced_ts) AS from_ts, coalesce(last_synced_ts, first_joined_ts) AS to_ts
+        FROM generation
+        WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
+        UNION ALL
+        SELECT c.kafka_cluster, e.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
+        FROM event e
+        JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+          AND coalesce(e.stream_pos < c.to_pos, true)
+        LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id
+        WHERE e.event = 'assignment_computed'
+      )
     )
   ) g
   LEFT ANTI JOIN known_member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
     AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client AND NOT m.process_id <=> g.leader_process_id
       AND NOT coalesce(m.log_from_ts <= g.from_ts AND m.log_to_ts >= g.to_ts, false))
-  LEFT ANTI JOIN member_generation u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
-    AND u.member_id IS NULL
+  LEFT ANTI JOIN nameless u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
+    AND (u.client_id IS NULL OR u.client_id = g.client AND u.members >= g.nth)
   UNION ALL
   -- A leader's URL that none of the workers here has: all of them said theirs.
   SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.ts, e.ts

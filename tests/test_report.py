@@ -110,6 +110,27 @@ def test_those_affected_are_named_by_kind() -> None:
     assert affected.startswith("tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5, unheard: unowned, the longest for at least 2.00 s")
 
 
+def test_partitions_that_were_unowned_much_longer_than_tasks_are_told_apart() -> None:
+    views = rows()
+    gap = {"incident_id": "i-process_paused", "kafka_cluster": "abc", "from_ts": at(52), "to_ts": at(59), "double_work_ms": None}
+    task = gap | {"group_id": "connect-cluster", "resource_kind": "task", "resource": "b-1", "unowned_ms": 5000, "unowned_hi_ms": 5000}
+    partition = gap | {
+        "group_id": "connect-b",
+        "resource_kind": "partition",
+        "resource": "lab-input-3",
+        "unowned_ms": 38_200,
+        "unowned_hi_ms": 39_000,
+    }
+    views["ownership"] += [owned("b-1", "w2"), owned("lab-input-3", "w2", resource_kind="partition", group_id="connect-b")]
+    views["incident"] = [i | {"resources_hit": ["b-1", "lab-input-3"], "longest_outage_ms": 38_200} for i in views["incident"]]
+    views["incident_gap"] = [task, partition]
+    apart = "partition lab-input 3: unowned for at least 38.2 s; task b-1: unowned for at least 5.00 s"
+    assert dict(brief_of(views))["Affected"].startswith(apart)
+    views["incident_gap"] = [task | {"unowned_ms": 38_000}, partition]
+    together = "task b-1, partition lab-input 3: unowned, the longest for at least 38.2 s"
+    assert dict(brief_of(views))["Affected"].startswith(together)
+
+
 def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -> None:
     views = rows()
     views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
@@ -718,6 +739,26 @@ def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     assert "Its lines name another member, and its log is missing: connect-w1:8083." in written
     assert ("Missing", "the lines of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s.") in brief_of(views)
     assert "NONE FOUND" not in written
+
+
+def test_where_no_line_tells_how_many_members_there_were_none_found_says_so() -> None:
+    views = rows() | {"split_brain": [], "finding": [], "incident": []}
+    assert "no line tells how many" not in flat(as_text(views=views)).lower()
+    views["generation"] = [g | {"seen_by_broker": False, "is_count_told": False} for g in views["generation"]]
+    written = flat(as_text(views=views))
+    assert "NONE FOUND among the members whose logs are here (no line tells how many connect-cluster had)" in written
+    assert "No line tells how many members connect-cluster had: others may have been there, too." in written
+
+
+def test_what_had_two_owners_stands_before_what_had_none_and_before_what_only_lost_its_session() -> None:
+    views = rows()
+    views["finding"] = [
+        finding("session-timeout", "warning", finding_id="f-a", incident_id="i-a", caused_by=None, caused_how=None),
+        finding("split-brain-partition", "warning", finding_id="f-b", incident_id="i-b", caused_by=None, caused_how=None),
+    ]
+    kept = {"severity": "warning", "resources_hit": [], "longest_outage_ms": None, "double_work_ms": None}
+    views["incident"] = [incident("unknown", [f"f-{n}"], incident_id=f"i-{n}", **kept) for n in "ab"]
+    assert [i["incident_id"] for i in made(views).incidents] == ["i-b", "i-a"]
 
 
 def test_parts_of_one_members_log_are_no_two_members() -> None:

@@ -15,6 +15,7 @@ from forensics.errors import ForensicsError
 from forensics.wording import check, files, tell
 from forensics.wording.facts import yields
 from forensics.wording.language import tell as told
+from forensics.wording.language import upper_first
 
 COLUMNS = frozenset(view_files.RULE_COLUMNS)
 T0 = 1_795_247_965_901
@@ -221,3 +222,10 @@ def test_what_repeats_says_how_often_and_which_is_told() -> None:
     )
     (same,) = tell.of_view("finding", [row | {"occurrences": 2, "subjects": 1, "to_ts": day.replace(second=7)}])
     assert same["headline"] == "h (twice on 2026-11-21 07:59)", "of one subject, the number is its own"
+
+
+def test_a_file_that_begins_a_sentence_keeps_its_name() -> None:
+    assert upper_first("the clock of w3/connect.log") == "The clock of w3/connect.log"
+    assert [upper_first(name) for name in ("w3/connect.log is late", "server.log is late", "broker 1 was down")] == [
+        "w3/connect.log is late", "server.log is late", "Broker 1 was down",
+    ]  # fmt: skip

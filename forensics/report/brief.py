@@ -183,8 +183,8 @@ def _hit(report: Report) -> str:
     # What had two threads counts as hit by that: how long it was without an owner, if at all, is not kept apart.
     twofold = {s["resource"] for s in report.split_brain if s["kind"] != "held" and s["verdict"] == "proved"}
     unowned = [r for r in resources if r not in twofold] or resources
-    parts = [f"{in_words(unowned, report.ownership)}: unowned{_at_least(idle, unowned)}"] * bool(idle and resources)
-    if twice and parts and at_work == resources:
+    parts = _unowned(report, unowned, idle) if idle and resources else []
+    if twice and len(parts) == 1 and at_work == resources:
         parts = [f"{parts[0]}, {worked}"]
     elif twice and (both := at_work or resources):
         parts.append(f"{in_words(both, report.ownership)}: {worked}")
@@ -198,6 +198,30 @@ def _hit(report: Report) -> str:
         parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
     parts += [told for told in (_perhaps(report, resources, idle), _stood(report, idle), _unended(report)) if told]
     return f"{'; '.join(parts)}." if parts else ""
+
+
+def _unowned(report: Report, resources: Sequence[str], idle: float) -> list[str]:
+    """What surely had no owner; partitions by themselves where their longest time says nothing of the tasks and connectors.
+
+    Args:
+        report: the report.
+        resources: their names.
+        idle: the longest time of all, milliseconds.
+    """
+    of = {i["incident_id"] for i in report.incidents}
+    longest: dict[bool, float] = {}
+    names: dict[bool, set[str]] = {}
+    for gap in report.incident_gaps:
+        if gap["unowned_ms"] and gap["incident_id"] in of and gap["resource"] in resources:
+            is_partition = gap["resource_kind"] == "partition"
+            longest[is_partition] = max(longest.get(is_partition, 0), gap["unowned_ms"])
+            names.setdefault(is_partition, set()).add(gap["resource"])
+    if len(longest) < 2 or abs(longest[True] - longest[False]) < _CLOSE_MS or names[True] | names[False] != set(resources):
+        return [f"{in_words(resources, report.ownership)}: unowned{_at_least(idle, resources)}"]
+    return [
+        f"{in_words(sorted(names[kind]), report.ownership)}: unowned{_at_least(longest[kind], sorted(names[kind]))}"
+        for kind in sorted(names, key=lambda kind: -longest[kind])
+    ]
 
 
 def _perhaps(report: Report, told: Sequence[str], idle: float) -> str:
@@ -251,11 +275,8 @@ def _advised(report: Report) -> tuple[str, str]:
     of = by_incident(graver)
     for incident in report.incidents:
         mine = [f for _, f in walk(effects(of.get(incident["incident_id"], ())))]
-        if (
-            incident["severity"] != "note"
-            and (mine or incident["finding_ids"] or incident["resources_hit"])
-            and (told := incident["advice"] or (mine and mine[0]["advice"]))
-        ):
+        told = incident["advice"] or (mine[0]["advice"] if mine else "")
+        if incident["severity"] != "note" and told and (mine or incident["finding_ids"] or is_worth_telling(incident, mine)):
             return told, anchors.finding(mine[0]["finding_id"]) if mine else anchors.incident(incident["incident_id"])
     return (graver[0]["advice"], anchors.finding(graver[0]["finding_id"])) if graver else ("", "")
 

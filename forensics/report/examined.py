@@ -55,6 +55,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         `examined`, false too where all that is known of a group's members comes from one of them, and no coordinator says that there were no others;
         `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `members_unheard`
         (their log is here and does not hold what they say at INFO), `logs_cut` (their lines are), `ownerships` (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
+        `groups_not_counted`: no line tells how many members they had;
         `elsewhere`: pairs of owners that the reader did not ask for, by verdict.
     """
     named = {o["process_id"] for o in owned}
@@ -89,9 +90,19 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         "to_ts": min(last, window.until) if last and window.until else last,
         "gaps": len(holes),
         "gap_ms": sum(round((end - start).total_seconds() * 1000) for start, end in holes),
+        "groups_not_counted": _not_counted(rows["generation"], {o["group_id"] for o in owned if o.get("group_id")}),
         "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
         "elsewhere": {v: n for v in ("proved", "undecided") if (n := _number(rows["split_brain"], v) - _number(splits, v))},
     }
+
+
+def _not_counted(generations: Iterable[Row], groups: Iterable[str]) -> list[str]:
+    """Those of some groups of which neither a coordinator nor a leader says how many members a generation had: others may have been there, too."""
+    told = {g["group_id"]: False for g in generations if g["group_id"] in set(groups)}
+    for generation in generations:
+        if generation["group_id"] in told and generation["is_count_told"]:
+            told[generation["group_id"]] = True
+    return sorted(group for group, is_told in told.items() if not is_told)
 
 
 def _number(splits: Iterable[Row], verdict: str) -> int:
@@ -226,6 +237,8 @@ def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
     if unheard := facts["members_unheard"]:
         whose, they = ("its log does", "it says") if unheard == 1 else ("their logs do", "they say")
         text += f" What {count(unheard, 'consumer')} owned is not known: {whose} not hold what {they} at INFO."
+    if (uncounted := facts["groups_not_counted"]) and not facts["members_without_log"]:
+        text += f" No line tells how many members {and_more(uncounted, 6)} had: others may have been there, too."
     if cut := facts["logs_cut"]:
         text += f" The lines of {count(cut, 'log')} are cut: what stood behind the cut is not known."
     if others := facts["groups_not_examined"]:

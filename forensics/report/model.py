@@ -88,6 +88,7 @@ class Report:
     Attributes:
         case: manifest facts, `processes` and `source_files`.
         incidents: root causes, the gravest first.
+        incident_gaps: times without an owner, or with two, that these had for consequence.
         groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame`, `duplicate_ledger` and
             `open_rebalance`.
         filters: what was asked for, as printed in the report.
@@ -105,6 +106,7 @@ class Report:
     coordinator_episodes: list[Row]
     findings: list[Row]
     incidents: list[Row]
+    incident_gaps: list[Row] = field(default_factory=list)
     filters: Row = field(default_factory=dict)
     examined: Row = field(default_factory=dict)
     zone: tzinfo = UTC
@@ -184,6 +186,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
         findings=findings,
         incidents=_incidents(incidents, filters.groups, owned, splits, findings),
+        incident_gaps=kept("incident_gap"),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
         examined=examine(rows, owned, splits, coverage, window, filters.groups),
     )
@@ -225,6 +228,7 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
             # Verdicts allow for a clock that is wrong.
             i["cause"] == "clock_wrong",
             not (i["finding_ids"] or i["resources_hit"]),
+            not any(f.get("incident_id") == i["incident_id"] and f["rule"].startswith("split-brain-") and f["verdict"] == "proved" for f in findings),
             i["cause"] == "unknown",
             -max(i["longest_outage_ms"] or 0, i["double_work_ms"] or 0),
             i["from_lo"] or _EARLIEST,

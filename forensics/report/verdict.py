@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import not_examined, rests_on
-from forensics.report.resources import in_words
+from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import Clock, count, fold, joined, span
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         proofs: tells each proof, and what to do; None where the findings beside it do.
     """
     by_verdict = {v: [s for s in report.split_brain if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
-    unseen = _without(report.examined["members_without_log"], report.examined["members_unheard"], report.examined["logs_cut"])
+    unseen = _without(report.examined)
     # Pairs inside one log, which its own order refutes, are no look at the others.
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         if report.examined["why"] != "one_log":
@@ -135,12 +135,14 @@ def _one(row: Row) -> tuple[str, str]:
     return row["group_id"], row["resource"]
 
 
-def _without(members: int, unheard: int, cut: int) -> str:
+def _without(examined: Row) -> str:
     """Members that nothing is known of, without a log or with one that does not hold what they say at INFO, and cut logs; empty when there are none."""
+    members, unheard, cut, uncounted = (examined[name] for name in ("members_without_log", "members_unheard", "logs_cut", "groups_not_counted"))
     none = [f"{members:,} more {'has' if members == 1 else 'have'} none"] * bool(members)
     silent = [f"{unheard:,} {'says' if unheard == 1 else 'say'} nothing there of what {'it' if unheard == 1 else 'they'} owned"] * bool(unheard)
     ends = [f"the lines of {count(cut, 'log')} are cut"] * bool(cut)
-    return "; ".join(none + silent + ends)
+    more = [f"no line tells how many {and_more(uncounted, 3)} had"] * bool(uncounted and not members)
+    return "; ".join(none + silent + ends + more)
 
 
 def _resources(rows: list[Row]) -> str:

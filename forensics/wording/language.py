@@ -90,8 +90,8 @@ def sentence(text: str | None) -> str:
 
 
 def upper_first(text: str) -> str:
-    """The text with its first letter large, for a name that begins a sentence."""
-    return text[:1].upper() + text[1:]
+    """The text with its first letter large, for a name that begins a sentence; the name of a file stays as it is."""
+    return text if {"/", "."} & set(text.split(" ", 1)[0]) else text[:1].upper() + text[1:]
 
 
 FILTERS = {

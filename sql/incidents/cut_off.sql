@@ -30,7 +30,7 @@ WITH touch AS (
   GROUP BY u.process_id, u.instance, u.from_ms
 ), well AS (
   -- A member in another process that kept its coordinator all the time.
-  SELECT u.process_id, u.instance, u.from_ms
+  SELECT u.process_id, u.instance, u.from_ms, u.from_hi_ms AS since_ms
   FROM connection_outage u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
   LEFT SEMI JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
@@ -39,6 +39,16 @@ WITH touch AS (
     AND p.last_ms - o.hi_ms > u.to_hi_ms
   LEFT ANTI JOIN coordinator_outage t ON t.process_id = o.process_id AND t.was_member AND t.lost_lo_ms <= u.to_hi_ms
     AND coalesce(t.found_hi_ms, t.lost_hi_ms + t.duration_ms) >= u.from_lo_ms
+  UNION ALL
+  -- Or one in another process that was answered meanwhile, long before this one could connect again.
+  SELECT u.process_id, u.instance, u.from_ms, coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms
+  FROM connection_outage u
+  JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
+  JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
+    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.hi_ms > u.from_hi_ms
+    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms < u.to_lo_ms - unreachable_ms
+), known AS (
+  SELECT process_id, instance, from_ms, min(since_ms) AS since_ms FROM well GROUP BY process_id, instance, from_ms
 )
 SELECT
   u.kafka_cluster AS kafka_cluster,
@@ -47,7 +57,7 @@ SELECT
   u.from_ms AS from_ms,
   u.to_ms AS to_ms,
   i.before_ms - o.hi_ms AS before_lo_ms,
-  u.from_hi_ms AS from_hi_ms,
+  greatest(u.from_hi_ms, w.since_ms) AS from_hi_ms,
   u.to_lo_ms AS to_lo_ms,
   i.after_ms - o.lo_ms AS after_hi_ms,
   u.reference_process_id AS reference_process_id,
@@ -56,7 +66,7 @@ SELECT
 FROM connection_outage u
 JOIN in_touch i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
 JOIN clock_offset o ON o.process_id = u.process_id AND o.is_island_reference
-LEFT SEMI JOIN well w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
+JOIN known w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
 LEFT ANTI JOIN connection_outage v ON v.kafka_cluster = u.kafka_cluster AND v.process_id <> u.process_id
   AND v.reference_process_id = u.reference_process_id AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= u.from_lo_ms
 LEFT ANTI JOIN process_ending b ON b.is_broker AND b.reference_process_id = u.reference_process_id

@@ -58,6 +58,7 @@ def generation(number: int, start: float, **more: Any) -> dict[str, Any]:
         "duration_ms": 3200,
         "leader_member_id": "connect-w1-8f14e45f-ceea-467f-a9d2-1d3f6a1b2c3d",
         "member_count": 2,
+        "is_count_told": True,
         "trigger": "member_joined",
         "trigger_inferred": False,
         "trigger_member_id": "connect-w2-c9f0f895-fb98-4b91-8c25-7a1e0d5f6a7b",
