@@ -61,7 +61,9 @@ WITH explained AS (
     array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
     r.group_ids AS of_group_ids, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
     r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
-    coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) AS rank, r.times,
+    -- A worker that was killed is no note, even where that it was is not sure.
+    CASE WHEN array_contains(r.alternatives, 'lines_missing') THEN greatest(coalesce(e.rank, 2), 2)
+      ELSE coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) END AS rank, r.times,
     CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
     coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids,
     coalesce(e.is_taken_over, false) AS is_taken_over, r.witness
@@ -98,6 +100,7 @@ SELECT
   CASE
     WHEN k.rule IS NOT NULL THEN 'unexplained'
     WHEN k.cause = 'unknown' AND k.subject IS NULL THEN 'members_removed'
+    WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') THEN 'ended_unsaid'
     WHEN k.cause = 'unknown' AND size(k.alternatives) > 0 THEN 'one_of'
     WHEN k.cause = 'unknown' THEN 'unknown'
     WHEN k.cause = 'process_paused' THEN 'process_paused'

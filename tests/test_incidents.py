@@ -134,7 +134,7 @@ def causes(incidents, name):
         ("cut-off", [("member_cut_off", [], "w2", 1)]),
         ("killed", [("process_killed", [], "w2", 1)]),
         # Its own log just ends: its last words may be missing, and nobody else's tells.
-        ("killed-clients", [("unknown", ["process_killed", "process_restarted"], "w2", 1)]),
+        ("killed-clients", [("unknown", ["lines_missing", "process_killed"], "w2", 1)]),
         ("never-back", [("unknown", ["member_cut_off", "process_killed", "process_paused"], "w2", 1)]),
         ("crash-loop", [("process_killed", [], "w2", 3)]),
         ("restarted", [("process_restarted", [], "w2", 1)]),

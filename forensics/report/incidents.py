@@ -35,7 +35,9 @@ def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
 
 def is_worth_telling(incident: Row, findings: Sequence[Row]) -> bool:
     """Whether a report tells of an incident; a restart in good order is told where somebody stood still because of it."""
-    return bool(incident["resources_hit"]) if incident["severity"] == "note" else incident["cause"] != "unknown" or bool(findings)
+    if incident["severity"] == "note":
+        return bool(incident["resources_hit"])
+    return incident["cause"] != "unknown" or incident["code"] == "ended_unsaid" or bool(findings)
 
 
 def has_place(incident: Row, tree: Sequence[Effect]) -> bool:

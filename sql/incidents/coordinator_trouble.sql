@@ -68,7 +68,8 @@ WITH outage AS (
   LEFT JOIN beside x ON x.process_id = b.process_id AND x.instance = b.instance
   LEFT JOIN felt f ON f.process_id = b.process_id AND f.instance = b.instance
   LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance
-  WHERE b.how IN ('died', 'failed') OR b.how IN ('stopped', 'unknown') AND f.process_id IS NOT NULL AND NOT coalesce(r.is_deployment, false)
+  WHERE b.how IN ('died', 'failed')
+    OR b.how IN ('stopped', 'starting', 'unknown') AND f.process_id IS NOT NULL AND NOT coalesce(r.is_deployment, false)
 ), left_over AS (
   -- Outages that neither a broker's ended life nor one process's own trouble explains.
   SELECT o.*

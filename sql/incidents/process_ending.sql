@@ -4,15 +4,15 @@
 -- Grain: process_id, instance
 -- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
 -- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
--- failed (it gave up while it started), died (its coordinator heard no more of it, or its controller of a broker), unknown. That a process
--- says nothing of its end may be for lines that are missing. Where the reference's own clock was set while it was away, the times of its
--- next life are put on the clock as it was before.
+-- failed (it gave up while it started), starting (it had not started yet), died (its coordinator heard no more of it, or its controller
+-- of a broker), unknown. That a process says nothing of its end may be for lines that are missing. Where the reference's own clock was
+-- set while it was away, the times of its next life are put on the clock as it was before.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id    COMMENT 'Process',
   instance      COMMENT 'Life that ended',
   is_broker     COMMENT 'True for a broker',
   is_worker     COMMENT 'True for a Connect worker',
-  how           COMMENT 'stopped, left, failed, died or unknown',
+  how           COMMENT 'stopped, left, failed, starting, died or unknown',
   last_ms       COMMENT 'It was there then, by its own clock: the first line of its end, or its last line',
   next_ms       COMMENT 'First line of its next life, by its own clock',
   from_lo_ms    COMMENT 'Ended at the earliest then (reference clock); NULL where the log begins with the end',
@@ -108,7 +108,7 @@ WITH life AS (
     CASE
       WHEN f.event_id IS NOT NULL THEN 'failed'
       WHEN l.ending_id IS NOT NULL THEN 'stopped'
-      WHEN b.process_id IS NULL THEN 'unknown'
+      WHEN b.process_id IS NULL THEN 'starting'
       WHEN l.is_broker AND t.event_id IS NOT NULL THEN 'died'
       WHEN r.own_lo_ms >= l.last_ms THEN 'died'
       WHEN o.left_ms >= l.last_ms - coordinator_together_ms THEN 'left'

@@ -105,8 +105,8 @@ WITH judged AS (
   FROM weighed
   GROUP BY process_id, instance, is_placed, episode
 ), over AS (
-  SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
-    e.last_ms,
+  SELECT e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id,
+    e.witness, e.last_ms,
     c.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
   FROM process_ending e
   LEFT JOIN (SELECT process_id, instance,
@@ -160,12 +160,14 @@ UNION ALL
 SELECT
   left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id,
   o.kafka_cluster AS kafka_cluster,
-  coalesce(array_sort(o.group_ids), CAST(array() AS ARRAY<STRING>)) AS group_ids,
+  array_sort(coalesce(o.group_ids, filter(array(w.group_id), g -> g IS NOT NULL))) AS group_ids,
   o.process_id AS process_id,
   o.instance AS instance,
   coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids,
   CASE WHEN o.how = 'died' THEN 'process_killed' ELSE 'unknown' END AS cause,
-  CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) ELSE array('process_killed', 'process_restarted') END AS alternatives,
+  -- A worker that is shut down says so.
+  CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) WHEN o.is_worker THEN array('lines_missing', 'process_killed')
+    ELSE array('process_killed', 'process_restarted') END AS alternatives,
   o.from_lo_ms AS from_lo_ms,
   o.from_hi_ms AS from_hi_ms,
   o.to_lo_ms AS to_lo_ms,
@@ -173,6 +175,7 @@ SELECT
   o.reference_process_id AS reference_process_id,
   array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
 FROM over o
+LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
 UNION ALL
 -- Nobody's: only its coordinator's log tells of it. A member that its group was not waiting for would have said that it leaves, unless it
 -- is a static one, or of Streams.
