@@ -25,7 +25,7 @@ AS
 WITH outage AS (
   SELECT r.kafka_cluster, r.group_id, r.code, r.from_ms, coalesce(g.first_lost_ms, r.from_ms) AS from_hi_ms, r.to_ms,
     g.reference_process_id, r.facts.processes AS processes, r.facts.broker_id AS broker_id, r.facts.new_broker_id AS new_broker_id,
-    r.facts.session_ms AS session_ms,
+    r.facts.session_ms AS session_ms, r.facts.missed_by AS missed_by,
     transform(filter(r.proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness
   FROM rule_coordinator_unavailable r
   LEFT JOIN (SELECT kafka_cluster, group_id, from_ms, max(first_lost_ms) AS first_lost_ms, max(reference_process_id) AS reference_process_id
@@ -95,6 +95,8 @@ WITH outage AS (
     END AS cause,
     CASE
       WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') THEN CAST(array() AS ARRAY<STRING>)
+      WHEN o.code IN ('moved', 'connections_failed', 'no_broker_reachable') AND a.from_ms IS NULL AND o.missed_by IS NOT NULL
+        THEN array('broker_cut_off', 'broker_down')
       WHEN o.code = 'moved' AND a.from_ms IS NULL THEN array('broker_down', 'coordinator_moved')
       WHEN o.code IN ('member_unanswered', 'one_member') THEN array('member_cut_off', 'process_paused')
       WHEN o.code IN ('connections_failed', 'no_broker_reachable') AND a.from_ms IS NULL THEN array('broker_down', 'member_cut_off')

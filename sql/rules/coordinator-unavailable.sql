@@ -33,6 +33,14 @@ WITH group_process AS (
     AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   WHERE size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.broker_id IS NOT NULL
   GROUP BY o.outage_id
+), missed AS (
+  -- Other brokers tell that it was away then.
+  SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.at_lo_ms, m.event_id)) AS word
+  FROM group_outage o
+  JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id
+    AND m.reference_process_id = o.reference_process_id
+    AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
+  GROUP BY o.outage_id
 ), absent AS (
   SELECT o.outage_id,
     min_by(struct(a.how, a.from_ms, a.to_ms, a.event_id),
@@ -102,7 +110,7 @@ WITH group_process AS (
   GROUP BY kafka_cluster, offsets_partition
 ), judged AS (
   SELECT o.*,
-    coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
+    m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
     CASE WHEN a.broker IS NULL THEN v.broker END AS unplaced,
     coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup, n.authentication_id, n.failed_id,
     b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures,
@@ -128,6 +136,7 @@ WITH group_process AS (
   LEFT JOIN untroubled u ON u.outage_id = o.outage_id
   LEFT JOIN absent a ON a.outage_id = o.outage_id
   LEFT JOIN unplaced v ON v.outage_id = o.outage_id
+  LEFT JOIN missed m ON m.outage_id = o.outage_id
   LEFT JOIN served s ON s.outage_id = o.outage_id
   LEFT JOIN network n ON n.outage_id = o.outage_id
   LEFT JOIN unwritten w ON w.outage_id = o.outage_id
@@ -189,6 +198,7 @@ SELECT
     'down_how', j.down.how,
     'down_at_ms', j.down.from_ms,
     'up_at_ms', j.down.to_ms,
+    'missed_by', j.missed.process_id,
     'unplaced_from_ms', j.unplaced.from_ms,
     'unplaced_to_ms', j.unplaced.to_ms,
     'offsets_partition', CAST(j.offsets_partition AS BIGINT),
@@ -214,6 +224,7 @@ SELECT
       named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
       named_struct('role', 'a connection fails', 'event_id', j.failed_id),
       named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
+      named_struct('role', 'another broker tells that it is away', 'event_id', CASE WHEN j.down IS NULL THEN j.missed.event_id END),
       named_struct('role', 'the broker was away, at an unknown time', 'event_id', j.unplaced.event_id),
       named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))
   ) AS proof
@@ -244,6 +255,7 @@ SELECT
     'down_how', CAST(NULL AS STRING),
     'down_at_ms', CAST(NULL AS BIGINT),
     'up_at_ms', CAST(NULL AS BIGINT),
+    'missed_by', CAST(NULL AS STRING),
     'unplaced_from_ms', CAST(NULL AS BIGINT),
     'unplaced_to_ms', CAST(NULL AS BIGINT),
     'offsets_partition', CAST(NULL AS BIGINT),
