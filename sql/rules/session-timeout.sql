@@ -181,7 +181,7 @@ SELECT
     named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)
   ) AS proof
 FROM told_unknown h
-JOIN unanswered u ON u.event_id = h.event_id AND coalesce(u.lost.stream_pos > u.joined_pos, true)
+JOIN unanswered u ON u.event_id = h.event_id AND u.lost IS NOT NULL AND coalesce(u.lost.stream_pos > u.joined_pos, true)
 LEFT JOIN session s ON s.process_id = h.process_id AND s.client_id = h.client_id
 LEFT JOIN worker_session w ON w.process_id = h.process_id
 UNION ALL
