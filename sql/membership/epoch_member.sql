@@ -17,7 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW epoch_member (
   joining       COMMENT 'It asked to join, when this is the first epoch that it was given: time, event',
   reached       COMMENT 'First line with that epoch: time, event',
   settled       COMMENT 'It had all that the epoch gives it: time, event',
-  assigned      COMMENT 'Partitions that it was to have',
+  assigned      COMMENT 'All partitions that it was told to have while it was in that epoch',
   revoked       COMMENT 'Partitions that it had to give up',
   resolution_ms COMMENT 'How exact the printed times are',
   witness       COMMENT 'Events that prove it'
@@ -61,13 +61,21 @@ WITH line AS (
     min_by(last_joining, stream_pos) FILTER (WHERE event = 'member_state_changed' AND state_from = 'JOINING') AS joining,
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE event = 'member_state_changed') AS reached,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE state_to = 'STABLE') AS settled,
-    max_by(assigned_partitions, stream_pos) FILTER (WHERE event = 'reconciling') AS assigned,
     array_sort(array_distinct(flatten(collect_list(partitions) FILTER (WHERE event = 'partitions_revoked')))) AS revoked,
     max(resolution_ms) AS resolution_ms,
     slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
   FROM own
   WHERE at_epoch > 0
   GROUP BY kafka_cluster, group_id, at_member, at_epoch, process_id
+), given AS (
+  -- What others still have comes later in an epoch. What the next epoch takes goes before that one is reached, and what is left is told then.
+  SELECT kafka_cluster, group_id, at_member AS member_id, process_id,
+    at_epoch + CASE WHEN size(coalesce(revoked_partitions, array())) > 0 THEN 1 ELSE 0 END AS epoch,
+    array_sort(array_distinct(flatten(collect_list(assigned_partitions)))) AS assigned
+  FROM own
+  WHERE at_epoch > 0 AND event = 'reconciling' AND assigned_partitions IS NOT NULL
+  GROUP BY kafka_cluster, group_id, at_member, process_id,
+    at_epoch + CASE WHEN size(coalesce(revoked_partitions, array())) > 0 THEN 1 ELSE 0 END
 ), by_broker AS (
   SELECT
     kafka_cluster, group_id, member_id, member_epoch AS epoch,
@@ -80,9 +88,11 @@ WITH line AS (
   WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0
   GROUP BY kafka_cluster, group_id, member_id, member_epoch
 ), both AS (
-  SELECT kafka_cluster, group_id, member_id, epoch, process_id, client_id, group_instance_id, task, state, joining, reached, settled,
-    assigned, revoked, resolution_ms, witness
-  FROM told
+  SELECT t.kafka_cluster, t.group_id, t.member_id, t.epoch, t.process_id, t.client_id, t.group_instance_id, t.task, t.state, t.joining,
+    t.reached, t.settled, g.assigned, t.revoked, t.resolution_ms, t.witness
+  FROM told t
+  LEFT JOIN given g ON g.kafka_cluster = t.kafka_cluster AND g.group_id = t.group_id AND g.member_id = t.member_id
+    AND g.process_id = t.process_id AND g.epoch = t.epoch
   UNION ALL
   SELECT b.kafka_cluster, b.group_id, b.member_id, b.epoch, NULL, NULL, NULL, NULL, b.state, NULL, b.reached, b.settled, b.assigned,
     b.revoked, b.resolution_ms, b.witness

@@ -56,7 +56,8 @@ SELECT
   stop_asked_ms,
   first_sign_ms,
   last_sign_ms,
-  work_stop_lo_ms,
+  -- What a thread prints while it is closed is a sign of it, and none of work.
+  least(work_stop_lo_ms, work_stop_hi_ms) AS work_stop_lo_ms,
   work_stop_hi_ms,
   stop_lo_ms,
   seen_ms,
