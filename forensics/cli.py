@@ -431,7 +431,10 @@ def timeline(
     from forensics.report import screen, text
     from forensics.report import timeline as drawn
 
-    told = _opened(case, engine, master, jobs).report(since=since, until=until, groups=[group] if group else (), tz=tz)
+    try:
+        told = _opened(case, engine, master, jobs).report(since=since, until=until, groups=[group] if group else (), tz=tz)
+    except UsageError as e:
+        raise UsageError(e.what, why=e.why, where="GROUP" if e.where == "--group" else e.where, fix=e.fix) from e
     text.render(drawn.compose(told.model, screen.width(), resource or ()), pager=not no_pager)
 
 

@@ -634,6 +634,16 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
         (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records tells of a group's generations or assignments"),
         (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
         (
+            nothing(
+                source_file=rows()["source_file"],
+                generation=rows()["generation"],
+                member_generation=rows()["member_generation"],
+                process=CLIENTS,
+            ),
+            "no_signs",
+            "Lines tell who was assigned what, and none that a task, connector or consumer then worked",
+        ),
+        (
             nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=CLIENTS),
             "no_assignments",
             "no line tells who was assigned",
@@ -651,7 +661,7 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     assert validate(report)["examined"]["examined"] is False
     # Levels are told where there are lines whose loggers are known.
     parts = ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>')
-    levels_matter = why not in ("no_files", "no_records", "no_coordinator")
+    levels_matter = why not in ("no_files", "no_records", "no_coordinator", "no_signs")
     assert [part for part in parts if part in written] == [*parts] * levels_matter
     if levels_matter:
         # A command is copied whole, also from a narrow terminal.

@@ -34,6 +34,7 @@ _WHY = {
     "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file of its own.",
     "no_info": "The logs name tasks, workers or consumers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
+    "no_signs": "Lines tell who was assigned what, and none that a task, connector or consumer then worked: these logs end too soon, or begin too late.",
     "one_log": "Only {only} is here of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
     "group": "No line tells who owned what in {groups}.",
     "window": "No ownership is known in the time that was asked for. The whole case has {ownerships}.",
@@ -156,7 +157,7 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
         return "brokers_only"
     if any(c["kind"] == "no_info" for c in rows["coverage"]):
         return "no_info"
-    return "no_assignments"
+    return "no_signs" if any(share.get("assigned") for share in rows["member_generation"]) else "no_assignments"
 
 
 def logs_of_several(report: Report, what: str = "members") -> list[str]:
@@ -205,7 +206,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     logs = "the logs of all Connect workers and consumers, and of the brokers, from before the incident on."
     waits = facts["why"] == "no_coordinator"
     blocks.append(Para(f"a coordinator first. Of other groups and other times, add {logs}" if waits else f"add {logs}", label="What is needed"))
-    if waits or facts["why"] in ("one_log", "no_files", "no_records"):
+    if waits or facts["why"] in ("one_log", "no_files", "no_records", "no_signs"):
         return blocks
     blocks.append(
         Para("these loggers tell of groups, at INFO; with less, or with the root logger at WARN, their lines are missing.", label="Turn on")

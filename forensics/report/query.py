@@ -33,6 +33,15 @@ if TYPE_CHECKING:
 TABLE_ROWS = 1000
 _WORD = re.compile(r"\w+")
 _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
+_WRITES = re.compile(r"\s*(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
+#: What Sail says, and the same as a reader says it.
+_SAIL = (
+    (
+        re.compile(r'attribute ObjectName\(\[(?:.*, )?Identifier\("([^"]*)"\)\]\) is missing from the schema: cannot resolve attribute'),
+        r"there is no column `\1`",
+    ),
+    (re.compile(r"found (\S+)(?: at [0-9:]+)? expected something else.*"), r"`\1` cannot stand there"),
+)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 # A spreadsheet runs a cell that begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (full-width forms count too)
@@ -246,6 +255,8 @@ def _near_views(statements: Sequence[str]) -> str:
     from sqlglot import exp
 
     known = {view.name.lower(): view.name for view in view_files.views().values()}
+    if any(_WRITES.match(statement) for statement in statements):
+        return "A case is only read: SELECT, SHOW, DESCRIBE and EXPLAIN are of use here."
     for statement in statements:
         try:
             query = sqlglot.parse_one(statement, read="spark")
@@ -300,7 +311,10 @@ def _reason(said: str) -> str:
         if line.startswith(("'", "+-", ":-", "JVM stacktrace", "\tat ")):
             break
         kept.append(line)
-    return "\n    ".join(line for line in kept[:12] if line.strip())
+    text = "\n    ".join(line for line in kept[:12] if line.strip())
+    for pattern, words in _SAIL:
+        text = pattern.sub(words, text)
+    return text
 
 
 def print_table(rows: Rows, to: TextIO | None = None, width: int | None = None) -> int:

@@ -49,8 +49,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     Raises:
         UsageError: no row has the id, or several do.
     """
-    if len(wanted) < _SHORTEST_ID:
-        raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
+    _check(wanted)
     out = Document()
     ids = _ids(case, wanted, out, zone)
     rows = _events(case, "event_id", ids) if ids else _events_by_prefix(case, wanted)
@@ -68,14 +67,26 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     return out
 
 
+def _check(wanted: str) -> None:
+    """Makes sure that this can be an id.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if ":" in wanted:
+        fix = "`--merge` takes a time (07:52, 07:52:24 or 2026-11-21T07:52:24) or a generation (GROUP:13) too."
+        raise UsageError(f"`{wanted}` is no id.", where="ID", fix=fix)
+    if len(wanted) < _SHORTEST_ID:
+        raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
+
+
 def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> list[str]:
     """The events behind an id: those of a finding, an occurrence or an ownership, or the event itself.
 
     Raises:
         UsageError: no row has the id, or several do.
     """
-    if len(wanted) < _SHORTEST_ID:
-        raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
+    _check(wanted)
     found = _ids(case, wanted, out, zone) or [r["event_id"] for r in _events_by_prefix(case, wanted)]
     if not found:
         raise UsageError(f"Nothing in the case has the id `{wanted}`.", where="ID", fix="Ids stand beside the lines of a report, and in the views.")

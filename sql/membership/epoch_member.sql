@@ -68,7 +68,8 @@ WITH line AS (
   WHERE at_epoch > 0
   GROUP BY kafka_cluster, group_id, at_member, at_epoch, process_id
 ), given AS (
-  -- What others still have comes later in an epoch. What the next epoch takes goes before that one is reached, and what is left is told then.
+  -- What others still have comes later in an epoch. What the next epoch takes goes before that one is reached, and what is left is told
+  -- then.
   SELECT kafka_cluster, group_id, at_member AS member_id, process_id,
     at_epoch + CASE WHEN size(coalesce(revoked_partitions, array())) > 0 THEN 1 ELSE 0 END AS epoch,
     array_sort(array_distinct(flatten(collect_list(assigned_partitions)))) AS assigned
