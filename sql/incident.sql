@@ -40,8 +40,8 @@ WITH explained AS (
     array_sort(collect_set(o.group_id)) AS group_ids,
     bool_and(c.is_alone) AS is_alone,
     max(o.kafka_cluster) AS kafka_cluster,
-    max(o.subject) AS subject,
-    max(o.rule) AS rule,
+    max(CASE WHEN c.caused_by IS NULL THEN o.subject END) AS subject,
+    max(CASE WHEN c.caused_by IS NULL THEN o.rule END) AS rule,
     min(o.from_ms) AS from_ms,
     max(coalesce(o.to_ms, o.from_ms)) AS to_ms,
     -- Another broker could take over, so the topic has replicas.

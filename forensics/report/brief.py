@@ -135,7 +135,9 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
 def _told(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) -> str:
     """The cause with its time, and what followed from it."""
     if incident["code"] == "unexplained" and findings:
-        return f"{findings[0]['headline']} (cause unknown)"
+        first = next((f for f in findings if not f.get("caused_by")), findings[0])
+        followed = _chain(((depth, f) for depth, f in walk(effects(findings)) if depth), incident["incident_id"])
+        return f"{first['headline']} (cause unknown)" + f" → {followed}" * bool(followed)
     # Its finding says how wrong the clock is.
     text = upper_first(findings[0]["headline"]) if incident["cause"] in _ALIKE and findings else str(incident["headline"])
     if when := began(report, incident, clock.second):

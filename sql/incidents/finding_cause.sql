@@ -3,7 +3,8 @@
 -- Grain: occurrence_id
 -- An effect stands below its cause: a lost coordinator, a lost membership, rebalances, work without an owner or with two, what was read
 -- twice.
--- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown.
+-- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown; with a commit that came too late,
+-- where the same log tells how its member lost its membership.
 CREATE OR REPLACE TEMPORARY VIEW finding_cause (
   occurrence_id COMMENT 'Occurrence',
   finding_id    COMMENT 'Finding that tells it',
@@ -55,14 +56,29 @@ WITH placed AS (
     -- That a rebalance stood still delays what it gives away.
     AND (p.rule NOT IN ('rebalance-waits-for-ghost', 'slow-rebalance') OR c.rule = 'unassigned-tasks')
     AND p.rule <> 'heartbeat-rebalancing'
+), alone AS (
+  SELECT p.occurrence_id, p.finding_id, p.rule, p.from_ms, p.to_ms, k.kafka_cluster, k.group_id, k.name AS process_id, k.number AS instance
+  FROM placed p
+  JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
+  WHERE p.incident_id IS NULL AND p.severity <> 'note' AND p.rule IN ('session-timeout', 'stale-commit')
+), beside AS (
+  SELECT c.occurrence_id, max_by(p.finding_id, struct(p.from_ms, p.occurrence_id)) AS caused_by
+  FROM alone c
+  JOIN alone p ON p.rule = 'session-timeout' AND p.kafka_cluster <=> c.kafka_cluster AND p.group_id = c.group_id
+    AND p.process_id = c.process_id AND p.instance <=> c.instance AND p.from_ms <= c.to_ms
+    AND c.from_ms <= p.to_ms + outage_untroubled_ms
+  WHERE c.rule = 'stale-commit'
+  GROUP BY c.occurrence_id
 )
 SELECT
   p.occurrence_id AS occurrence_id,
   p.finding_id AS finding_id,
-  coalesce(p.incident_id, left(sha2(concat_ws('|', 'alone', p.finding_id), 256), 12)) AS incident_id,
-  c.caused_by AS caused_by,
-  CASE WHEN p.incident_id IS NOT NULL THEN coalesce(c.caused_how, p.caused_how) END AS caused_how,
+  coalesce(p.incident_id, left(sha2(concat_ws('|', 'alone', coalesce(b.caused_by, p.finding_id)), 256), 12)) AS incident_id,
+  coalesce(c.caused_by, b.caused_by) AS caused_by,
+  CASE WHEN p.incident_id IS NOT NULL THEN coalesce(c.caused_how, p.caused_how)
+    WHEN b.caused_by IS NOT NULL THEN 'process_life' END AS caused_how,
   p.incident_id IS NULL AS is_alone
 FROM placed p
 LEFT JOIN parent c ON c.occurrence_id = p.occurrence_id AND c.nth = 1
+LEFT JOIN beside b ON b.occurrence_id = p.occurrence_id
 WHERE p.incident_id IS NOT NULL OR p.level > 0 AND p.severity <> 'note'
