@@ -47,6 +47,25 @@ WITH membership_line AS (
   WHERE member_id IS NOT NULL AND broker_id IS NOT NULL
     AND (event = 'member_added' OR event = 'rebalance_preparing' AND reason RLIKE '(?i)^adding new member')
   GROUP BY process_id, group_id, member_id
+), static_line AS (
+  SELECT process_id, member_id, old_member_id, event, struct(unix_millis(ts) AS at_ms, event_id) AS line,
+    lag(CASE WHEN event IN ('static_member_replaced', 'member_added') THEN struct(event, old_member_id, unix_millis(ts) AS at_ms, event_id)
+      END) IGNORE NULLS OVER (PARTITION BY process_id, instance, group_instance_id ORDER BY stream_pos) AS last
+  FROM event
+  WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL
+    AND event IN ('static_member_replaced', 'member_added', 'member_fenced_by_broker')
+), replaced AS (
+  -- A static member that comes back is given a new id in the place of the old one. Up to 2.8 its coordinator names it then; later ones do
+  -- when a request with the old one is refused, and nobody has taken that place since.
+  SELECT process_id, member_id, min(made) AS made
+  FROM (
+    SELECT process_id, member_id, line AS made FROM static_line WHERE event = 'static_member_replaced'
+    UNION ALL
+    SELECT process_id, member_id, struct(last.at_ms AS at_ms, last.event_id AS event_id) FROM static_line
+    WHERE event = 'member_fenced_by_broker' AND last.event = 'static_member_replaced' AND last.old_member_id = old_member_id
+  )
+  WHERE member_id IS NOT NULL
+  GROUP BY process_id, member_id
 ), coordinated AS (
   -- Between a member and its coordinator, in one generation.
   SELECT e.rule, e.f, e.first, e.t, e.later
@@ -113,6 +132,19 @@ WITH membership_line AS (
     named_struct('rule', 'the broker made an id, then the member was told it', 'f', broker, 'first', made, 't', process_id, 'later', told),
     named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
       't', broker, 'later', prepared)
+  )) e AS rule, f, first, t, later
+  UNION ALL
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT m.process_id, m.joining_first, m.joined, r.process_id AS broker, r.made
+    FROM (SELECT *, min(round) OVER (PARTITION BY process_id, client, member_id) AS first_round FROM member_round) m
+    JOIN replaced r ON r.member_id = m.member_id
+    WHERE m.round = m.first_round
+  ) LATERAL VIEW inline(array(
+    named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first, 't', broker, 'later',
+      made),
+    named_struct('rule', 'the broker made an id, then the member was told it', 'f', broker, 'first', made, 't', process_id, 'later',
+      joined)
   )) e AS rule, f, first, t, later
   UNION ALL
   SELECT rule, f, first, t, later FROM epoch_edge

@@ -3,8 +3,8 @@
 -- Grain: occurrence_id
 -- An effect stands below its cause: a lost coordinator, a lost membership, rebalances, work without an owner or with two, what was read
 -- twice.
--- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown; with a commit that came too late,
--- where the same log tells how its member lost its membership.
+-- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown; with a commit that came too
+-- late, where the same log tells how its member lost its membership.
 CREATE OR REPLACE TEMPORARY VIEW finding_cause (
   occurrence_id COMMENT 'Occurrence',
   finding_id    COMMENT 'Finding that tells it',
