@@ -1,6 +1,6 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
 -- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
--- Reads: client_event, clock_offset, join_round, generation, early_end
+-- Reads: client_event, clock_offset, join_round, generation, early_end, process_life
 -- Reads: duplicate_ledger, process_trouble
 -- Grain: ownership_a, ownership_b
 -- Words: by view
@@ -191,7 +191,11 @@ WITH judged AS (
   GROUP BY kafka_cluster, group_id
   HAVING bool_or(seen_by_broker)
 ), told AS (
-  SELECT p.*, d.records, g.assigned AS b_assigned, t.lost_before, t.lost_after, coalesce(s.is_paused, false) AS is_paused,
+  SELECT p.*, d.records, g.assigned AS b_assigned,
+    -- What any of its tasks or members did, the process did.
+    CASE WHEN f.process_id IS NOT NULL THEN max(greatest(p.a_stop_lo_ms, f.last_ms)) OVER (PARTITION BY p.a_process, p.a_stop_hi_ms)
+      END AS a_process_last_ms,
+    t.lost_before, t.lost_after, coalesce(s.is_paused, false) AS is_paused,
     coalesce(s.is_cut_off, false) AS is_cut_off,
     CASE
       WHEN p.first_id IS NOT NULL THEN 'ended_before_by_messages'
@@ -273,6 +277,7 @@ WITH judged AS (
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
   LEFT JOIN coordinated l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
   -- What lacks its lines did not end without a word.
+  LEFT JOIN process_life f ON p.a_stop_how = 'process_restarted' AND f.process_id = p.a_process AND f.next_start_ms = p.a_stop_hi_ms
   LEFT JOIN early_end u ON u.process_id = p.a_process AND u.next_start_ms = p.a_stop_hi_ms
   -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
   WHERE (p.is_next OR p.verdict <> 'refuted')
@@ -345,6 +350,7 @@ SELECT
     'a_start_hi_at_ms', p.a_start_hi_ms,
     'a_stop_lo_at_ms', p.a_stop_lo_ms,
     'a_stop_hi_at_ms', p.a_stop_hi_ms,
+    'a_process_last_at_ms', p.a_process_last_ms,
     'b_start_lo_at_ms', p.b_start_lo_ms,
     'b_start_hi_at_ms', p.b_start_hi_ms,
     'b_stop_lo_at_ms', p.b_stop_lo_ms,

@@ -71,6 +71,20 @@ def test_generations_stand_where_they_began_with_their_triggers() -> None:
     assert any(line.split()[:2] == ["2", "10:01:00.000"] for line in lines)
 
 
+def test_a_rebalance_that_had_not_ended_is_drawn_to_the_end_of_the_logs() -> None:
+    views = rows()
+    row = {key: views["generation"][0][key] for key in ("kafka_cluster", "group_id")}
+    row |= {"last_generation": 9, "began_ts": at(70), "from_ts": at(70), "to_ts": at(100), "lasted_ms": 30_000, "reason": None}
+    views["open_rebalance"] = [row | {"asked": [], "awaited": [], "is_given_up": False, "witness": ["e1"]}]
+    lines = drawn(100, views=views)
+    assert "… is one that had not ended" in " ".join(lines)
+    begun = lane(lines, "generation").index("…")
+    stretch = lane(lines, "rebalance")
+    assert set(stretch[begun : begun + 10]) == {"▒"}
+    # Also where the time that is asked for has no generation.
+    assert "…" in lane(drawn(100, views=views, since="10:01:20"), "generation")
+
+
 def test_a_resource_and_a_time_are_drawn_alone() -> None:
     lines = drawn(100, ("orders-2",))
     assert not any(line.split()[:1] == ["orders-1"] for line in lines)

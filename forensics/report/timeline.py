@@ -27,7 +27,7 @@ BOTH_POSSIBLE, BOTH_THERE, BOTH_AT_WORK = "?", "x", "X"
 _REBALANCE = "▒"
 _LEGEND = (
     f"{CERTAIN} owned for certain, {POSSIBLE} possible; two owners at once: {BOTH_AT_WORK} both at work for certain, {BOTH_THERE} both there for certain, "
-    f"{BOTH_POSSIBLE} possible. {_REBALANCE} rebalance; numbers are generations."
+    f"{BOTH_POSSIBLE} possible. {_REBALANCE} rebalance; numbers are generations, … is one that had not ended."
 )
 #: So many resources of a group are drawn; those with two owners at once always.
 _RESOURCES = 30
@@ -168,6 +168,11 @@ def _rounds(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
             continue
         drawn.paint(cells, r.start_lo, r.settled if r.settled is not None else r.start_hi, _REBALANCE)
         numbers.append((drawn.cell(r.start_lo), str(r.number)))
+    for state in drawn.scene.states:
+        is_here = drawn.scene.tracks[state.track].group == group and state.end >= drawn.scene.first and state.begin <= drawn.scene.last
+        if state.kind == "rebalance" and state.open and is_here:
+            drawn.paint(cells, state.begin, state.end, _REBALANCE)
+            numbers.append((drawn.cell(state.begin), "…"))
     marks = drawn.blank()
     for at, text in numbers:
         if at >= free and at + len(text) <= drawn.cells:

@@ -52,6 +52,7 @@ SELECT
     'a_start_hi_at_ms', longest.facts.a_start_hi_at_ms,
     'a_stop_lo_at_ms', longest.facts.a_stop_lo_at_ms,
     'a_stop_hi_at_ms', longest.facts.a_stop_hi_at_ms,
+    'a_process_last_at_ms', longest.facts.a_process_last_at_ms,
     'b_start_lo_at_ms', longest.facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', longest.facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', longest.facts.b_stop_lo_at_ms,

@@ -42,6 +42,7 @@ SELECT
     'a_start_hi_at_ms', facts.a_start_hi_at_ms,
     'a_stop_lo_at_ms', facts.a_stop_lo_at_ms,
     'a_stop_hi_at_ms', facts.a_stop_hi_at_ms,
+    'a_process_last_at_ms', facts.a_process_last_at_ms,
     'b_start_lo_at_ms', facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', facts.b_stop_lo_at_ms,

@@ -41,7 +41,7 @@ def build(report: Report, sight: Sight, names: Names, looks: Looks, reference: R
         left_out.append(f"{len(turns) - MOST_GENERATIONS:,} of {count(len(turns), 'generation')}, the latest")
         turns = turns[:MOST_GENERATIONS]
     ids = tuple(group_id for _, group_id in known)
-    below, states = tracks.find(report, sight, looks, reference, ids, turns, first, last)
+    below, states = tracks.find(report, sight, looks, reference, known, turns, first, last)
     return Scene(first, last, ids, laid.rows, laid.bars, doubled, turns, below, states, tuple(left_out))
 
 

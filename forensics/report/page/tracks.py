@@ -16,16 +16,24 @@ if TYPE_CHECKING:
 
 
 def find(
-    report: Report, sight: Sight, looks: Looks, reference: Reference, groups: Sequence[str], rounds: Iterable[Round], first: float, last: float
+    report: Report,
+    sight: Sight,
+    looks: Looks,
+    reference: Reference,
+    groups: Sequence[tuple[str, str]],
+    rounds: Iterable[Round],
+    first: float,
+    last: float,
 ) -> tuple[tuple[Track, ...], tuple[State, ...]]:
     """Tracks and what stands on them: first the groups that have rebalances, then the processes in the order of their looks."""
-    rounds = list(rounds)
-    busy = sorted({r.group for r in rounds})
-    tracks = [Track(f"group {groups[n]}", n, None) for n in busy]
+    rounds, unended = list(rounds), list(_unended(report, groups))
+    busy = sorted({r.group for r in rounds} | {number for number, _ in unended})
+    tracks = [Track(f"group {groups[n][1]}", n, None) for n in busy]
     place = {n: at for at, n in enumerate(busy)}
     states = [
         State(place[r.group], "rebalance", r.start_lo, r.settled, False, f"generation {r.number}: {r.why}", r.witness) for r in rounds if r.settled
     ]
+    states += [State(place[number], *rest) for number, rest in unended]
     of_process = {}
     for look in looks.all:
         of_process[look.process_id] = len(tracks)
@@ -34,6 +42,16 @@ def find(
         if state.end >= first and state.begin <= last:
             states.append(state)
     return tuple(tracks), tuple(states)
+
+
+def _unended(report: Report, groups: Sequence[tuple[str, str]]) -> Iterator[tuple[int, tuple[str, float, float, bool, str, tuple[str, ...]]]]:
+    """Rebalances that had not ended when the logs end: the number of the group, and what a state says but for its track."""
+    for group in report.groups:
+        for row in group["open_rebalance"]:
+            begin, end = ms(row["from_ts"]), ms(row["to_ts"])
+            if begin is not None and end is not None:
+                number = groups.index((group["kafka_cluster"] or "", group["group_id"] or ""))
+                yield number, ("rebalance", begin, end, True, "a rebalance that had not ended", tuple(row["witness"] or ()))
 
 
 def _of_processes(report: Report, sight: Sight, reference: Reference, place: dict[str, int], last: float) -> Iterator[State]:
