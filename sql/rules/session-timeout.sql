@@ -1,6 +1,6 @@
 -- One row per member that the broker removed because it heard no heartbeat, by the broker's log or, without one, by the member's own.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
--- Reads: member_removal, coordinator_outage, namesake
+-- Reads: member_removal, coordinator_outage, namesake, shared_log
 -- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
 WITH expired AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -59,6 +59,13 @@ WITH expired AS (
   FROM namesake
   GROUP BY removed_id, member_id
   HAVING bool_and(went_on) AND count(*) >= max(members)
+), named AS (
+  -- Its lines are in a log that holds those of several members.
+  SELECT x.event_id, x.member_id, min(e.process_id) AS process_id
+  FROM expired x
+  JOIN event e ON e.member_id = x.member_id AND e.group_id = x.group_id AND e.broker_id IS NULL
+  JOIN shared_log s ON s.process_id = e.process_id
+  GROUP BY x.event_id, x.member_id
 ), session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
@@ -97,7 +104,8 @@ SELECT
   x.at_ms AS from_ms,
   x.at_ms AS to_ms,
   CASE
-    WHEN m.process_id IS NULL THEN CASE WHEN n.removed_id IS NOT NULL THEN 'abandoned' WHEN j.event_id IS NULL THEN 'unknown_process'
+    WHEN m.process_id IS NULL THEN CASE WHEN n.removed_id IS NOT NULL THEN 'abandoned'
+      WHEN k.process_id IS NOT NULL THEN 'in_shared_log' WHEN j.event_id IS NULL THEN 'unknown_process'
       ELSE 'unknown_rejoined' END
     WHEN m.left_client = 'expired' THEN 'came_back'
     WHEN j.event_id IS NOT NULL THEN 'rejoined'
@@ -121,6 +129,7 @@ SELECT
     'ending_at_ms', d.ending.at_ms,
     'closed_at_ms', l.closing.at_ms,
     'lost_at_ms', l.lost.at_ms,
+    'shared_log', CASE WHEN m.process_id IS NULL THEN k.process_id END,
     'namesake', n.client,
     'namesake_processes', coalesce(n.processes, CAST(array() AS ARRAY<STRING>))
   ) AS facts,
@@ -142,6 +151,7 @@ LEFT JOIN rejoined j ON j.event_id = x.event_id
 LEFT JOIN ran_on r ON r.event_id = x.event_id
 LEFT JOIN ended d ON d.event_id = x.event_id
 LEFT JOIN closed l ON l.removed_id = x.event_id AND l.member_id = x.member_id
+LEFT JOIN named k ON k.event_id = x.event_id AND k.member_id = x.member_id
 LEFT JOIN abandoned n ON n.removed_id = x.event_id AND n.member_id = x.member_id AND m.process_id IS NULL
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
@@ -173,6 +183,7 @@ SELECT
     'ending_at_ms', CAST(NULL AS BIGINT),
     'closed_at_ms', CAST(NULL AS BIGINT),
     'lost_at_ms', CAST(NULL AS BIGINT),
+    'shared_log', CAST(NULL AS STRING),
     'namesake', CAST(NULL AS STRING),
     'namesake_processes', CAST(array() AS ARRAY<STRING>)
   ) AS facts,
@@ -210,6 +221,7 @@ SELECT
     'ending_at_ms', CAST(NULL AS BIGINT),
     'closed_at_ms', CAST(NULL AS BIGINT),
     'lost_at_ms', CAST(NULL AS BIGINT),
+    'shared_log', CAST(NULL AS STRING),
     'namesake', CAST(NULL AS STRING),
     'namesake_processes', CAST(array() AS ARRAY<STRING>)
   ) AS facts,
