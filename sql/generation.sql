@@ -1,5 +1,6 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
 -- Reads: broker_generation, epoch_generation, epoch_member, member_round, join_round, round_life, clock_offset, common_clock, group_facts
+-- Reads: late_join
 -- Grain: kafka_cluster, group_id, incarnation, generation
 CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster    COMMENT 'Kafka cluster id',
@@ -43,10 +44,11 @@ WITH timed AS (
     -- Old releases print no member id.
     coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker,
     coalesce(c.clock_id, r.process_id) AS island,
-    r.joining_first.at_ms - c.ahead_ms AS asked_ms,
-    r.joining_last.at_ms - c.ahead_ms AS joining_ms,
-    r.joined.at_ms - c.ahead_ms AS joined_ms,
-    r.synced.at_ms - c.ahead_ms AS synced_ms,
+    -- Who came when it was over tells nothing of the rebalance.
+    CASE WHEN t.process_id IS NULL THEN r.joining_first.at_ms - c.ahead_ms END AS asked_ms,
+    CASE WHEN t.process_id IS NULL THEN r.joining_last.at_ms - c.ahead_ms END AS joining_ms,
+    CASE WHEN t.process_id IS NULL THEN r.joined.at_ms - c.ahead_ms END AS joined_ms,
+    CASE WHEN t.process_id IS NULL THEN r.synced.at_ms - c.ahead_ms END AS synced_ms,
     -- The clock stepped meanwhile, or may have.
     coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false)
       OR coalesce(r.synced.at_ms - r.joining_first.at_ms >= c.step_ms, false) AS is_doubted,
@@ -59,6 +61,7 @@ WITH timed AS (
     AND l.client = r.client
     AND l.round = r.round AND l.told IS NOT NULL
   LEFT JOIN common_clock c ON c.process_id = r.process_id
+  LEFT JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
 ), island AS (
   -- Clocks compare inside an island only: the one with the most members of the generation tells its times.
   -- It lasted at least as long as each of them tells.

@@ -1,5 +1,5 @@
 -- One row per generation and part of its rebalance: where the time went, who was waited for, and which setting decided it.
--- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, common_clock
+-- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, common_clock, late_join
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
 -- Words: by view
 -- `detection`: from the last sign that the coordinator can have had of a lost member to the rebalance. `waiting`: the join phase.
@@ -39,6 +39,7 @@ WITH timed AS (
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN common_clock c ON c.process_id = r.process_id
+  LEFT ANTI JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
 ), asked AS (
   -- When each member asked: who asked late made the others wait. Nobody is said to have been the last where their clocks do not compare,
   -- or where somebody's request is not here.

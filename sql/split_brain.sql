@@ -51,7 +51,7 @@ WITH judged AS (
     r.a_id, r.b_id, r.clock_how, r.clock_witness, r.lo_ms, r.hi_ms, r.is_next,
     o.certain_ms, o.possible_ms, o.work_possible_ms,
     g.a_first_ms, g.a_last_ms, g.a_sign_id, g.b_first_ms, g.b_last_ms, g.b_sign_id,
-    c.first_id, c.left_generation, c.got_generation, c.witness AS handover,
+    c.first_id, c.how AS handover_how, c.left_generation, c.got_generation, c.witness AS handover,
     CASE
       -- No clock is compared here, so nothing that clocks say outweighs it.
       WHEN c.first_id IS NOT NULL THEN 'refuted'
@@ -255,7 +255,9 @@ WITH judged AS (
         || coalesce(p.clock_witness, array())
     END AS lines,
     CASE WHEN p.first_id IS NOT NULL THEN transform(p.handover, (e, i) -> element_at(
-        array('the first ends', 'its process asks to join', 'the other process is in the generation', 'the second begins'), i + 1))
+        array('the first ends',
+          CASE WHEN p.handover_how = 'assignment' THEN 'its process makes the assignment' ELSE 'its process asks to join' END,
+          'the other process is in the generation', 'the second begins'), i + 1))
       ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN CASE WHEN p.a_start_how <> 'seen' THEN 'A already there' ELSE 'A starts' END END,
           'A at work', 'A told to stop',
           CASE WHEN p.a_stop_id IS NOT NULL THEN 'A ends' ELSE 'last sign of A' END, 'B told to start',
@@ -366,6 +368,7 @@ SELECT
     'clock_lo_ms', p.lo_ms,
     'clock_hi_ms', p.hi_ms,
     'a_was_first', CASE WHEN p.verdict = 'refuted' THEN p.a_was_first END,
+    'handover_how', p.handover_how,
     'left_generation', p.left_generation,
     'got_generation', p.got_generation,
     'evidence', CASE WHEN p.verdict = 'undecided'

@@ -126,6 +126,10 @@ def test_partitions_that_were_unowned_much_longer_than_tasks_are_told_apart() ->
     views["incident_gap"] = [task, partition]
     apart = "partition lab-input 3: unowned for at least 38.2 s; task b-1: unowned for at least 5.00 s"
     assert dict(brief_of(views))["Affected"].startswith(apart)
+    # Another group reads the same partition all the time.
+    views["ownership"].append(owned("lab-input-3", "w1", resource_kind="partition", group_id="connect-c"))
+    assert dict(brief_of(views))["Affected"].startswith("partition lab-input 3 of connect-b: unowned for at least 38.2 s; task b-1: unowned")
+    views["ownership"].pop()
     views["incident_gap"] = [task | {"unowned_ms": 38_000}, partition]
     together = "task b-1, partition lab-input 3: unowned, the longest for at least 38.2 s"
     assert dict(brief_of(views))["Affected"].startswith(together)

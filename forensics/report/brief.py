@@ -197,7 +197,7 @@ def _hit(report: Report) -> str:
         parts.append(f"{in_words(of, there)}: two live threads at once{_at_least(max(s['there_certain_ms'] for s in there), of)}")
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
         of = sorted({s["resource"] for s in held})
-        parts.append(f"{in_words(of, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
+        parts.append(f"{in_words(of, held)}{_of_groups(report, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
     parts += [told for told in (_perhaps(report, resources, idle), _stood(report, idle), _unended(report)) if told]
     return f"{'; '.join(parts)}." if parts else ""
 
@@ -213,17 +213,26 @@ def _unowned(report: Report, resources: Sequence[str], idle: float) -> list[str]
     of = {i["incident_id"] for i in report.incidents}
     longest: dict[bool, float] = {}
     names: dict[bool, set[str]] = {}
-    for gap in report.incident_gaps:
-        if gap["unowned_ms"] and gap["incident_id"] in of and gap["resource"] in resources:
-            is_partition = gap["resource_kind"] == "partition"
-            longest[is_partition] = max(longest.get(is_partition, 0), gap["unowned_ms"])
-            names.setdefault(is_partition, set()).add(gap["resource"])
+    gaps = [g for g in report.incident_gaps if g["unowned_ms"] and g["incident_id"] in of and g["resource"] in resources]
+    for gap in gaps:
+        is_partition = gap["resource_kind"] == "partition"
+        longest[is_partition] = max(longest.get(is_partition, 0), gap["unowned_ms"])
+        names.setdefault(is_partition, set()).add(gap["resource"])
+    whose = _of_groups(report, gaps)
     if len(longest) < 2 or abs(longest[True] - longest[False]) < _CLOSE_MS or names[True] | names[False] != set(resources):
-        return [f"{in_words(resources, report.ownership)}: unowned{_at_least(idle, resources)}"]
+        return [f"{in_words(resources, report.ownership)}{whose}: unowned{_at_least(idle, resources)}"]
     return [
-        f"{in_words(sorted(names[kind]), report.ownership)}: unowned{_at_least(longest[kind], sorted(names[kind]))}"
+        f"{in_words(sorted(names[kind]), report.ownership)}{whose * kind}: unowned{_at_least(longest[kind], sorted(names[kind]))}"
         for kind in sorted(names, key=lambda kind: -longest[kind])
     ]
+
+
+def _of_groups(report: Report, rows: Iterable[Row]) -> str:
+    """` of connect-b`, where other groups read the partitions of some rows, too, which these rows do not tell of; empty where none does."""
+    told = {(r["resource"], r["group_id"]) for r in rows if r["resource_kind"] == "partition"}
+    mine, partitions = {group for _, group in told}, {resource for resource, _ in told}
+    others = {o["group_id"] for o in report.ownership if o["resource_kind"] == "partition" and o["resource"] in partitions}
+    return f" of {and_more(sorted(filter(None, mine)), 3)}" if others - mine else ""
 
 
 def _perhaps(report: Report, told: Sequence[str], idle: float) -> str:
@@ -235,15 +244,17 @@ def _perhaps(report: Report, told: Sequence[str], idle: float) -> str:
         idle: the longest time of these, milliseconds.
     """
     longest: dict[str, float] = {}
+    gaps = []
     # Where the logs of others are missing, these may have had anything.
     for gap in report.unowned if report.examined["examined"] else ():
         may = gap["why"] in _LOST and gap["to_hi"] is not None and not gap["certain_ms"]
         if may and (gap["possible_ms"] or 0) >= (idle + _CLOSE_MS if gap["resource"] in told else _CLOSE_MS):
             longest[gap["resource"]] = max(longest.get(gap["resource"], 0), gap["possible_ms"])
+            gaps.append(gap)
     if not longest:
         return ""
     most = f"{' for' if len(longest) == 1 else ', the longest for'} up to {span(max(longest.values()))}"
-    return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}: perhaps unowned{most}"
+    return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}{_of_groups(report, gaps)}: perhaps unowned{most}"
 
 
 def _stood(report: Report, idle: float) -> str:

@@ -239,12 +239,16 @@ def refutation_fault(evidence: Evidence, cited: list[str], claim: Row) -> str | 
 
 
 def _handed_over(evidence: Evidence, cited: list[str], first: Row, second: Row) -> bool:
-    """End, then a request to join generation N, in one log; being in generation M, not before N, then the start, in the other."""
+    """End, then a request to join generation N, in one log; being in generation M, not before N, then the start, in the other.
+
+    Or end, then the leader's assignment of generation N; having a share of that generation, then the start.
+    """
     if len(cited) != 4:
         return False
     end, asked, got, start = (evidence.lines[i] for i in cited)
+    assigned = asked["event"] == "assignment_computed" and got["event"] == "synced" and asked["generation"] in (None, got["generation"])
     return (
-        end["event_id"] == first["stop_id"] and start["event_id"] == second["start_id"] and asked["event"] == "joining"
+        end["event_id"] == first["stop_id"] and start["event_id"] == second["start_id"] and (asked["event"] == "joining" or assigned)
         and end["process_id"] == asked["process_id"] and got["process_id"] == start["process_id"]
         and end["stream_pos"] < asked["stream_pos"] and got["stream_pos"] < start["stream_pos"] and got["generation"] is not None
     )  # fmt: skip

@@ -1,0 +1,30 @@
+-- One row per round that a member asked for only after the join phase of its generation had ended.
+-- Reads: member_round, clock_offset, process_resolution
+-- Grain: process_id, group_id, client, round
+-- A static member that comes back to a group that is stable, perhaps in another's place, is given the generation that is there. Nobody
+-- waited for it, and the rebalance was over.
+CREATE OR REPLACE TEMPORARY VIEW late_join (
+  kafka_cluster COMMENT 'Kafka cluster',
+  group_id      COMMENT 'Group',
+  process_id    COMMENT 'Process',
+  client        COMMENT 'Client inside the process',
+  round         COMMENT 'Its round, as in join_round',
+  generation    COMMENT 'Generation that it was given',
+  late_ms       COMMENT 'It asked at least so long after the join phase had ended, milliseconds'
+)
+COMMENT 'One row per round that a member asked for only after the join phase of its generation had ended.'
+AS
+SELECT
+  r.kafka_cluster AS kafka_cluster,
+  r.group_id AS group_id,
+  r.process_id AS process_id,
+  r.client AS client,
+  r.round AS round,
+  r.generation AS generation,
+  r.joining_first.at_ms - o.hi_ms - (r.stabilized.at_ms - k.lo_ms) - s.resolution_ms AS late_ms
+FROM member_round r
+JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND NOT o.stepped
+JOIN clock_offset k ON k.process_id = r.broker AND k.is_island_reference AND NOT k.stepped
+  AND k.reference_process_id = o.reference_process_id
+JOIN process_resolution s ON s.process_id = r.broker
+WHERE r.joining_first.at_ms - o.hi_ms - (r.stabilized.at_ms - k.lo_ms) - s.resolution_ms > 0
