@@ -25,6 +25,8 @@ _MAINS = frozenset({"DistributedConfig", "StandaloneConfig", "KafkaConfig"})
 #: What no process says while it starts, but only after it.
 _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator", "broker_group"})
 _WHO = (*NAMES, "member_id")
+#: In which a leader names the members that it assigns to.
+_OF_OTHERS = frozenset({"leader_assigning", "leader_assigned", "leader_revocations_impossible", "assignment_conflict"})
 #: Each of these tells one client of a process from another.
 CLIENT = ("thread", "context", "client_id", "task")
 #: What lines have in common that say the same.
@@ -139,7 +141,8 @@ class StreamLines:
     @cached_property
     def who(self) -> dict[str, Said]:
         """What they say of each thing that tells whose they are."""
-        return {name: Said(self._rows[name]) for name in _WHO}
+        own = ~_is_in(self._rows["event"], _OF_OTHERS)
+        return {name: Said(self._rows[name], own if name == "member_id" else None) for name in _WHO}
 
     @cached_property
     def member_of(self) -> dict[int, int]:
@@ -248,12 +251,19 @@ def _is_told(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
 
 
 class Said:
-    """What lines of a stream say of one thing, as numbers for its values: most say nothing, and long parts are asked for again and again."""
+    """What lines of a stream say of one thing, as numbers for its values: most say nothing, and long parts are asked for again and again.
 
-    def __init__(self, column: pa.ChunkedArray) -> None:
+    Args:
+        column: what each of them says.
+        which: those that count; all by default.
+    """
+
+    def __init__(self, column: pa.ChunkedArray, which: _Bools | None = None) -> None:
         values = joined(column)
-        self._at: Ints = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False)).astype(np.int64)
-        codes = values.drop_null()
+        told = values.is_valid().to_numpy(zero_copy_only=False)
+        told = told if which is None else told & which
+        self._at: Ints = np.flatnonzero(told).astype(np.int64)
+        codes = values.filter(pa.array(told))
         codes = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
         self._codes: Ints = codes.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         last = np.zeros(len(codes.dictionary), np.int64)

@@ -26,6 +26,8 @@ WITH line AS (
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL AND e.broker_id IS NULL AND (e.client_kind IS NOT NULL OR e.client_id IS NOT NULL)
     AND (e.member_id IS NOT NULL OR e.event = 'heartbeat_failed')
+    -- A leader names the members that it assigns to.
+    AND e.event NOT LIKE 'leader\\_%' AND e.event <> 'assignment_conflict'
 ), placed AS (
   SELECT l.*, row_number() OVER (PARTITION BY l.group_id, l.member_id ORDER BY l.known_how, l.stream_pos, l.process_id,
     l.event_id) AS nth

@@ -63,7 +63,7 @@ WITH expired AS (
   -- Its lines are in a log that holds those of several members.
   SELECT x.event_id, x.member_id, min(e.process_id) AS process_id
   FROM expired x
-  JOIN event e ON e.member_id = x.member_id AND e.group_id = x.group_id AND e.broker_id IS NULL
+  JOIN event e ON e.member_id = x.member_id AND e.group_id = x.group_id AND e.broker_id IS NULL AND e.event NOT LIKE 'leader\\_%'
   JOIN shared_log s ON s.process_id = e.process_id
   GROUP BY x.event_id, x.member_id
 ), session AS (
