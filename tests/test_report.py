@@ -83,7 +83,7 @@ def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> No
     assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Missing"]
     assert told[0][1].startswith("Split brain: PROVED")
     assert told[1][1] == "critical: w2/connect.log: process_paused (began between 10:00:50 and 10:00:55) → session timeout → split brain of tasks"
-    assert told[2][1] == "task orders-2: unowned for at least 2.00 s, worked on by two owners at once for at least 990 ms."
+    assert told[2][1] == "task orders-2: unowned for at least 2.00 s, worked on by two owners at once for at least 990 ms; connect-cluster: at least 1 record read twice."
     assert told[3][1] == "Find out what stopped it."
     assert "the root cause is known as far as the logs go" in told[4][1]
     assert "the logs of" in told[5][1] or "silence" in told[5][1]
@@ -136,7 +136,7 @@ def test_partitions_that_were_unowned_much_longer_than_tasks_are_told_apart() ->
 
 
 def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -> None:
-    views = rows()
+    views = rows() | {"duplicate_ledger": []}
     views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
     assert "; members of connect-cluster: nothing to work on, the longest for at least 20.8 s." in dict(brief_of(views))["Affected"]
     views["incident"] = []
@@ -152,7 +152,7 @@ def test_partitions_that_two_held_are_among_those_affected() -> None:
         for s in views["split_brain"]
         if s["verdict"] == "proved"
     ]
-    assert "partition orders 2: held by two owners at once for at least 3.00 s." in dict(brief_of(views))["Affected"]
+    assert "partition orders 2: held by two owners at once for at least 3.00 s; connect-cluster: at least 1 record read twice." in dict(brief_of(views))["Affected"]
 
 
 def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
@@ -351,7 +351,7 @@ def test_a_storm_does_not_open_with_an_all_clear_and_takes_six_lines() -> None:
 
 
 def test_the_brief_of_a_quiet_case_says_what_the_all_clear_rests_on() -> None:
-    views = rows() | {"split_brain": [], "finding": [], "incident": []}
+    views = rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []}
     told = brief_of(views)
     assert told[0][1].startswith("Split brain: NONE FOUND")
     assert [label for label, _ in told] == ["", "How sure", "Missing"]

@@ -198,7 +198,7 @@ def _hit(report: Report) -> str:
     if held := [s for s in report.split_brain if s["kind"] == "held" and s["verdict"] == "proved" and s["certain_ms"]]:
         of = sorted({s["resource"] for s in held})
         parts.append(f"{in_words(of, held)}{_of_groups(report, held)}: held by two owners at once{_at_least(max(s['certain_ms'] for s in held), of)}")
-    parts += [told for told in (_perhaps(report, resources, idle), _stood(report, idle), _unended(report)) if told]
+    parts += [told for told in (_read_twice(report), _perhaps(report, resources, idle), _stood(report, idle), _unended(report)) if told]
     return f"{'; '.join(parts)}." if parts else ""
 
 
@@ -255,6 +255,13 @@ def _perhaps(report: Report, told: Sequence[str], idle: float) -> str:
         return ""
     most = f"{' for' if len(longest) == 1 else ', the longest for'} up to {span(max(longest.values()))}"
     return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}{_of_groups(report, gaps)}: perhaps unowned{most}"
+
+
+def _read_twice(report: Report) -> str:
+    """How many records were surely read twice."""
+    of = {g["group_id"]: sum(row["records_lo"] or 0 for row in g["duplicate_ledger"]) for g in report.groups}
+    groups = sorted(group for group, records in of.items() if records)
+    return f"{and_more(groups, 3)}: at least {count(sum(of.values()), 'record')} read twice" if groups else ""
 
 
 def _stood(report: Report, idle: float) -> str:

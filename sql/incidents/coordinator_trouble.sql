@@ -1,6 +1,6 @@
 -- One row per trouble of a broker or a group's coordinator: a broker that went down, a coordinator that moved, an unexplained outage.
 -- Reads: rule_coordinator_unavailable, group_outage, coordinator_outage, process_ending, process_trouble, restart, cluster_broker
--- Reads: broker_absence
+-- Reads: broker_absence, removed_member
 -- Grain: trouble_id
 -- What one member alone suffers is that process's trouble. A broker that was restarted in good order was down if a group lost it as its
 -- coordinator; not when brokers were restarted one after the other: that is a deployment.
@@ -58,18 +58,27 @@ WITH outage AS (
   JOIN outage o ON o.kafka_cluster = b.kafka_cluster AND o.broker_id = b.broker_id
     AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
   GROUP BY b.process_id, b.instance
+), removing AS (
+  -- Members that it removed when it was back: they had not been able to reach it.
+  SELECT b.process_id, b.instance, array_sort(collect_set(m.group_id)) AS group_ids
+  FROM broker_life b
+  JOIN removed_member m ON m.broker = b.process_id AND m.how = 'session' AND m.reference_process_id = b.reference_process_id
+    AND m.removed_hi_ms >= b.to_lo_ms AND m.removed_lo_ms <= b.to_hi_ms + coalesce(m.session_ms, session_longest_ms) + heartbeat_late_ms
+  GROUP BY b.process_id, b.instance
 ), down AS (
   SELECT b.process_id, b.instance, b.kafka_cluster, b.broker_id, b.from_lo_ms, b.to_lo_ms, b.to_hi_ms, b.witness,
     -- Members that cannot reach it until it is back lost it when it died, which its own log does not tell.
     CASE WHEN b.how IN ('died', 'failed') THEN least(b.from_hi_ms, f.lost_ms) ELSE b.from_hi_ms END AS from_hi_ms,
-    array_sort(array_union(coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)), coalesce(x.group_ids, CAST(array() AS ARRAY<STRING>))))
-      AS group_ids
+    array_sort(array_distinct(concat(coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)),
+      coalesce(x.group_ids, CAST(array() AS ARRAY<STRING>)), coalesce(w.group_ids, CAST(array() AS ARRAY<STRING>))))) AS group_ids
   FROM broker_life b
   LEFT JOIN beside x ON x.process_id = b.process_id AND x.instance = b.instance
   LEFT JOIN felt f ON f.process_id = b.process_id AND f.instance = b.instance
+  LEFT JOIN removing w ON w.process_id = b.process_id AND w.instance = b.instance
   LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance
   WHERE b.how IN ('died', 'failed')
-    OR b.how IN ('stopped', 'starting', 'unknown') AND f.process_id IS NOT NULL AND NOT coalesce(r.is_deployment, false)
+    OR b.how IN ('stopped', 'starting', 'unknown') AND coalesce(f.process_id, w.process_id) IS NOT NULL
+      AND NOT coalesce(r.is_deployment, false)
 ), left_over AS (
   -- Outages that neither a broker's ended life nor one process's own trouble explains.
   SELECT o.*

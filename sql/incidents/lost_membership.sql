@@ -188,8 +188,8 @@ SELECT
   r.own_hi_ms AS own_hi_ms,
   r.broker AS broker,
   CASE
-    WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
     WHEN s.loss_id IS NOT NULL THEN 'coordinator'
+    WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
     WHEN r.was_closed THEN 'closed'
     WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL
       THEN 'over'
