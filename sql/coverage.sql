@@ -128,7 +128,7 @@ WITH placed AS (
   -- Without a coordinator's log a worker names one other member, the leader, and a consumer that leads names all: by ids of which no log
   -- here has a line. A log that begins later, or ends before, may be that of another life of the same client, unless it is the leader's
   -- own; members that print no id may be as many of those that are named by their client's name.
-  SELECT g.group_id, g.client, g.from_ts, g.to_ts
+  SELECT g.group_id, g.client, g.generation, g.member_id, g.from_ts, g.to_ts
   FROM (
     SELECT *, dense_rank() OVER (PARTITION BY kafka_cluster, group_id, generation, client ORDER BY member_id) AS nth
     FROM (
@@ -155,7 +155,8 @@ WITH placed AS (
     AND (u.client_id IS NULL OR u.client_id = g.client AND u.members >= g.nth)
   UNION ALL
   -- A leader's URL that none of the workers here has: all of them said theirs.
-  SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.ts, e.ts
+  SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.generation,
+    e.leader_member_id, e.ts, e.ts
   FROM event e
   LEFT ANTI JOIN address a ON a.group_id = e.group_id AND coalesce(a.worker_url = e.leader_url, true)
   WHERE e.event = 'worker_assigned' AND e.leader_url IS NOT NULL AND e.leader_member_id IS NOT NULL AND e.group_id IS NOT NULL
@@ -251,8 +252,11 @@ WITH placed AS (
   )
   GROUP BY client, host, group_id
   UNION ALL
-  SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code, NULL, g.group_id, NULL
-  FROM named_member g
+  -- All consumers of an application may have one name: those of one generation are so many.
+  SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code,
+    CAST(nullif(max(g.members), 1) AS BIGINT), g.group_id, NULL
+  FROM (SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members FROM named_member
+    GROUP BY group_id, client, generation) g
   -- A member of that client is told already.
   LEFT ANTI JOIN unseen_member s ON s.group_id = g.group_id
     AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client
@@ -305,7 +309,7 @@ SELECT
     'path', CASE WHEN code = 'unreadable' THEN name END,
     'reason', CASE WHEN code = 'unreadable' THEN said END,
     'client', CASE WHEN code = 'several_members' THEN said END,
-    'members', CASE WHEN code = 'several_members' THEN number END,
+    'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
     'brokers', CASE WHEN code = 'several_brokers' THEN number END,
     'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
     'line_count', CASE WHEN code = 'cut_lines' THEN number END,

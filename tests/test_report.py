@@ -83,7 +83,10 @@ def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> No
     assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Missing"]
     assert told[0][1].startswith("Split brain: PROVED")
     assert told[1][1] == "critical: w2/connect.log: process_paused (began between 10:00:50 and 10:00:55) → session timeout → split brain of tasks"
-    assert told[2][1] == "task orders-2: unowned for at least 2.00 s, worked on by two owners at once for at least 990 ms; connect-cluster: at least 1 record read twice."
+    assert (
+        told[2][1]
+        == "task orders-2: unowned for at least 2.00 s, worked on by two owners at once for at least 990 ms; connect-cluster: at least 1 record read twice."
+    )
     assert told[3][1] == "Find out what stopped it."
     assert "the root cause is known as far as the logs go" in told[4][1]
     assert "the logs of" in told[5][1] or "silence" in told[5][1]
@@ -152,7 +155,10 @@ def test_partitions_that_two_held_are_among_those_affected() -> None:
         for s in views["split_brain"]
         if s["verdict"] == "proved"
     ]
-    assert "partition orders 2: held by two owners at once for at least 3.00 s; connect-cluster: at least 1 record read twice." in dict(brief_of(views))["Affected"]
+    assert (
+        "partition orders 2: held by two owners at once for at least 3.00 s; connect-cluster: at least 1 record read twice."
+        in dict(brief_of(views))["Affected"]
+    )
 
 
 def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
@@ -299,13 +305,18 @@ def test_many_members_without_a_log_are_one_table() -> None:
     views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(2)]
     views["coverage"].append(named | {"process_id": "coordinator of orders", "note": "4 of its generations appear in no broker log"})
     written = flat(as_text(views=views))
-    assert "Member c-1 (at 10.0.0.1, group orders) appears only in others' lines; its own are not here." in written
+    assert "A member called c-1 (at 10.0.0.1, group orders) appears only in others' lines; no line with its id is here." in written
     assert "The coordinator's log for orders is missing: 4 of its generations appear in no broker log." in written
+    # All consumers of an application may have one name.
+    several = views | {"coverage": [named | {"process_id": "member app-1", "facts": {"group_id": "orders", "members": 2}}]}
+    told = "2 members called app-1 (group orders) appear only in others' lines; no line with their ids is here."
+    assert told in flat(as_text(views=several))
+    assert made(several).examined["members_without_log"] == 2
     views["coverage"][-1] |= {"facts": {"generations": 4, "all_generations": 9}}
     assert "Lines of the coordinator's log for orders are missing:" in flat(as_text(views=views))
     views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(11)]
     written = flat(as_text(views=views))
-    assert "11 members appear only in others' lines; their own are not here:" in written
+    assert "11 members appear only in others' lines; no lines with their ids are here:" in written
     assert "c-10 10.0.0.10 orders 10:00:01.000 10:00:50.000" in written
 
 

@@ -81,7 +81,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         "resources": dict(Counter(kind for kind, _, _ in {(o["resource_kind"], o.get("group_id"), o["resource"]) for o in owned})),
         "groups": len({o.get("group_id") for o in owned}),
         "owners": len(owners),
-        "members_without_log": sum(_is_member(c) for c in coverage),
+        "members_without_log": sum(members_of(c) for c in coverage if _is_member(c)),
         "members_unheard": sum(c["facts"]["client_count"] for c in coverage if c.get("code") == "no_client_info"),
         "logs_cut": sum(c["kind"] == "cut_lines" for c in coverage),
         "ownerships": len(rows["ownership"]),
@@ -170,13 +170,19 @@ def _named(report: Report) -> str:
     if shared := logs_of_several(report):
         whose = "holds the lines of several members" if len(shared) == 1 else "hold the lines of several members each"
         return f"{and_more(shared)} {whose}, which cannot be told apart. Keep the log of each process in a file of its own."
-    members = sorted({c["process_id"].removeprefix("member ") for c in report.coverage if _is_member(c)})
-    if members:
-        who, whose = ("another member", "its log is") if len(members) == 1 else ("other members", "their logs are")
+    rows = [c for c in report.coverage if _is_member(c)]
+    if members := sorted({c["process_id"].removeprefix("member ") for c in rows}):
+        number = sum(map(members_of, rows))
+        who, whose = ("another member", "its log is") if number == 1 else (f"{number:,} other members", "their logs are")
         return f"Its lines name {who}, and {whose} missing: {and_more(members)}."
     if any((g["member_count"] or 0) > (g["seen_by_members"] or 0) for group in report.groups for g in group["generations"]):
         return "Its lines tell of more members than that, and their logs are missing."
     return "Nothing says that there were no other members."
+
+
+def members_of(c: Row) -> int:
+    """How many members a row of `coverage` that misses some stands for."""
+    return (c.get("facts") or {}).get("members") or 1
 
 
 def _is_member(c: Row) -> bool:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
-from forensics.report.examined import UNCUT, is_silence
+from forensics.report.examined import UNCUT, is_silence, members_of
 from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, bounded, count, joined, span
 
@@ -238,11 +238,15 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
         blocks.append(Para(text, tone="warn"))
     told = [(*_who(c), (c.get("facts") or {}).get("group_id") or "", clock.at(c["from_ts"]), clock.at(c["to_ts"])) for c in members]
     if len(told) <= _MEMBERS_IN_WORDS:
-        for name, host, group, *_ in told:
+        for (name, host, group, *_), number in zip(told, map(members_of, members), strict=True):
             where = ", ".join([f"at {host}"] * bool(host) + [f"group {group}"] * bool(group))
-            blocks.append(Para(f"Member {name} {f'({where}) ' if where else ''}appears only in others' lines; its own are not here.", tone="warn"))
+            who, ids = ("A member called", "appears only in others' lines; no line with its id is here") if number == 1 else (
+                f"{number:,} members called", "appear only in others' lines; no line with their ids is here"
+            )  # fmt: skip
+            blocks.append(Para(f"{who} {name} {f'({where}) ' if where else ''}{ids}.", tone="warn"))
     else:
-        blocks.append(Para(f"{len(told):,} members appear only in others' lines; their own are not here:", tone="warn"))
+        total = sum(map(members_of, members))
+        blocks.append(Para(f"{total:,} members appear only in others' lines; no lines with their ids are here:", tone="warn"))
         columns = (Column("member"), Column("at"), Column("group"), Column("named from", fixed=True), Column("to", fixed=True))
         blocks.append(Table(columns, tuple(told[:_ROWS])))
     if (more := len(rows) - len(members) - _ROWS) > 0 or (more := len(members) - _ROWS) > 0:

@@ -81,6 +81,12 @@ WITH teller AS (
     AND (o.said NOT LIKE '%[%' OR o.said LIKE concat('%[', r.subject, ']%'))
   WHERE o.said RLIKE '(?i)group.?instance.?id'
   UNION ALL
+  -- Positions that went with the group's metadata.
+  SELECT o.occurrence_id, r.incident_id, 'group', 2, r.from_lo_ms, CAST(NULL AS BIGINT), false
+  FROM occurrence_fact o
+  JOIN root_cause r ON r.cause = 'offsets_lost' AND r.kafka_cluster <=> o.kafka_cluster AND array_contains(r.group_ids, o.group_id)
+  WHERE o.rule = 'offset-reset' AND o.code = 'lost_with_metadata' AND (o.from_ms IS NULL OR o.from_ms >= r.from_lo_ms)
+  UNION ALL
   -- What befalls a whole group befalls all in it.
   SELECT k.occurrence_id, r.incident_id, 'group', 6, p.from_lo_ms, p.to_hi_ms, false
   FROM occurrence_key k
@@ -91,6 +97,8 @@ WITH teller AS (
     AND (r.cause IN ('broker_down', 'coordinator_moved', 'offsets_topic_impossible', 'offsets_lost', 'group_id_collision',
         'connector_churn', 'deployment')
       OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
+    -- Of what was lost at a time that is known badly, what was over before it surely was is none.
+    AND (r.cause <> 'offsets_lost' OR coalesce(k.to_ms >= r.from_hi_ms, true))
 ), ranked AS (
   SELECT c.occurrence_id, c.incident_id, c.caused_how,
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank, c.since_ms DESC, c.incident_id) AS nth
