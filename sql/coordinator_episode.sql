@@ -14,6 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   lost_lo     COMMENT 'Lost at the earliest then (reference clock)',
   lost_hi     COMMENT 'Lost at the latest then',
   found_ts    COMMENT 'Found again, by its own clock; NULL: never seen, or the client was closed before',
+  closed_ts   COMMENT 'Its client was closed then, by its own clock, and had not found it; NULL: it was not, or had',
   duration_ms COMMENT 'From lost to found, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
@@ -43,14 +44,21 @@ WITH line AS (
     array_sort(collect_list(struct(stream_pos, event_id))) AS lines
   FROM line
   GROUP BY kafka_cluster, group_id, process_id, client, turn
+), closed AS (
+  SELECT e.process_id, e.group_id, e.client, e.turn, min(c.closed_ms) AS closed_ms
+  FROM episode e
+  JOIN coordinator_outage c ON c.process_id = e.process_id AND c.group_id = e.group_id AND c.client = e.client
+    AND c.lost_ms <= e.lost_ms AND c.closed_ms >= e.lost_ms
+  WHERE e.losses > 0
+  GROUP BY e.process_id, e.group_id, e.client, e.turn
 ), kept AS (
   -- What another client of that name found, after this one was closed, this one did not find.
   SELECT e.kafka_cluster, e.group_id, e.process_id, e.client, e.broker, e.broker_id, e.lost_ms, e.lost_pos, e.losses, e.cause, e.lines,
-    CASE WHEN c.process_id IS NULL THEN e.found_ms END AS found_ms, CASE WHEN c.process_id IS NULL THEN e.found_pos END AS found_pos
+    CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) THEN e.found_ms END AS found_ms,
+    CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) THEN e.found_pos END AS found_pos,
+    CASE WHEN coalesce(c.closed_ms <= e.found_ms, true) THEN c.closed_ms END AS closed_ms
   FROM episode e
-  LEFT JOIN (SELECT DISTINCT process_id, group_id, client, lost_ms, closed_ms FROM coordinator_outage WHERE closed_ms IS NOT NULL) c
-    ON c.process_id = e.process_id AND c.group_id = e.group_id AND c.client = e.client AND e.lost_ms >= c.lost_ms
-    AND c.closed_ms BETWEEN e.lost_ms AND e.found_ms
+  LEFT JOIN closed c ON c.process_id = e.process_id AND c.group_id = e.group_id AND c.client = e.client AND c.turn = e.turn
 ), placed AS (
   SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms, o.reference_process_id,
     min(o.reference_process_id) OVER of_group < max(o.reference_process_id) OVER of_group AS is_apart,
@@ -88,6 +96,7 @@ WITH line AS (
 SELECT
   p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, timestamp_millis(p.lost_ms) AS lost_ts,
   timestamp_millis(p.lost_lo_ms) AS lost_lo, timestamp_millis(p.lost_hi_ms) AS lost_hi, timestamp_millis(p.found_ms) AS found_ts,
+  timestamp_millis(p.closed_ms) AS closed_ts,
   CASE WHEN NOT p.is_doubted THEN p.found_ms - p.lost_ms END AS duration_ms, p.losses, p.cause,
   CASE WHEN a.other_groups THEN 'broker' WHEN a.others_of_group THEN 'group'
     WHEN NOT coalesce(a.maybe_of_group OR p.is_apart, false) THEN 'member' END AS scope,

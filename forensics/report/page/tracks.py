@@ -70,8 +70,8 @@ def _of_processes(report: Report, sight: Sight, reference: Reference, place: dic
         yield from _stretch(p, "paused", (p["from_ms"], p["to_ms"]), reference, place, last, f"a member of {p['group_id']} had nothing to work on")
     for e in report.coordinator_episodes:
         cause = f", {e['cause'].replace('_', ' ')}" if e["cause"] else ""
-        note = f"coordinator of {e['group_id']} lost{cause}"
-        yield from _stretch(e, "lost", (ms(e["lost_ts"]), ms(e["found_ts"])), reference, place, last, note)
+        note = f"coordinator of {e['group_id']} lost{cause}" + " until its client was closed" * bool(e.get("closed_ts"))
+        yield from _stretch(e, "lost", (ms(e["lost_ts"]), ms(e["found_ts"] or e.get("closed_ts"))), reference, place, last, note)
 
 
 def _stretch(
