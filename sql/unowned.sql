@@ -1,5 +1,6 @@
 -- One row per time in which a task, connector or partition that had had an owner had none.
 -- Reads: ownership, member, join_round, clock_offset, generation, member_generation, broker_generation, log_hole, event, process_cluster
+-- Reads: member_heard
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
 -- may have had it while the other had not. It is never certain where a member of a generation on the way may have had it of which no line
@@ -51,7 +52,17 @@ WITH owned AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, max(this) AS previous, max(stop_lo_ms) AS previous_stop_ms
   FROM owned
   GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
-), gap AS (
+), heard AS (
+  -- A member whose log ends, and whose coordinator heard it later, in the last generation that its log has: what it had then, it still had.
+  SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, max(h.alive_ms - o.hi_ms) AS alive_ms, max(o.reference_process_id)
+    AS reference_process_id
+  FROM member_heard h
+  JOIN (SELECT process_id, group_id, member_id, max(generation) AS generation FROM join_round WHERE synced_id IS NOT NULL
+    GROUP BY process_id, group_id, member_id) r
+    ON r.process_id = h.process_id AND r.group_id = h.group_id AND r.member_id = h.member_id AND r.generation = h.generation
+  JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+  GROUP BY h.kafka_cluster, h.group_id, h.member_id, h.process_id
+), every_gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_ms,
     ownership_id AS next_ownership_id, process_id AS next_process_id, member_id AS next_member_id, generation,
     -- Who had it before its log begins may have had it at once.
@@ -64,6 +75,14 @@ WITH owned AS (
     NULL, NULL
   FROM last
   WHERE NOT previous.is_open
+), gap AS (
+  SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous,
+    greatest(g.previous_stop_ms, CASE WHEN h.alive_ms < coalesce(g.begun_lo_ms, g.start_hi_ms) THEN h.alive_ms END) AS previous_stop_ms,
+    g.next_ownership_id, g.next_process_id, g.next_member_id, g.generation, g.begun_lo_ms, g.start_hi_ms, g.witness
+  FROM every_gap g
+  LEFT JOIN heard h ON g.previous.is_open AND g.resource_kind = 'partition' AND h.kafka_cluster = g.kafka_cluster
+    AND h.group_id = g.group_id AND h.member_id = g.previous.member_id AND h.process_id = g.previous.process_id
+    AND h.reference_process_id = g.reference_process_id
 ), share AS (
   -- Of each generation what the logs here, or its leader, say that its members were given.
   SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation,
