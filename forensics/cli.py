@@ -31,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 findings at or above --fail-on, or `explain` does not know a line; 2 wrong use; 3 done, but no log was found or some evidence could not be read; 4 failed.",
+    epilog="Exit codes: 0 done; 1 findings that --fail-on asks for, or `explain` does not know a line; 2 wrong use; 3 done, but no log was found or some evidence could not be read; 4 failed.",
 )
 
 

@@ -133,7 +133,9 @@ def parse_time(text: str, case: CaseTime | None, option: str, zone: tzinfo = UTC
             moment += timedelta(days=1, microseconds=-1)
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as e:
-        raise UsageError(f"`{text}` is neither a time nor a span.", why=str(e), where=option, fix=_FORMS) from e
+        # That Python cannot read it says no more than that.
+        why = "" if "isoformat" in str(e) else str(e)
+        raise UsageError(f"`{text}` is neither a time nor a span.", why=why, where=option, fix=_FORMS) from e
 
 
 def _clock_time(text: str, case: CaseTime, option: str, reader: tzinfo) -> datetime:
