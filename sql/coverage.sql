@@ -216,12 +216,19 @@ WITH placed AS (
   FROM silence s LEFT JOIN common_clock c ON c.process_id = s.process_id
   WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
-  SELECT h.process_id, b.ts, a.ts, 'missing_lines', 'missing_lines' AS code, NULL, min(h.why), NULL
-  FROM hole h
-  JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
-  LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
-  WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
-  GROUP BY h.process_id, b.ts, a.ts
+  -- Where the log ends with the line that shows a hole, the lines are missing behind it.
+  SELECT process_id, CASE WHEN is_at_end THEN to_ts ELSE from_ts END, CASE WHEN NOT is_at_end THEN to_ts END, 'missing_lines',
+    'missing_lines' AS code, NULL, min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
+  FROM (
+    SELECT h.process_id, b.ts AS from_ts, a.ts AS to_ts, h.why,
+      h.why = 'coordinator_ahead' AND coalesce(l.last_ms <= unix_millis(a.ts), false) AS is_at_end
+    FROM hole h
+    JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
+    LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
+    LEFT JOIN (SELECT process_id, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l ON l.process_id = h.process_id
+    WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
+  )
+  GROUP BY process_id, from_ts, to_ts, is_at_end
   UNION ALL
   -- Of one that starts anew in the same log, lines are missing up to there.
   SELECT process_id, timestamp_millis(last_ms), timestamp_millis(coalesce(next_start_ms, left_ms)), 'missing_lines',

@@ -46,6 +46,8 @@ _SEVERAL = {
     "cut_lines": "logs whose lines are cut",
     "no_info": "logs without what is said at INFO",
 }
+#: Lines that are missing behind the last of a log.
+_AT_END = ("ends_early", "coordinator_went_on")
 #: Causes that befall several in the same way: one line tells all of them.
 _ALIKE = ("clock_wrong",)
 _COORDINATOR = "coordinator of "
@@ -344,7 +346,9 @@ def _unseen(report: Report, clock: Clock) -> str:
         parts.append(f"what {and_more(shared, 3)} {'says' if len(shared) == 1 else 'say'}, for nothing tells the lines of its members apart")
     if mixed := logs_of_several(report, "brokers"):
         parts.append(f"what tells the brokers in {and_more(mixed, 3)} apart")
-    holed, ended = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines"}, set(end_too_soon(report))
+    holes = [(c["process_id"], (c.get("facts") or {}).get("why")) for c in report.coverage if c["kind"] == "missing_lines"]
+    holed = {process for process, why in holes if why not in _AT_END}
+    ended = {*end_too_soon(report), *(process for process, why in holes if why in _AT_END)}
     for what, logs in (("lines", holed - ended), ("lines, also later ones,", holed & ended)):
         parts += [f"{what} of {and_more(sorted(logs), 3)}"] * bool(logs)
     if facts["gaps"]:
