@@ -120,6 +120,12 @@ def say_ingested(summary: Summary, case: Location) -> None:
     if summary.copies:
         say("the counts above include the lines of what was left out.")
     _say_layouts(summary)
+    if backwards := [e for e in summary.files("read") if e.format.profile.newest_first]:
+        which = printable(backwards[0].path) if len(backwards) == 1 else f"each of {count(len(backwards), 'file')}"
+        say(
+            f"the newest line comes first in {which}, so reading began at the end. If lines were turned round one by one (as tac does), settings and stack "
+            "traces, which take several lines, may be missing from the report."
+        )
     unread = {e.path for e in summary.files("unreadable")}
     for path, reason in summary.faults:
         what = f"{printable(path)} could not be read." if path in unread else f"not all of {printable(path)} could be read."

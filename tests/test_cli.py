@@ -433,6 +433,18 @@ def test_ingest_of_broken_evidence_is_3_and_says_which(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")]).exit_code == 0
 
 
+def test_ingest_says_which_logs_are_newest_first(tmp_path: Path) -> None:
+    said = {}
+    for name, order in (("forwards", 1), ("backwards", -1)):
+        lines = [JOINED.replace("51:24", f"51:{second}") for second in range(24, 54)]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "connect.log").write_text("".join(f"{line}\n" for line in lines[::order]))
+        shown = CliRunner().invoke(app, ["ingest", str(tmp_path / name), "--case", str(tmp_path / f"case {name}"), "--no-views"])
+        assert shown.exit_code == 0, shown.output
+        said[name] = "the newest line comes first in connect.log" in shown.stderr
+    assert said == {"forwards": False, "backwards": True}
+
+
 @pytest.mark.engine
 def test_an_empty_folder_has_a_report_too(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
