@@ -120,6 +120,11 @@ def say_ingested(summary: Summary, case: Location) -> None:
     if summary.copies:
         say("the counts above include the lines of what was left out.")
     _say_layouts(summary)
+    from forensics.inventory.evidence import LOG
+
+    if undated := [e for e in summary.files("read") if e.times.first is None and e.format.profile.fitting and e.format.kind == LOG]:
+        which = printable(undated[0].path) if len(undated) == 1 else count(len(undated), "file")
+        say(f"no line of {which} tells both date and time, so only their order is known; a layout with %d{{ISO8601}} prints both.")
     if backwards := [e for e in summary.files("read") if e.format.profile.newest_first]:
         which = printable(backwards[0].path) if len(backwards) == 1 else f"each of {count(len(backwards), 'file')}"
         say(

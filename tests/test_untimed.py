@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
 from expect_samples import SAMPLES, SHOWN
+from typer.testing import CliRunner
 from untimed_logs import FIRST, GROUP, SECOND, consumer_0_9, without_times
 from written_logs import case_of
 
+from forensics.cli import app
 from forensics.report import content, model, text
 
 pytestmark = pytest.mark.engine
@@ -79,11 +83,32 @@ def test_nothing_is_proved_of_times_that_are_not_there(case) -> None:
     # A worker whose clock is nowhere printed shares no time with another.
     assert {s["verdict"] for s in rows(case, "split_brain")} <= {"undecided", "refuted"}
     undecided = [s for s in rows(case, "split_brain") if "w2/connect.log" in (s["process_a"], s["process_b"]) and s["verdict"] == "undecided"]
-    assert all("with times in w2/connect.log" in s["missing"] for s in undecided)
+    assert all("with date and time in w2/connect.log" in s["missing"] for s in undecided)
 
 
 def test_the_report_of_logs_without_times_can_be_read(case) -> None:
     written = text.as_text(content.compose(model.read(case, model.Filters())), 120)
-    assert "How long the rebalances took is not in these lines" in " ".join(written.split())
+    written_in_one = " ".join(written.split())
+    assert "How long the rebalances took is not in these lines" in written_in_one
+    assert "tells both date and time" in written_in_one
     # Kafka itself prints None for a member without a group.instance.id.
     assert "None" not in " ".join(written.split()).replace("None found", "").replace("id None;", "")
+
+
+def test_times_of_day_without_dates_are_read_as_no_times_and_the_layout_is_found(tmp_path: Path) -> None:
+    dated = re.compile(r"^\[\d{4}-\d\d-\d\d ", re.MULTILINE)
+    for path in (SAMPLES / SHOWN / "logs").rglob("*.log"):
+        told = path.read_text(encoding="utf-8")
+        for name, text_of in (("with", told), ("without", dated.sub("[", told))):
+            written = tmp_path / name / path.parent.name / path.name
+            written.parent.mkdir(parents=True, exist_ok=True)
+            written.write_text(text_of, encoding="utf-8")
+    said, read = {}, {}
+    for name in ("with", "without"):
+        case = tmp_path / f"case {name}"
+        shown = CliRunner().invoke(app, ["ingest", str(tmp_path / name), "--case", str(case), "--no-views"])
+        assert shown.exit_code == 0, shown.output
+        said[name] = "tells both date and time" in shown.stderr
+        read[name] = re.findall(r"the case has .*", shown.stderr)
+    assert said == {"with": False, "without": True}
+    assert read["with"] == read["without"]

@@ -28,6 +28,8 @@ _FEW = 0.1
 _STRETCHES, _STRETCH = 8, 50
 _HARDLY = 0.02
 _LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
+#: A line that begins with a time of day; a log whose times have no date is one of those.
+_CLOCK_FIRST = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\b")
 #: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
 _KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
 _MOST_TIMES = 400
@@ -74,10 +76,11 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
 
 def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
     """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
-    if len(lines) > 2 * _STRETCHES * _STRETCH and _LayoutScore.of(_stretches(lines), layouts, profile).share <= _HARDLY:
+    clocked = profile.untimed and sum(map(bool, map(_CLOCK_FIRST.match, lines))) > _MOSTLY * profile.fitting
+    if not clocked and len(lines) > 2 * _STRETCHES * _STRETCH and _LayoutScore.of(_stretches(lines), layouts, profile).share <= _HARDLY:
         return profile
     described = _LayoutScore.of(lines, layouts, profile)
-    if described.share <= _FEW:
+    if described.share <= _FEW and not clocked:
         return profile
     best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()

@@ -324,7 +324,12 @@ def _reading(report: Report) -> list[Block]:
     skipped = Counter(f["note"] or "no log" for f in report.case["source_files"] if f.get("status") == "skipped")
     if skipped:
         blocks.append(Para(_why_skipped(skipped), tone="dim"))
-    zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed")
+    undated = [f["path"] for f in files if f.get("kind") == "log" and f["records"] and f["first_ts"] is None]
+    if undated:
+        which = ", ".join(undated[:5]) + (", …" if len(undated) > 5 else "")
+        text = f"No line of {which} tells both date and time, so nothing here says when its lines were printed: only their order is known."
+        blocks.append(Para(f"{text} Put both into the layout, as `%d{{ISO8601}}` does.", tone="bad"))
+    zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed" and f.get("first_ts") is not None)
     for zone, n in zones.items():
         text = f"{count(n, 'file')} without a time zone read as {zone}: if that is wrong, ingest again with `--time-zone`."
         blocks.append(Para(text, tone="dim"))
