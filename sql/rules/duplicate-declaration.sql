@@ -1,18 +1,19 @@
 -- One row per two connectors that are declared to do the same work.
--- Reads: config_value, process_cluster, worker_group, fact_line, holding
+-- Reads: config_value, process_cluster, worker_group, fact_line, holding, clock_offset
 WITH printed_line AS (
   -- What workers print: Connect's own view of a connector, and what the connector's class prints of itself in the connector's context.
   SELECT c.kafka_cluster, g.group_id AS place, g.group_id, v.connector,
     v.component RLIKE '^(Source|Sink)?ConnectorConfig$|EnrichedConnectorConfig$' AS by_connect,
-    v.component, v.key, v.value, v.ts, v.event_id
+    v.component, v.key, v.value, v.ts, v.event_id, unix_millis(v.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
   FROM config_value v
+  LEFT JOIN clock_offset o ON o.process_id = v.process_id AND o.is_island_reference
   JOIN worker_group g ON g.process_id = v.process_id AND g.instance = v.instance
   JOIN process_cluster c ON c.process_id = v.process_id AND c.instance = v.instance AND c.is_life_last
   WHERE v.source = 'log' AND v.connector IS NOT NULL AND v.task IS NULL
     AND NOT v.component RLIKE '(Producer|Consumer|AdminClient|Task|Distributed|Converter|Transformation|Transforms|Predicate)Config$'
 ), printed AS (
   SELECT kafka_cluster, place, group_id, connector, by_connect, component, key,
-    max_by(value, struct(ts, event_id)) AS value, max_by(event_id, struct(ts, event_id)) AS event_id
+    max_by(value, struct(ts, event_id)) AS value, max_by(event_id, struct(ts, event_id)) AS event_id, min(at_ms) AS first_ms
   FROM printed_line
   GROUP BY kafka_cluster, place, group_id, connector, by_connect, component, key
 ), kept AS (
@@ -32,7 +33,7 @@ WITH printed_line AS (
       AND coalesce(value, '') NOT IN ('', '[]', 'null') THEN concat(key, '=', value) END)) AS connect_settings,
     array_sort(collect_set(CASE WHEN NOT by_connect AND key NOT IN ('name', 'tasks.max', 'connector.class', 'task.class')
       THEN concat(component, ': ', key, '=', coalesce(value, 'null')) END)) AS own_settings,
-    array_sort(collect_set(event_id)) AS event_ids
+    array_sort(collect_set(event_id)) AS event_ids, min(first_ms) AS first_ms
   FROM printed
   GROUP BY kafka_cluster, place, group_id, connector
   UNION ALL
@@ -42,7 +43,7 @@ WITH printed_line AS (
     array() AS connect_settings,
     array_sort(collect_set(CASE WHEN key NOT IN ('name', 'tasks.max', 'connector.class')
       THEN concat(key, '=', coalesce(value, 'null')) END)) AS own_settings,
-    array_sort(collect_set(event_id)) AS event_ids
+    array_sort(collect_set(event_id)) AS event_ids, CAST(NULL AS BIGINT) AS first_ms
   FROM kept
   GROUP BY place, connector
 ), deleted AS (
@@ -58,6 +59,7 @@ WITH printed_line AS (
 ), pair AS (
   SELECT a.kafka_cluster, a.source, a.connector_class, a.own_settings, a.is_sink, a.group_id, a.place, a.connector,
     b.group_id AS other_group_id, b.place AS other_place, b.connector AS other_connector,
+    CASE WHEN a.first_ms IS NOT NULL AND b.first_ms IS NOT NULL THEN greatest(a.first_ms, b.first_ms) END AS both_ms,
     slice(a.event_ids, 1, 4) AS event_ids, slice(b.event_ids, 1, 4) AS other_event_ids
   FROM standing a
   JOIN standing b ON b.source = a.source AND b.connector_class = a.connector_class
@@ -108,7 +110,8 @@ SELECT
     'connector_class', f.connector_class,
     'settings', transform(f.own_settings, x -> regexp_replace(x, '^[A-Za-z$]+: ', '')),
     'is_sink', coalesce(f.is_sink, false),
-    'has_both_run', f.has_both_run
+    'has_both_run', f.has_both_run,
+    'both_at_ms', f.both_ms
   ) AS facts,
   concat(
     transform(f.event_ids, x -> named_struct('role', 'declares the first connector', 'event_id', x)),

@@ -32,7 +32,13 @@ WITH client_line AS (
   GROUP BY kafka_cluster, group_id, group_instance_id
 ), used_in_one_group AS (
   SELECT kafka_cluster, group_instance_id, max(group_id) AS group_id
-  FROM used
+  FROM (
+    SELECT kafka_cluster, group_id, group_instance_id FROM used
+    UNION
+    SELECT kafka_cluster, group_id, group_instance_id
+    FROM fact_line
+    WHERE event = 'static_member_replaced' AND group_instance_id IS NOT NULL
+  )
   GROUP BY kafka_cluster, group_instance_id
   HAVING count(*) = 1
 ), in_group AS (
