@@ -1,5 +1,5 @@
 -- One row per time that a group's metadata was lost and its generations began again.
--- Reads: generation, offsets_topic, clock_offset, life_count, join_round
+-- Reads: generation, offsets_topic, clock_offset, life_count, join_round, process_ending
 -- Two brokers' logs tell which life came first only by their clocks. A member that was in both knows it.
 WITH life_end AS (
   SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids,
@@ -42,6 +42,13 @@ WITH life_end AS (
     ON l.kafka_cluster = n.kafka_cluster AND l.group_id = n.group_id
   LEFT JOIN clock_offset a ON a.process_id = n.last_coordinator AND a.is_island_reference
   LEFT JOIN clock_offset b ON b.process_id = n.coordinator AND b.is_island_reference AND b.reference_process_id = a.reference_process_id
+), restarted AS (
+  -- Between the two lives of the group its coordinator was started again.
+  SELECT n.kafka_cluster, n.group_id, n.incarnation, max(struct(e.next_ms, e.last_ms, e.how, e.witness)) AS last
+  FROM new_life n
+  JOIN process_ending e ON e.process_id = n.coordinator AND e.last_ms >= n.last_ms AND e.next_ms <= n.from_ms
+  WHERE n.last_coordinator = n.coordinator AND e.how <> 'starting'
+  GROUP BY n.kafka_cluster, n.group_id, n.incarnation
 )
 SELECT
   CASE WHEN r.is_ordered THEN 'critical' ELSE 'warning' END AS severity,
@@ -60,13 +67,18 @@ SELECT
     'last_generation', r.last_generation,
     'is_connect', coalesce(r.protocol_type = 'connect', false),
     'is_single_replica', coalesce(o.replication_factor = 1 OR o.replication_factor IS NULL AND o.configured = 1, false),
-    'configured', CAST(o.configured AS BIGINT)
+    'configured', CAST(o.configured AS BIGINT),
+    'is_stop_told', coalesce(x.last.how = 'stopped', false),
+    'down_at_ms', x.last.last_ms,
+    'up_at_ms', x.last.next_ms
   ) AS facts,
   concat(
     transform(r.before_ids, x -> named_struct('role', CASE WHEN r.is_ordered THEN 'last generation before the loss'
       ELSE 'last generation before' END, 'event_id', x)),
     transform(array_except(r.after_ids, r.before_ids), x -> named_struct('role', CASE WHEN r.is_ordered THEN
-      'first generation after the loss' ELSE 'first generation after' END, 'event_id', x))
+      'first generation after the loss' ELSE 'first generation after' END, 'event_id', x)),
+    transform(coalesce(x.last.witness, array()), w -> named_struct('role', 'the coordinator was started again in between', 'event_id', w))
   ) AS proof
 FROM ordered r
+LEFT JOIN restarted x ON x.kafka_cluster = r.kafka_cluster AND x.group_id = r.group_id AND x.incarnation = r.incarnation
 LEFT JOIN offsets_topic o ON o.kafka_cluster = r.kafka_cluster
