@@ -378,8 +378,12 @@ class Timeline {
     thin(items, (i) => scene.round_start_lo[i], (i) => scene.round_settled[i], px, NARROW, (i) => add(scene.round_start_lo[i], scene.round_settled[i]), (f, l, c, from, to) => add(from, to));
     for (const [i, o] of scene.overlaps.entries()) {
       if (!scene.wantsGroup(scene.rows[o.row][0]) || !scene.wantsOverlap(i)) continue;
-      const more = Math.max(0, 3 / px - (o.possible[1] - o.possible[0])) / 2;
-      boxes.add("bars", o.possible[0] - more, o.possible[1] + more, 0.08, 0.5, o.proved ? { fill: ANOMALY } : { fill: Theme.value("text"), alpha: 0.6 });
+      // As in the lanes: the more is certain, the darker.
+      for (const [span, alpha] of [[o.possible, 0.25], [o.there, 0.45], [o.work, 1]]) {
+        if (!span) continue;
+        const more = Math.max(0, 3 / px - (span[1] - span[0])) / 2;
+        boxes.add("bars", span[0] - more, span[1] + more, 0.08, 0.5, o.proved ? { fill: ANOMALY, alpha } : { fill: Theme.value("text"), alpha: 0.6 });
+      }
     }
     this.doc.get_model_by_name("overview-bars").data = boxes.layers.bars;
   }
