@@ -278,8 +278,8 @@ WITH judged AS (
   LEFT JOIN assignment g ON p.resource_kind <> 'partition'
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
   LEFT JOIN coordinated l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
-  -- What lacks its lines did not end without a word.
   LEFT JOIN process_life f ON p.a_stop_how = 'process_restarted' AND f.process_id = p.a_process AND f.next_start_ms = p.a_stop_hi_ms
+  -- What lacks its lines did not end without a word.
   LEFT JOIN early_end u ON u.process_id = p.a_process AND u.next_start_ms = p.a_stop_hi_ms
   -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
   WHERE (p.is_next OR p.verdict <> 'refuted')

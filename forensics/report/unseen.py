@@ -13,7 +13,7 @@ from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, bounded, count, joined, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from forensics.report.model import Report, Row
@@ -295,6 +295,11 @@ def _is(note: str, number: int) -> str:
     return f"{'is' if number == 1 else 'are'} no log ({note})"
 
 
+def _some(paths: Sequence[str]) -> str:
+    """The first of some files."""
+    return ", ".join(paths[:5]) + (", …" if len(paths) > 5 else "")
+
+
 def _reading(report: Report) -> list[Block]:
     files = [f for f in report.case["source_files"] if f.get("status", "read") == "read"]
     records = sum(f["records"] or 0 for f in files)
@@ -319,15 +324,13 @@ def _reading(report: Report) -> list[Block]:
         )
     silent = [f["path"] for f in files if f["records"] == 0 and (f["lines"] or 0) > 0]
     if silent:
-        which = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
-        blocks.append(Para(f"No layout fits any line of {which}: describe it with `--layout`.", tone="bad"))
+        blocks.append(Para(f"No layout fits any line of {_some(silent)}: describe it with `--layout`.", tone="bad"))
     skipped = Counter(f["note"] or "no log" for f in report.case["source_files"] if f.get("status") == "skipped")
     if skipped:
         blocks.append(Para(_why_skipped(skipped), tone="dim"))
     undated = [f["path"] for f in files if f.get("kind") == "log" and f["records"] and f["first_ts"] is None]
     if undated:
-        which = ", ".join(undated[:5]) + (", …" if len(undated) > 5 else "")
-        text = f"No line of {which} tells both date and time, so nothing here says when its lines were printed: only their order is known."
+        text = f"No line of {_some(undated)} tells both date and time, so nothing here says when its lines were printed: only their order is known."
         blocks.append(Para(f"{text} Put both into the layout, as `%d{{ISO8601}}` does.", tone="bad"))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed" and f.get("first_ts") is not None)
     for zone, n in zones.items():

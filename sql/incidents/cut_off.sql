@@ -28,25 +28,26 @@ WITH touch AS (
   FROM connection_outage u
   JOIN touch k ON k.process_id = u.process_id AND k.instance = u.instance
   GROUP BY u.process_id, u.instance, u.from_ms
+), answered AS (
+  -- When a member was last answered in each round, by its own clock.
+  SELECT process_id, kafka_cluster, coalesce(synced_ms, joined_ms, worker_assigned_ms) AS at_ms FROM join_round
 ), well AS (
   -- A member in another process that kept its coordinator all the time.
   SELECT u.process_id, u.instance, u.from_ms, u.from_hi_ms AS since_ms
   FROM connection_outage u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
-  LEFT SEMI JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
-    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms < u.from_lo_ms
+  LEFT SEMI JOIN answered a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster AND a.at_ms - o.lo_ms < u.from_lo_ms
   LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND p.first_ms - o.lo_ms < u.from_lo_ms
     AND p.last_ms - o.hi_ms > u.to_hi_ms
   LEFT ANTI JOIN coordinator_outage t ON t.process_id = o.process_id AND t.was_member AND t.lost_lo_ms <= u.to_hi_ms
     AND coalesce(t.found_hi_ms, t.lost_hi_ms + t.duration_ms) >= u.from_lo_ms
   UNION ALL
   -- Or one in another process that was answered meanwhile, long before this one could connect again.
-  SELECT u.process_id, u.instance, u.from_ms, coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms
+  SELECT u.process_id, u.instance, u.from_ms, a.at_ms - o.lo_ms
   FROM connection_outage u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
-  JOIN join_round j ON j.process_id = o.process_id AND j.kafka_cluster = u.kafka_cluster
-    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.hi_ms > u.from_hi_ms
-    AND coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) - o.lo_ms < u.to_lo_ms - unreachable_ms
+  JOIN answered a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster
+    AND a.at_ms - o.hi_ms > u.from_hi_ms AND a.at_ms - o.lo_ms < u.to_lo_ms - unreachable_ms
 ), known AS (
   SELECT process_id, instance, from_ms, min(since_ms) AS since_ms FROM well GROUP BY process_id, instance, from_ms
 )

@@ -165,7 +165,7 @@ WITH told AS (
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id
     AND b.to_lo_ms <= p.removed_hi_ms AND b.to_hi_ms >= p.removed_lo_ms - coalesce(p.session_ms, 0) - coordinator_settled_ms
 ), abandoned AS (
-  SELECT removed_id, member_id FROM namesake GROUP BY removed_id, member_id HAVING bool_and(went_on) AND count(*) >= max(members)
+  SELECT DISTINCT removed_id, member_id FROM namesake WHERE all_went_on
 )
 SELECT
   r.kafka_cluster AS kafka_cluster,

@@ -15,7 +15,8 @@ CREATE OR REPLACE TEMPORARY VIEW namesake (
   last_event    COMMENT 'What that was',
   last_id       COMMENT 'Its event',
   went_on       COMMENT 'True when its process ran on after the removal, or said that it stops, and its last word tells no trouble',
-  members       COMMENT 'So many members of that name were removed up to then that no line names'
+  members       COMMENT 'So many members of that name were removed up to then that no line names',
+  all_went_on   COMMENT 'True when all of these clients went on, and there are as many of them as of the members'
 )
 COMMENT 'One row per client that a removed member may have been, where no line of any client names the member''s id.'
 AS
@@ -42,25 +43,22 @@ WITH nameless AS (
     AND p.client = c.client
   GROUP BY c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, c.client
   HAVING NOT bool_or(c.event = 'leaving')
+), candidate AS (
+  SELECT n.kafka_cluster, n.group_id, n.member_id, n.removed_id, c.process_id, c.instance, c.client, c.last.at_ms AS last_ms,
+    c.last.event AS last_event, c.last.event_id AS last_id,
+    (l.ending_ms IS NOT NULL OR coalesce(l.last_ms - o.hi_ms > n.removed_hi_ms, false))
+      AND c.last.event NOT IN ('coordinator_lost', 'heartbeat_failed', 'join_failed', 'member_fenced', 'poll_timeout', 'sync_failed')
+      AS went_on,
+    m.members
+  FROM nameless n
+  JOIN counted m ON m.removed_id = n.removed_id AND m.member_id = n.member_id
+  JOIN client c ON c.kafka_cluster = n.kafka_cluster AND c.group_id = n.group_id AND c.client_id = n.client_id
+  JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference AND o.reference_process_id = n.reference_process_id
+  JOIN process_life l ON l.process_id = c.process_id AND l.instance = c.instance
+  WHERE c.asked_ms - o.hi_ms <= n.removed_hi_ms AND c.last.at_ms - o.lo_ms < n.removed_lo_ms
 )
 SELECT
-  n.kafka_cluster AS kafka_cluster,
-  n.group_id AS group_id,
-  n.member_id AS member_id,
-  n.removed_id AS removed_id,
-  c.process_id AS process_id,
-  c.instance AS instance,
-  c.client AS client,
-  c.last.at_ms AS last_ms,
-  c.last.event AS last_event,
-  c.last.event_id AS last_id,
-  (l.ending_ms IS NOT NULL OR coalesce(l.last_ms - o.hi_ms > n.removed_hi_ms, false))
-    AND c.last.event NOT IN ('coordinator_lost', 'heartbeat_failed', 'join_failed', 'member_fenced', 'poll_timeout', 'sync_failed')
-    AS went_on,
-  m.members AS members
-FROM nameless n
-JOIN counted m ON m.removed_id = n.removed_id AND m.member_id = n.member_id
-JOIN client c ON c.kafka_cluster = n.kafka_cluster AND c.group_id = n.group_id AND c.client_id = n.client_id
-JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference AND o.reference_process_id = n.reference_process_id
-JOIN process_life l ON l.process_id = c.process_id AND l.instance = c.instance
-WHERE c.asked_ms - o.hi_ms <= n.removed_hi_ms AND c.last.at_ms - o.lo_ms < n.removed_lo_ms
+  kafka_cluster, group_id, member_id, removed_id, process_id, instance, client, last_ms, last_event, last_id, went_on, members,
+  bool_and(went_on) OVER of_removed AND count(*) OVER of_removed >= members AS all_went_on
+FROM candidate
+WINDOW of_removed AS (PARTITION BY removed_id, member_id)

@@ -70,13 +70,15 @@ WITH line AS (
 ), given AS (
   -- What others still have comes later in an epoch. What the next epoch takes goes before that one is reached, and what is left is told
   -- then.
-  SELECT kafka_cluster, group_id, at_member AS member_id, process_id,
-    at_epoch + CASE WHEN size(coalesce(revoked_partitions, array())) > 0 THEN 1 ELSE 0 END AS epoch,
+  SELECT kafka_cluster, group_id, member_id, process_id, epoch,
     array_sort(array_distinct(flatten(collect_list(assigned_partitions)))) AS assigned
-  FROM own
-  WHERE at_epoch > 0 AND event = 'reconciling' AND assigned_partitions IS NOT NULL
-  GROUP BY kafka_cluster, group_id, at_member, process_id,
-    at_epoch + CASE WHEN size(coalesce(revoked_partitions, array())) > 0 THEN 1 ELSE 0 END
+  FROM (
+    SELECT kafka_cluster, group_id, at_member AS member_id, process_id, assigned_partitions,
+      at_epoch + CASE WHEN size(coalesce(revoked_partitions, array())) > 0 THEN 1 ELSE 0 END AS epoch
+    FROM own
+    WHERE at_epoch > 0 AND event = 'reconciling' AND assigned_partitions IS NOT NULL
+  )
+  GROUP BY kafka_cluster, group_id, member_id, process_id, epoch
 ), by_broker AS (
   SELECT
     kafka_cluster, group_id, member_id, member_epoch AS epoch,

@@ -14,17 +14,14 @@ CREATE OR REPLACE TEMPORARY VIEW late_join (
 )
 COMMENT 'One row per round that a member asked for only after the join phase of its generation had ended.'
 AS
-SELECT
-  r.kafka_cluster AS kafka_cluster,
-  r.group_id AS group_id,
-  r.process_id AS process_id,
-  r.client AS client,
-  r.round AS round,
-  r.generation AS generation,
-  r.joining_first.at_ms - o.hi_ms - (r.stabilized.at_ms - k.lo_ms) - s.resolution_ms AS late_ms
-FROM member_round r
-JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND NOT o.stepped
-JOIN clock_offset k ON k.process_id = r.broker AND k.is_island_reference AND NOT k.stepped
-  AND k.reference_process_id = o.reference_process_id
-JOIN process_resolution s ON s.process_id = r.broker
-WHERE r.joining_first.at_ms - o.hi_ms - (r.stabilized.at_ms - k.lo_ms) - s.resolution_ms > 0
+SELECT kafka_cluster, group_id, process_id, client, round, generation, late_ms
+FROM (
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.client, r.round, r.generation,
+    r.joining_first.at_ms - o.hi_ms - (r.stabilized.at_ms - k.lo_ms) - s.resolution_ms AS late_ms
+  FROM member_round r
+  JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND NOT o.stepped
+  JOIN clock_offset k ON k.process_id = r.broker AND k.is_island_reference AND NOT k.stepped
+    AND k.reference_process_id = o.reference_process_id
+  JOIN process_resolution s ON s.process_id = r.broker
+)
+WHERE late_ms > 0

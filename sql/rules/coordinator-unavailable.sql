@@ -24,15 +24,6 @@ WITH group_process AS (
   WHERE g.process_id IS NOT NULL OR unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
     AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
   GROUP BY o.outage_id
-), confirmed AS (
-  -- A log that just ends proves no death: somebody else has to tell, or several processes lose the broker at once.
-  SELECT o.outage_id
-  FROM group_outage o
-  LEFT JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id
-    AND m.reference_process_id = o.reference_process_id
-    AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
-  WHERE size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.broker_id IS NOT NULL
-  GROUP BY o.outage_id
 ), missed AS (
   -- Other brokers tell that it was away then.
   SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.at_lo_ms, m.event_id)) AS word
@@ -41,6 +32,12 @@ WITH group_process AS (
     AND m.reference_process_id = o.reference_process_id
     AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
+), confirmed AS (
+  -- A log that just ends proves no death: somebody else has to tell, or several processes lose the broker at once.
+  SELECT o.outage_id
+  FROM group_outage o
+  LEFT JOIN missed m ON m.outage_id = o.outage_id
+  WHERE size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.outage_id IS NOT NULL
 ), absent AS (
   SELECT o.outage_id,
     min_by(struct(a.how, a.from_ms, a.to_ms, a.event_id),

@@ -57,8 +57,8 @@ WITH expired AS (
   SELECT removed_id, member_id, max(client) AS client, array_sort(collect_set(process_id)) AS processes,
     min(struct(last_ms AS at_ms, last_id AS event_id)) AS first_word, max(struct(last_ms AS at_ms, last_id AS event_id)) AS last_word
   FROM namesake
+  WHERE all_went_on
   GROUP BY removed_id, member_id
-  HAVING bool_and(went_on) AND count(*) >= max(members)
 ), named AS (
   -- Its lines are in a log that holds those of several members.
   SELECT x.event_id, x.member_id, min(e.process_id) AS process_id
@@ -93,6 +93,19 @@ WITH expired AS (
     AND l.stream_pos < h.stream_pos
   WHERE l.event = 'joined' OR l.event = 'coordinator_lost' AND l.cause LIKE 'session timed out%'
   GROUP BY h.event_id
+), own_word AS (
+  SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id,
+    u.lost.at_ms AS lost_ms, u.lost.event_id AS lost_id, coalesce(s.session_ms, w.session_ms) AS session_ms
+  FROM told_unknown h
+  JOIN unanswered u ON u.event_id = h.event_id AND u.lost IS NOT NULL AND coalesce(u.lost.stream_pos > u.joined_pos, true)
+  LEFT JOIN session s ON s.process_id = h.process_id AND s.client_id = h.client_id
+  LEFT JOIN worker_session w ON w.process_id = h.process_id
+  UNION ALL
+  -- KIP-848: a member does not watch its session itself; it learns from the coordinator that it is no member any more.
+  SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id, NULL, NULL, NULL
+  FROM client_event h
+  LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
+  WHERE h.event = 'member_fenced' AND h.member_id IS NOT NULL AND h.cause LIKE '%is unknown%'
 )
 SELECT
   CASE WHEN coalesce(d.event_id, l.removed_id, n.removed_id) IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired'
@@ -165,9 +178,9 @@ SELECT
   h.kafka_cluster AS kafka_cluster,
   h.group_id AS group_id,
   h.member_id AS subject,
-  u.lost.at_ms AS from_ms,
+  coalesce(h.lost_ms, h.at_ms) AS from_ms,
   h.at_ms AS to_ms,
-  'own_words' AS code,
+  CASE WHEN h.lost_id IS NOT NULL THEN 'own_words' ELSE 'told_by_coordinator' END AS code,
   named_struct(
     'member_id', h.member_id,
     'process_id', h.process_id,
@@ -175,10 +188,10 @@ SELECT
     'task', h.task,
     'broker', CAST(NULL AS STRING),
     'removed_at_ms', h.at_ms,
-    'session_ms', try_cast(coalesce(s.session_ms, w.session_ms) AS BIGINT),
-    'is_consumer_protocol', false,
-    'last_event', 'coordinator_lost',
-    'last_at_ms', u.lost.at_ms,
+    'session_ms', try_cast(h.session_ms AS BIGINT),
+    'is_consumer_protocol', h.lost_id IS NULL,
+    'last_event', CASE WHEN h.lost_id IS NOT NULL THEN 'coordinator_lost' END,
+    'last_at_ms', h.lost_ms,
     'again_at_ms', CAST(NULL AS BIGINT),
     'ending_at_ms', CAST(NULL AS BIGINT),
     'closed_at_ms', CAST(NULL AS BIGINT),
@@ -187,45 +200,8 @@ SELECT
     'namesake', CAST(NULL AS STRING),
     'namesake_processes', CAST(array() AS ARRAY<STRING>)
   ) AS facts,
-  array(
-    named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', u.lost.event_id),
+  filter(array(
+    named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', h.lost_id),
     named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)
-  ) AS proof
-FROM told_unknown h
-JOIN unanswered u ON u.event_id = h.event_id AND u.lost IS NOT NULL AND coalesce(u.lost.stream_pos > u.joined_pos, true)
-LEFT JOIN session s ON s.process_id = h.process_id AND s.client_id = h.client_id
-LEFT JOIN worker_session w ON w.process_id = h.process_id
-UNION ALL
--- KIP-848: a member does not watch its session itself; it learns from the coordinator that it is no member any more.
-SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  h.kafka_cluster AS kafka_cluster,
-  h.group_id AS group_id,
-  h.member_id AS subject,
-  h.at_ms AS from_ms,
-  h.at_ms AS to_ms,
-  'told_by_coordinator' AS code,
-  named_struct(
-    'member_id', h.member_id,
-    'process_id', h.process_id,
-    'instance', h.instance,
-    'task', h.task,
-    'broker', CAST(NULL AS STRING),
-    'removed_at_ms', h.at_ms,
-    'session_ms', CAST(NULL AS BIGINT),
-    'is_consumer_protocol', true,
-    'last_event', CAST(NULL AS STRING),
-    'last_at_ms', CAST(NULL AS BIGINT),
-    'again_at_ms', CAST(NULL AS BIGINT),
-    'ending_at_ms', CAST(NULL AS BIGINT),
-    'closed_at_ms', CAST(NULL AS BIGINT),
-    'lost_at_ms', CAST(NULL AS BIGINT),
-    'shared_log', CAST(NULL AS STRING),
-    'namesake', CAST(NULL AS STRING),
-    'namesake_processes', CAST(array() AS ARRAY<STRING>)
-  ) AS facts,
-  array(named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)) AS proof
-FROM client_event h
-LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
-WHERE h.event = 'member_fenced' AND h.member_id IS NOT NULL AND h.cause LIKE '%is unknown%'
+  ), p -> p.event_id IS NOT NULL) AS proof
+FROM own_word h
