@@ -151,7 +151,7 @@ def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -
 def test_partitions_that_two_held_are_among_those_affected() -> None:
     views = rows()
     views["split_brain"] = [
-        s | {"kind": "held", "resource_kind": "partition", "resource": "orders-2", "certain_ms": 3000}
+        s | {"kind": "held", "resource_kind": "partition", "resource": "orders-2", "certain_ms": 3000, "there_certain_ms": 3000}
         for s in views["split_brain"]
         if s["verdict"] == "proved"
     ]

@@ -110,7 +110,7 @@ def _title(by_verdict: dict[str, list[Row]], unseen: str, elsewhere: str) -> tup
         bounds = f"both there for at least {span(longest.get('there_certain_ms'))}"
         if not longest["certain_ms"]:
             # Each worked while both were there; no moment is sure at which both did.
-            here = f"{_resources(work)} had two live threads at once, and both worked in that time"
+            here = f"{_resources(work)} had {_twofold(work)}, and both worked in that time"
             return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
         bounds += f", both at work for at least {span(longest['certain_ms'])}"
         at_once = {_one(s) for s in work if s["certain_ms"]}
@@ -118,7 +118,7 @@ def _title(by_verdict: dict[str, list[Row]], unseen: str, elsewhere: str) -> tup
         alive = [s for s in by_verdict["proved"] if s["kind"] in ("work", "thread") and s["resource_kind"] == longest["resource_kind"]]
         here += f" ({longest['resource']}: {bounds})"
         if others := len(set(map(_one, alive)) - at_once):
-            here += f"; {others:,} more had two live threads at once"
+            here += f"; {others:,} more had {_twofold(alive)}"
         return f"Split brain: PROVED. {here}", "bad"
     if by_verdict["proved"]:
         threads, held = ([s for s in by_verdict["proved"] if (s["kind"] == "held") is held] for held in (False, True))
@@ -129,6 +129,11 @@ def _title(by_verdict: dict[str, list[Row]], unseen: str, elsewhere: str) -> tup
     if unseen:
         return f"Split brain: NONE FOUND among the members whose logs are here ({unseen}){elsewhere}", "warn"
     return f"Split brain: NONE FOUND{elsewhere}", "warn" if elsewhere else "good"
+
+
+def _twofold(rows: list[Row]) -> str:
+    """What there was two of: threads, which the lines of a task tell; of a partition they tell its owners only."""
+    return "two owners at once" if any(s["resource_kind"] == "partition" for s in rows) else "two live threads at once"
 
 
 def _one(row: Row) -> tuple[str, str]:

@@ -1,8 +1,8 @@
--- One row per time between two lines in which a consumer surely read records of a partition: its committed offset grew.
+-- One row per time between two lines in which a consumer surely read records of a partition, or committed them.
 -- Reads: event
--- Grain: event_id
--- The first position after an assignment proves that reading may begin, a commit that is ahead of it that it did. Both lines are the
--- consumer's own; commits that went well are printed at DEBUG only.
+-- Grain: event_id, resource
+-- The first line tells the place at which the consumer was, the second one ahead of it. A commit alone does not tell where the consumer was:
+-- several may be on their way, and records that were read before a freeze are committed behind it. An automatic one names the whole position.
 CREATE OR REPLACE TEMPORARY VIEW partition_work (
   process_id COMMENT 'Process',
   instance   COMMENT 'Which life of the process',
@@ -14,19 +14,25 @@ CREATE OR REPLACE TEMPORARY VIEW partition_work (
   to_offset  COMMENT 'Offset after the last of them',
   event_id   COMMENT 'The line that shows it'
 )
-COMMENT 'One row per time between two lines in which a consumer surely read records of a partition.'
+COMMENT 'One row per time between two lines in which a consumer surely read records of a partition, or committed them.'
 AS
-WITH told AS (
-  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, partition AS resource, stream_pos,
-    unix_millis(ts) AS at_ms, event, offset,
-    event_id
+WITH line AS (
+  SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id,
+    event IN ('position_set', 'position_reset', 'position_sought') AS is_jump,
+    event = 'fetch_position' OR event = 'commit_sent' AND lower(message) RLIKE 'auto-?commit' AS is_progress,
+    CASE WHEN `partition` IS NOT NULL THEN array(named_struct('resource', `partition`, 'place', `offset`))
+      WHEN offsets IS NOT NULL THEN transform(map_entries(offsets), x -> named_struct('resource', x.key, 'place', x.value)) END AS parts
   FROM event
-  WHERE event IN ('position_set', 'offset_committed') AND partition IS NOT NULL AND offset IS NOT NULL
+  WHERE event IN ('position_set', 'position_reset', 'position_sought', 'fetch_position', 'offset_committed', 'commit_sent', 'commit_failed')
+), told AS (
+  SELECT process_id, instance, client, p.resource AS resource, stream_pos, at_ms, event_id, is_jump, is_progress, p.place AS place
+  FROM line LATERAL VIEW explode(parts) x AS p
 ), paired AS (
-  SELECT *, lag(at_ms) OVER w AS since_ms, lag(offset) OVER w AS from_offset
+  -- A position without a number (to the end of the log) hides where the consumer was before.
+  SELECT *, lag(CASE WHEN is_jump OR is_progress THEN struct(at_ms, place) END) IGNORE NULLS OVER (
+    PARTITION BY process_id, instance, client, resource ORDER BY stream_pos, event_id) AS was
   FROM told
-  WINDOW w AS (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos)
 )
-SELECT process_id, instance, client, resource, since_ms, from_offset, at_ms, offset AS to_offset, event_id
+SELECT process_id, instance, client, resource, was.at_ms AS since_ms, was.place AS from_offset, at_ms, place AS to_offset, event_id
 FROM paired
-WHERE event = 'offset_committed' AND offset > from_offset
+WHERE place > was.place AND NOT is_jump
