@@ -185,7 +185,7 @@ def _hit(report: Report) -> str:
     at_work = sorted({s["resource"] for s in report.split_brain if s["kind"] == "work" and s["verdict"] == "proved" and s["certain_ms"]})
     worked = f"worked on by two owners at once{_at_least(twice, at_work or resources)}"
     # What had two threads counts as hit by that: how long it was without an owner, if at all, is not kept apart.
-    twofold = {s["resource"] for s in report.split_brain if s["kind"] != "held" and s["verdict"] == "proved"}
+    twofold = {s["resource"] for s in report.split_brain if s["resource_kind"] != "partition" and s["verdict"] == "proved"}
     unowned = [r for r in resources if r not in twofold] or resources
     parts = _unowned(report, unowned, idle) if idle and resources else []
     if twice and len(parts) == 1 and at_work == resources:

@@ -35,12 +35,22 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
 )
 COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
 AS
-WITH given AS (
+WITH last_line AS (
+  -- What only a consumer that is open prints. Whatever else bears its name may be of its closing.
+  SELECT process_id, instance, group_id, client, max(at_ms) AS last_line_ms
+  FROM (
+    SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE NOT is_worker
+    UNION ALL
+    SELECT process_id, instance, group_id, client_id, unix_millis(ts)
+    FROM event
+    WHERE event IN ('heartbeat_sent', 'heartbeat_ok', 'fetch_position', 'offset_committed') AND client_id IS NOT NULL
+  )
+  GROUP BY process_id, instance, group_id, client
+), given AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event,
     coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id,
     coalesce(generation, lag(generation) IGNORE NULLS OVER w) AS generation,
     lead(event) OVER w AS next_event,
-    max(at_ms) OVER (PARTITION BY process_id, instance, group_id, client) AS last_line_ms,
     partitions
   FROM client_event
   WHERE NOT is_worker
@@ -82,13 +92,11 @@ WITH given AS (
     o.from_ms AS at_ms, o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, o.before_generation,
     o.shown_id
   FROM open_partition o
-  JOIN (
-    SELECT process_id, instance, group_id, client, max(at_ms) AS last_line_ms FROM given GROUP BY process_id, instance, group_id, client
-  ) l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
+  JOIN last_line l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.at_ms,
     g.event_id,
-    g.last_line_ms,
+    l.last_line_ms,
     explode(g.partitions) AS resource,
     CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
     -- A KIP-848 member first says what it is about to give up. When only its listener's word is there, and it does not leave, that line is
@@ -96,6 +104,7 @@ WITH given AS (
     k.event_id IS NOT NULL AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late,
     NULL, NULL
   FROM given g
+  JOIN last_line l ON l.process_id = g.process_id AND l.instance = g.instance AND l.group_id = g.group_id AND l.client = g.client
   LEFT JOIN (
     SELECT event_id FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker'
   ) k ON k.event_id = g.event_id
