@@ -59,7 +59,7 @@ WITH explained AS (
 ), known AS (
   SELECT r.incident_id, r.kafka_cluster,
     array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
-    r.group_ids AS of_group_ids, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
+    r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
     r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
     -- A worker that was killed is no note, even where that it was is not sure.
     CASE WHEN array_contains(r.alternatives, 'lines_missing') THEN greatest(coalesce(e.rank, 2), 2)
@@ -70,7 +70,7 @@ WITH explained AS (
   FROM root_cause r
   LEFT JOIN explained e ON e.incident_id = r.incident_id
   UNION ALL
-  SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), 'unknown', CAST(array() AS ARRAY<STRING>), e.subject,
+  SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown', CAST(array() AS ARRAY<STRING>), e.subject,
     e.from_ms, e.from_ms,
     e.to_ms, e.to_ms,
     e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.witness
@@ -127,7 +127,11 @@ SELECT
     'rule', k.rule,
     'is_taken_over', k.is_taken_over,
     -- What followed may lie in other groups: of those nobody was removed for that.
-    'of_group_ids', coalesce(k.of_group_ids, k.group_ids)
+    'of_group_ids', CASE WHEN k.worker_group_id IS NULL THEN coalesce(k.of_group_ids, k.group_ids)
+      ELSE array_remove(k.of_group_ids, k.worker_group_id) END,
+    -- Only where it befell a worker and members of sinks that had its tasks.
+    'worker_group_id', k.worker_group_id,
+    'sink_members', k.sink_members
   ) AS facts,
   k.witness AS witness
 FROM known k

@@ -9,6 +9,8 @@ DECLARE OR REPLACE VARIABLE assume_skew_ms BIGINT DEFAULT NULL;
 DECLARE OR REPLACE VARIABLE unassigned_ms BIGINT DEFAULT 10000;
 -- Clocks that contradict each other by no more than this wander; beyond it one of them stepped, milliseconds.
 DECLARE OR REPLACE VARIABLE clock_jitter_ms BIGINT DEFAULT 10;
+-- A process that ends loses its members within this of each other: sessions of 10 and 45 s are usual, milliseconds.
+DECLARE OR REPLACE VARIABLE sessions_apart_ms BIGINT DEFAULT 60000;
 -- A coordinator that was found and is not lost again within this counts as found, milliseconds.
 DECLARE OR REPLACE VARIABLE coordinator_settled_ms BIGINT DEFAULT 30000;
 -- A whole group without a coordinator for longer than this is critical, milliseconds.

@@ -18,7 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_removal (
   process_id     COMMENT 'Its process; NULL: no line tells',
   instance       COMMENT 'Life of the process that it was in',
   client         COMMENT 'Client inside the process',
-  known_how      COMMENT 'own_line, refused or eliminated: what tells whose member it was',
+  known_how      COMMENT 'own_line, refused, eliminated or task: what tells whose member it was',
   known_id       COMMENT 'Event that tells it',
   own_lo_ms      COMMENT 'Removed at the earliest then, by the process''s own clock; NULL: its clock cannot be compared',
   own_hi_ms      COMMENT 'Removed at the latest then, by the process''s own clock',

@@ -1,5 +1,5 @@
 -- One row per time that one process by itself was paused, cut off, killed, too slow to poll, or one of these that no line tells apart.
--- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset
+-- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset, sink_worker
 -- Grain: trouble_id
 -- What its members lost shows it; so do connections that fail for long, while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -9,6 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_trouble (
   process_id    COMMENT 'Process; NULL: no line tells whose member it was',
   instance      COMMENT 'Life of the process',
   member_ids    COMMENT 'Members that it lost',
+  of_group_id   COMMENT 'Nobody''s: group of the worker that the member went with, or the member''s own; else NULL',
   cause         COMMENT 'process_paused, member_cut_off, process_killed, poll_too_slow or unknown',
   alternatives  COMMENT 'What it can have been, where the lines do not tell',
   from_lo_ms    COMMENT 'Began at the earliest then (reference clock)',
@@ -130,6 +131,7 @@ SELECT
   e.process_id AS process_id,
   e.instance AS instance,
   array_sort(e.member_ids) AS member_ids,
+  CAST(NULL AS STRING) AS of_group_id,
   CASE
     WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'silent')
       THEN 'process_paused'
@@ -164,6 +166,7 @@ SELECT
   o.process_id AS process_id,
   o.instance AS instance,
   coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids,
+  CAST(NULL AS STRING) AS of_group_id,
   CASE WHEN o.how = 'died' THEN 'process_killed' ELSE 'unknown' END AS cause,
   -- A worker that is shut down says so.
   CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) WHEN o.is_worker THEN array('lines_missing', 'process_killed')
@@ -178,7 +181,7 @@ FROM over o
 LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
 UNION ALL
 -- Nobody's: only its coordinator's log tells of it. A member that its group was not waiting for would have said that it leaves, unless it
--- is a static one, or of Streams.
+-- is a static one, or of Streams. A sink's member went with the worker that had its task.
 SELECT
   left(sha2(concat_ws('|', 'nobody', l.loss_id), 256), 12) AS trouble_id,
   l.kafka_cluster AS kafka_cluster,
@@ -186,6 +189,7 @@ SELECT
   CAST(NULL AS STRING) AS process_id,
   CAST(NULL AS INT) AS instance,
   array(l.member_id) AS member_ids,
+  coalesce(s.worker_group_id, l.group_id) AS of_group_id,
   'unknown' AS cause,
   CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused',
     'process_restarted')
@@ -197,9 +201,11 @@ SELECT
   l.reference_process_id AS reference_process_id,
   array(l.removed_id) AS witness
 FROM lost_membership l
+LEFT JOIN sink_worker s ON s.removed_id = l.removed_id AND s.member_id = l.member_id
 LEFT JOIN (
   SELECT kafka_cluster, group_id, trigger_member_id AS member_id FROM generation
   WHERE trigger = 'member_expired' AND NOT trigger_inferred AND trigger_member_id IS NOT NULL
   GROUP BY kafka_cluster, group_id, trigger_member_id
-) g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = l.group_id AND g.member_id = l.member_id
+) g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = coalesce(s.worker_group_id, l.group_id)
+  AND g.member_id = coalesce(s.worker_member_id, l.member_id)
 WHERE l.kind = 'nobody'

@@ -1,9 +1,9 @@
 -- One row per member that its coordinator removed against its will, with the process behind it.
 -- Reads: event, process_cluster, member_place, broker_generation, member_round, join_round, member_setting, worker_setting, setting
--- Reads: client_event, clock_offset
+-- Reads: client_event, clock_offset, sink_worker
 -- Grain: kafka_cluster, group_id, member_id, removed_id
--- Whose member it was is told by its own lines, by the refusal that names the id when it comes back, or by elimination: one client
--- of a generation is missing from the next, and only one member went in between.
+-- Whose member it was is told by its own lines, by the refusal that names the id when it comes back, by elimination: one client
+-- of a generation is missing from the next, and only one member went in between; or by the task that only one worker had.
 CREATE OR REPLACE TEMPORARY VIEW removed_member (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
@@ -19,7 +19,7 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   process_id    COMMENT 'Its process; NULL: no line tells',
   instance      COMMENT 'Life of the process that it was in',
   client        COMMENT 'Client inside the process',
-  known_how     COMMENT 'own_line, refused or eliminated: what tells whose member it was',
+  known_how     COMMENT 'own_line, refused, eliminated or task: what tells whose member it was',
   known_id      COMMENT 'Event that tells it',
   session_ms    COMMENT 'Its session timeout; NULL: not printed',
   own_lo_ms     COMMENT 'Removed at the earliest then, by the process''s own clock; NULL: its clock cannot be compared',
@@ -98,12 +98,15 @@ WITH line AS (
   HAVING count_if(n.client IS NULL) = 1
     AND (coalesce(count(*) = s.member_count, false) OR max(CASE WHEN n.client IS NULL THEN l.generation > s.next_generation END))
 ), known AS (
-  SELECT r.*, coalesce(o.process_id, e.process_id) AS process_id, coalesce(o.instance, e.instance) AS instance,
-    coalesce(o.client, e.client) AS client, coalesce(o.known_how, CASE WHEN e.process_id IS NOT NULL THEN 'eliminated' END) AS known_how,
-    coalesce(o.event_id, e.event_id) AS known_id
+  SELECT r.*, coalesce(o.process_id, e.process_id, w.process_id) AS process_id, coalesce(o.instance, e.instance, w.instance) AS instance,
+    coalesce(o.client, e.client, CASE WHEN w.process_id IS NOT NULL THEN concat('connector-consumer-', t.task) END) AS client,
+    coalesce(o.known_how, CASE WHEN e.process_id IS NOT NULL THEN 'eliminated' WHEN w.process_id IS NOT NULL THEN 'task' END) AS known_how,
+    coalesce(o.event_id, e.event_id, w.event_id) AS known_id
   FROM removal r
   LEFT JOIN member_place o ON o.group_id = r.group_id AND o.member_id = r.member_id
   LEFT JOIN eliminated e ON e.kafka_cluster = r.kafka_cluster AND e.group_id = r.group_id AND e.before_id = r.before_id
+  LEFT JOIN sink_worker t ON t.removed_id = r.removed_id AND t.member_id = r.member_id AND t.is_sure
+  LEFT JOIN member_place w ON w.group_id = t.worker_group_id AND w.member_id = t.worker_member_id
 )
 SELECT
   k.kafka_cluster AS kafka_cluster,

@@ -8,6 +8,8 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
   alternatives  COMMENT 'What it can have been, where the lines do not tell',
   kafka_cluster COMMENT 'Kafka cluster id; NULL: it is of none',
   group_ids     COMMENT 'Groups that it befell',
+  worker_group_id COMMENT 'Group of the workers that members of sinks went with; NULL: there are none such, or the process is known',
+  sink_members  COMMENT 'So many members of sinks went with them',
   subject       COMMENT 'Process, broker, group, connector or group.instance.id that it began with',
   process_ids   COMMENT 'Processes that it began with',
   times         COMMENT 'How often it happened',
@@ -21,34 +23,34 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
 COMMENT 'One row per root cause: what repeats of one kind in one place is one.'
 AS
 WITH every AS (
-  SELECT t.cause, t.alternatives, t.kafka_cluster, t.group_ids, t.process_id AS subject, t.process_id, t.instance, t.member_ids,
+  SELECT t.cause, t.alternatives, t.kafka_cluster, t.group_ids, t.process_id AS subject, t.of_group_id, t.process_id, t.instance, t.member_ids,
     t.from_lo_ms, t.from_hi_ms, t.to_lo_ms, t.to_hi_ms, t.witness
   FROM process_trouble t
   UNION ALL
-  SELECT c.cause, c.alternatives, c.kafka_cluster, c.group_ids, c.subject, c.process_id, c.instance, CAST(array() AS ARRAY<STRING>),
+  SELECT c.cause, c.alternatives, c.kafka_cluster, c.group_ids, c.subject, NULL, c.process_id, c.instance, CAST(array() AS ARRAY<STRING>),
     c.from_lo_ms, c.from_hi_ms, c.to_lo_ms, c.to_hi_ms, c.witness
   FROM coordinator_trouble c
   UNION ALL
   SELECT CASE WHEN r.is_deployment THEN 'deployment' ELSE 'process_restarted' END, CAST(array() AS ARRAY<STRING>), r.kafka_cluster,
     filter(array(r.group_id), g -> g IS NOT NULL), CASE WHEN NOT r.is_deployment THEN r.process_id ELSE coalesce(r.group_id,
       'brokers') END,
-    r.process_id, r.instance, CAST(array() AS ARRAY<STRING>), r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms, r.witness
+    NULL, r.process_id, r.instance, CAST(array() AS ARRAY<STRING>), r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms, r.witness
   FROM restart r
   LEFT ANTI JOIN coordinator_trouble c ON c.process_id = r.process_id AND c.instance = r.instance
   UNION ALL
-  SELECT s.cause, s.alternatives, s.kafka_cluster, array(s.group_id), s.process_id, s.process_id, s.instance,
+  SELECT s.cause, s.alternatives, s.kafka_cluster, array(s.group_id), s.process_id, NULL, s.process_id, s.instance,
     filter(array(s.member_id), m -> m IS NOT NULL), s.from_lo_ms, s.from_hi_ms, s.from_lo_ms, s.from_hi_ms, s.witness
   FROM slow_poll s
   UNION ALL
-  SELECT p.cause, CAST(array() AS ARRAY<STRING>), p.kafka_cluster, p.group_ids, p.subject, p.process_id, CAST(NULL AS INT),
+  SELECT p.cause, CAST(array() AS ARRAY<STRING>), p.kafka_cluster, p.group_ids, p.subject, NULL, p.process_id, CAST(NULL AS INT),
     CAST(array() AS ARRAY<STRING>), p.since_ms, p.from_ms, p.to_ms, p.to_ms, p.witness
   FROM proved_cause p
 ), named AS (
   -- Two clusters that declare many connectors twice do one thing. Members of which nothing is known but that they were removed are of one
-  -- cause, as far as anybody can tell.
+  -- cause, as far as anybody can tell: those of one group, and the members of sinks that went with a worker.
   SELECT *, concat_ws('|', cause, array_join(alternatives, ','), coalesce(kafka_cluster, '-'), CASE
-    WHEN cause = 'duplicate_declaration' AND size(group_ids) > 1 OR subject IS NULL THEN array_join(group_ids, ',')
-      ELSE subject END) AS chain
+    WHEN cause = 'duplicate_declaration' AND size(group_ids) > 1 THEN array_join(group_ids, ',')
+      WHEN subject IS NULL THEN coalesce(of_group_id, array_join(group_ids, ',')) ELSE subject END) AS chain
   FROM every
 ), spaced AS (
   SELECT *, max(coalesce(to_hi_ms, from_hi_ms)) OVER (PARTITION BY chain ORDER BY from_lo_ms, process_id, instance, witness
@@ -65,6 +67,8 @@ SELECT
   max(alternatives) AS alternatives,
   max(kafka_cluster) AS kafka_cluster,
   array_sort(array_distinct(flatten(collect_list(group_ids)))) AS group_ids,
+  max(CASE WHEN NOT array_contains(group_ids, of_group_id) THEN of_group_id END) AS worker_group_id,
+  count_if(NOT array_contains(group_ids, of_group_id)) AS sink_members,
   coalesce(array_join(slice(array_sort(collect_set(subject)), 1, 10), ', '), '') AS subject,
   array_sort(collect_set(process_id)) AS process_ids,
   count(*) AS times,
