@@ -144,10 +144,11 @@ WITH judged AS (
   )
 ), assignment AS (
   -- What a worker was given in a generation: since 2.3 all that it may run.
-  SELECT process_id, group_id, generation, max_by(assigned, from_pos) AS assigned
-  FROM join_round
-  WHERE is_worker AND assigned IS NOT NULL
-  GROUP BY process_id, group_id, generation
+  SELECT r.process_id, r.group_id, r.generation, max_by(struct(e.assigned_tasks, e.assigned_connectors), r.from_pos) AS assigned
+  FROM join_round r
+  JOIN client_event e ON e.event_id = r.worker_assigned_id
+  WHERE r.is_worker
+  GROUP BY r.process_id, r.group_id, r.generation
 ), again AS (
   -- Of a partition by its two members, of a sink's task by the task's own consumers.
   SELECT p.a_id, p.b_id, sum(d.records_lo) AS records
@@ -176,6 +177,7 @@ WITH judged AS (
       AND NOT coalesce(s.is_paused AND c.at_ms - p.a_off_lo < s.from_lo_ms, false)) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
       AND c.at_ms + coalesce(p.hi_ms, 0) > p.b_start_hi_ms) AS lost_after,
+    bool_or(c.event = 'poll_timeout' AND p.resource_kind = 'partition' AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms) AS left_before,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
@@ -191,11 +193,12 @@ WITH judged AS (
   GROUP BY kafka_cluster, group_id
   HAVING bool_or(seen_by_broker)
 ), told AS (
-  SELECT p.*, d.records, g.assigned AS b_assigned,
+  SELECT p.*, d.records,
+    CASE p.resource_kind WHEN 'task' THEN g.assigned.assigned_tasks ELSE g.assigned.assigned_connectors END AS b_assigned,
     -- What any of its tasks or members did, the process did.
     CASE WHEN f.process_id IS NOT NULL THEN max(greatest(p.a_stop_lo_ms, f.last_ms)) OVER (PARTITION BY p.a_process, p.a_stop_hi_ms)
       END AS a_process_last_ms,
-    t.lost_before, t.lost_after, coalesce(s.is_paused, false) AS is_paused,
+    t.lost_before, t.lost_after, t.left_before, coalesce(s.is_paused, false) AS is_paused,
     coalesce(s.is_cut_off, false) AS is_cut_off,
     CASE
       WHEN p.first_id IS NOT NULL THEN 'ended_before_by_messages'
@@ -336,10 +339,11 @@ SELECT
   CASE WHEN p.verdict = 'proved' THEN CASE
     WHEN p.a_process <> p.b_process AND p.a_generation = p.b_generation AND p.resource_kind <> 'partition'
       THEN 'same_generation_assigned_twice'
-    WHEN p.a_process = p.b_process THEN 'graceful_stop_failed'
+    WHEN p.a_process = p.b_process AND p.resource_kind <> 'partition' THEN 'graceful_stop_failed'
     WHEN p.a_stop_how IS NULL AND p.a_is_overdue THEN 'graceful_stop_failed'
     WHEN NOT array_contains(p.b_assigned, p.resource) THEN 'restart_of_task_not_owned'
     WHEN p.lost_before OR p.is_cut_off AND p.lost_after THEN 'kept_running_through_lost_coordinator'
+    WHEN p.left_before THEN 'left_by_poll_timeout'
     WHEN p.is_paused AND p.lost_after THEN 'woke_after_freeze'
     WHEN p.lost_after THEN 'learnt_too_late'
     -- Whose start is not in its log may have been there first.

@@ -19,6 +19,7 @@ class Names:
         hosts = Counter(p["host"] for p in processes if p["host"])
         self._process = {p["process_id"]: p["host"] if hosts[p["host"]] == 1 else p["process_id"] for p in processes}
         self._member: dict[str, str] = {}
+        self._owner = {o["ownership_id"]: o["member_id"] for o in report.ownership}
         for group in report.groups:
             # One process may hold several clients of a group (tasks of a sink); its restarts are members of one client.
             clients: dict[str, set[str]] = defaultdict(set)
@@ -37,6 +38,14 @@ class Names:
     def process(self, process_id: str | None) -> str:
         """A process's name; `?` when it is not known."""
         return self._process.get(process_id, process_id) if process_id else "?"
+
+    def owners(self, pair: Row) -> tuple[str, str]:
+        """Names of the two owners of a row of `split_brain`: their processes, or, of one process, the clients in it."""
+        of = pair["process_a"], pair["process_b"]
+        members = [self._owner.get(pair[name]) for name in ("ownership_a", "ownership_b")]
+        if of[0] != of[1] or members[0] == members[1] or not all(m in self._member for m in members):
+            return self.process(of[0]), self.process(of[1])
+        return self.member(members[0]), self.member(members[1])
 
     def share(self, row: Row) -> str:
         """Name of the member of a `member_generation`; releases that print no member id leave only its process."""

@@ -34,6 +34,7 @@ _CAUSES = {
     "woke_after_freeze": "{a} resumed after a freeze",
     "learnt_too_late": "{a} learned that it was no longer a member only after {b} had begun",
     "kept_running_through_lost_coordinator": "{a} kept running after it had lost its coordinator",
+    "left_by_poll_timeout": "{a} had left the group because it polled too late, and still held it when {b} began",
     "graceful_stop_failed": "{a} was told to stop and did not stop in time",
     "same_generation_assigned_twice": "one generation assigned it to both",
     "restart_of_task_not_owned": "{b} started it without owning it",
@@ -216,7 +217,7 @@ def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) 
     for incident in incidents:
         worst = max(incident, key=_length)
         what = fold(sorted({r["resource"] for r in incident}), 6)
-        ends = names.process(worst["process_a"]), names.process(worst["process_b"])
+        ends = names.owners(worst)
         rows.append(
             (
                 what,
@@ -243,7 +244,7 @@ def _by_pair(incidents: list[list[Row]], names: Names, clock: Clock) -> Table:
     for same in list(of.values())[:_ROWS_SHOWN]:
         flat = sorted((r for incident in same for r in incident), key=_start)
         worst = max(flat, key=_length)
-        what, ends = fold(sorted({r["resource"] for r in flat}), 6), (names.process(worst["process_a"]), names.process(worst["process_b"]))
+        what, ends = fold(sorted({r["resource"] for r in flat}), 6), names.owners(worst)
         moments = (clock.at(flat[0]["from_lo"] or flat[0]["from_hi"]), clock.at(flat[-1]["from_lo"] or flat[-1]["from_hi"]))
         longest = (span(worst["certain_ms"]), span(worst["possible_ms"], "no bound"))
         rows.append((what, *ends, _HOW.get(worst["kind"], ""), f"{len(same):,}", *moments, *longest))
@@ -258,7 +259,7 @@ def _incident(
     rows: list[Row], names: Names, clock: Clock, proofs: Proofs | None, findings: Mapping[tuple[str, ...], str], *, explained: bool, jumped: bool
 ) -> Iterator[Block]:
     strongest = max(rows, key=_length)
-    a, b = names.process(strongest["process_a"]), names.process(strongest["process_b"])
+    a, b = names.owners(strongest)
     sure = strongest["verdict"] == "proved"
     if sure:
         who, had = f"{a} twice" if a == b else f"{a} and {b} both", _WHAT.get(strongest["kind"], "owned")
@@ -281,8 +282,7 @@ def _incident(
     cells: tuple[tuple[str, ...], ...] = tuple(
         (
             r["resource"],
-            names.process(r["process_a"]),
-            names.process(r["process_b"]),
+            *names.owners(r),
             _moment(clock, r["from_lo"], r["from_hi"]),
             _moment(clock, r["to_lo"], r["to_hi"]),
             *((span(r.get("there_certain_ms")),) if at_work else ()),

@@ -28,21 +28,31 @@ WITH split AS (
   -- Only a source task has a producer of this name.
   SELECT DISTINCT process_id, task FROM setting WHERE component = 'ProducerConfig' AND task IS NOT NULL
 ), given AS (
-  -- What a worker was given in a generation, and had not to give up in it: since 2.3 all that it may run.
+  -- What a worker was given in a generation, and had not to give up in it: since 2.3 all that it may run. A connector may be called like a
+  -- task of another.
   SELECT r.kafka_cluster, r.group_id, r.generation, r.leader_member_id, r.process_id, r.worker_assigned_id AS event_id,
     r.worker_assigned_ms - o.lo_ms AS reference_ms,
     r.generation = max(r.generation) OVER (PARTITION BY r.kafka_cluster, r.group_id) AS is_last,
-    explode(array_except(r.assigned, coalesce(r.revoked, CAST(array() AS ARRAY<STRING>)))) AS resource
+    array_except(e.assigned_tasks, coalesce(e.revoked_tasks, CAST(array() AS ARRAY<STRING>))) AS tasks,
+    array_except(e.assigned_connectors, coalesce(e.revoked_connectors, CAST(array() AS ARRAY<STRING>))) AS connectors
   FROM join_round r
+  JOIN worker_line e ON e.event_id = r.worker_assigned_id
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
-  WHERE r.is_worker AND r.worker_assigned_id IS NOT NULL AND r.leader_member_id IS NOT NULL
+  WHERE r.is_worker AND r.leader_member_id IS NOT NULL
+), given_each AS (
+  SELECT kafka_cluster, group_id, generation, leader_member_id, process_id, event_id, reference_ms, is_last, 'task' AS kind,
+    explode(tasks) AS resource
+  FROM given
+  UNION ALL
+  SELECT kafka_cluster, group_id, generation, leader_member_id, process_id, event_id, reference_ms, is_last, 'connector', explode(connectors)
+  FROM given
 ), given_twice AS (
   -- One leader counts its generations once.
   SELECT kafka_cluster, group_id, generation, leader_member_id, resource, bool_or(is_last) AS is_last, max(reference_ms) AS reference_ms,
     array_sort(collect_set(process_id)) AS processes,
     transform(array_sort(collect_set(event_id)), e -> named_struct('role', 'tells what one worker was given', 'event_id', e)) AS proof
-  FROM given
-  GROUP BY kafka_cluster, group_id, generation, leader_member_id, resource
+  FROM given_each
+  GROUP BY kafka_cluster, group_id, generation, leader_member_id, kind, resource
   HAVING count(DISTINCT process_id) > 1
 ), shown AS (
   SELECT 'KAFKA-9184' AS bug, process_a AS process_id, kafka_cluster, group_id, resource AS subject, from_lo_ms AS reference_ms,
