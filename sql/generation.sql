@@ -29,6 +29,10 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
   trigger_inferred COMMENT 'True when no line gives a reason and it follows from what happened before',
   trigger_member_id COMMENT 'Member that triggered it',
+  asked_why        COMMENT 'Why a member asked for it of its own accord, by its own lines or the coordinator''s: topic_metadata_changed,
+    subscription_changed, partitions_to_revoke (the second step of a cooperative rebalance), enforced (by the application),
+    tasks_corrupted, probing, followup, shutdown (of Streams); NULL: no line says so',
+  asked_member_id  COMMENT 'That member',
   reason           COMMENT 'Reason as the broker printed it, with the client''s',
   waited_for_member_id COMMENT 'Member that the join phase waited for',
   waited_why       COMMENT 'last_joiner, expired or pending_expired',
@@ -52,7 +56,7 @@ WITH timed AS (
     -- The clock stepped meanwhile, or may have.
     coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false)
       OR coalesce(r.synced.at_ms - r.joining_first.at_ms >= c.step_ms, false) AS is_doubted,
-    j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told,
+    j.asked_reason, j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told,
       coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
@@ -91,6 +95,8 @@ WITH timed AS (
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: who asked last made the others wait.
     max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
+    -- The one that asked first, by the clock that tells the times.
+    min(struct(NOT is_timed AS is_untimed, asked_ms, member_id, asked_reason)) FILTER (WHERE asked_reason IS NOT NULL) AS asked_first,
     count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers, max(CASE WHEN is_timed THEN island END) AS island,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
   FROM placed
@@ -103,7 +109,7 @@ WITH timed AS (
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
     b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, m.asked_ms, m.joined_ms, m.synced_ms,
     m.span_ms, m.members, m.askers, m.told,
-    m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.witness,
+    m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
     -- Members had asked before: what they asked for began sooner.
     coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false) AS is_expired_later
   FROM broker_generation b
@@ -112,11 +118,22 @@ WITH timed AS (
   LEFT JOIN common_clock k ON k.process_id = b.process_id
 ), ordered AS (
   SELECT *,
+    CASE
+      WHEN asked RLIKE 'metadata has changed' THEN 'topic_metadata_changed'
+      WHEN asked RLIKE 'subscription has changed|received assignment' THEN 'subscription_changed'
+      WHEN asked RLIKE 'revoke partitions' THEN 'partitions_to_revoke'
+      WHEN asked RLIKE 'enforced by user' THEN 'enforced'
+      WHEN asked RLIKE 'tasks corrupted' THEN 'tasks_corrupted'
+      WHEN asked RLIKE 'probing rebalance' THEN 'probing'
+      WHEN asked RLIKE 'followup rebalance' THEN 'followup'
+      WHEN asked RLIKE 'shutdown requested' THEN 'shutdown'
+    END AS asked_why,
     -- Somebody whose request is not here may have asked later.
     CASE WHEN askers >= coalesce(member_count, told, members) THEN last_joiner END AS last_of_all,
     lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told,
     lag(member_count) OVER w AS previous_count
-  FROM paired
+  FROM (SELECT *, lower(coalesce(nullif(client_reason, 'not provided'), CASE WHEN reason IS NULL THEN asked_first.asked_reason END)) AS asked
+    FROM paired)
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
 )
 SELECT
@@ -169,6 +186,8 @@ SELECT
   END AS trigger,
   o.reason IS NULL AS trigger_inferred,
   coalesce(o.prepared_member, CASE WHEN o.reason IS NULL AND NOT o.is_expired_later THEN o.expired_member END) AS trigger_member_id,
+  o.asked_why AS asked_why,
+  CASE WHEN o.asked_why IS NOT NULL THEN coalesce(o.prepared_member, o.asked_first.member_id) END AS asked_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
   CASE WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
@@ -191,7 +210,8 @@ SELECT
   g.computed_ms - g.bumped_ms AS duration_ms,
   NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
   g.member_count IS NOT NULL AS is_count_told,
-  coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS reason,
+  coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS asked_why, NULL AS asked_member_id,
+    NULL AS reason,
     NULL AS waited_for_member_id, NULL AS waited_why, g.generation IS NOT NULL AS seen_by_broker, coalesce(m.seen, 0) AS seen_by_members,
   filter(array_distinct(concat(array(g.bumped_id, g.computed_id), coalesce(m.witness, array()))), e -> e IS NOT NULL) AS witness
 FROM epoch_generation g

@@ -172,9 +172,22 @@ def _words(trigger: str | None) -> str:
     return (trigger or "unknown").replace("_", " ")
 
 
+def trigger(generations: list[Row], names: Names) -> str:
+    """Why generations with one trigger began: `member left (w2)`, `leader rejoined (c1): subscription changed`, `not printed`."""
+    g = generations[0]
+    known, asked = g["trigger"] not in (None, "unknown"), g.get("asked_why")
+    text = _words(g["trigger"]) if known else "member asked to rejoin" if asked else "not printed"
+    by = {x["trigger_member_id"] if known else x.get("asked_member_id") for x in generations} - {None}
+    if len(by) == 1:
+        text += f" ({names.member(next(iter(by)))})"
+    if g["trigger_inferred"] and known:
+        text += ", inferred"
+    return f"{text}: {_words(asked)}" if asked else text
+
+
 def _runs(generations: list[Row]) -> Iterator[_Run]:
     """Neighbours with the same cause and number of members, together."""
-    for _, same in groupby(generations, key=lambda g: (g["incarnation"], g["trigger"], g["member_count"])):
+    for _, same in groupby(generations, key=lambda g: (g["incarnation"], g["trigger"], g.get("asked_why"), g["member_count"])):
         yield _Run(list(same))
 
 
@@ -280,13 +293,7 @@ def _is_whole(g: Row) -> bool:
 
 def _why(run: _Run, now: _Shares, names: Names) -> str:
     g = run.first
-    known = g["trigger"] not in (None, "unknown")
-    text = _words(g["trigger"]) if known else "not printed"
-    by = {x["trigger_member_id"] for x in run.rows} - {None}
-    if len(by) == 1:
-        text += f" ({names.member(next(iter(by)))})"
-    if g["trigger_inferred"] and known:
-        text += ", inferred"
+    text = trigger(run.rows, names)
     # Somebody is always the last to join; it is worth a word when the others waited for it.
     waited = g["waited_why"] in ("expired", "pending_expired") or (g["join_ms"] or 0) >= _LONG_WAIT_MS
     if len(run.rows) == 1 and g["waited_for_member_id"] and waited:

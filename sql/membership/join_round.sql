@@ -33,6 +33,7 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   joining_last_pos  COMMENT 'Its position',
   rejoin_ms         COMMENT 'When the client learnt that the group was already rebalancing',
   rejoin_id         COMMENT 'Its event',
+  asked_reason      COMMENT 'Why it asked to join of its own accord, as it says; NULL: it did not, or does not say',
   joined_ms         COMMENT 'Successfully joined (2.6.1 and later)',
   joined_id         COMMENT 'Its event',
   computed_ms       COMMENT 'Leader: Finished assignment',
@@ -154,6 +155,10 @@ SELECT
   max(stream_pos) FILTER (WHERE event = 'joining') AS joining_last_pos,
   min_by(at_ms, stream_pos) FILTER (WHERE is_told) AS rejoin_ms,
   min_by(event_id, stream_pos) FILTER (WHERE is_told) AS rejoin_id,
+  -- Other reasons are somebody else's, or follow from an answer.
+  min_by(reason, stream_pos) FILTER (WHERE event = 'rejoin_requested' AND lower(reason) RLIKE concat('metadata has changed',
+    '|subscription has changed|received assignment|revoke partitions|enforced by user|shutdown requested|tasks corrupted',
+    '|probing rebalance|followup rebalance')) AS asked_reason,
   min_by(at_ms, stream_pos) FILTER (WHERE event = 'joined') AS joined_ms,
   min_by(event_id, stream_pos) FILTER (WHERE event = 'joined') AS joined_id,
   min_by(at_ms, stream_pos) FILTER (WHERE event = 'assignment_computed') AS computed_ms,

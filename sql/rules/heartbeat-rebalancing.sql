@@ -11,7 +11,8 @@ WITH reminded AS (
 ), rebalance AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, count(DISTINCT r.process_id) AS members, min(r.rejoin_ms) AS at_ms,
     min(r.rejoin_id) AS event_id,
-    max(g.trigger) AS trigger, max(g.trigger_member_id) AS trigger_member_id, max(g.witness[0]) AS cause_id
+    max(g.trigger) AS trigger, max(coalesce(g.trigger_member_id, g.asked_member_id)) AS trigger_member_id, max(g.asked_why) AS asked_why,
+    max(g.witness[0]) AS cause_id
   FROM reminded r
   LEFT JOIN generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.incarnation = r.incarnation
     AND g.generation = r.generation
@@ -26,7 +27,7 @@ WITH reminded AS (
   GROUP BY kafka_cluster, group_id
 ), summed AS (
   SELECT kafka_cluster, group_id, count(*) AS rebalance_count, sum(members) AS told_count, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
-    array_sort(collect_list(struct(at_ms, generation, trigger, trigger_member_id, event_id, cause_id))) AS rebalances
+    array_sort(collect_list(struct(at_ms, generation, trigger, trigger_member_id, asked_why, event_id, cause_id))) AS rebalances
   FROM rebalance
   GROUP BY kafka_cluster, group_id
 ), cited AS (
@@ -50,9 +51,10 @@ SELECT
   named_struct(
     'told_count', s.told_count,
     'rebalance_count', s.rebalance_count,
+    'nothing_told', NOT exists(s.rebalances, x -> coalesce(x.trigger, 'unknown') <> 'unknown' OR x.asked_why IS NOT NULL),
     'triggers', transform(c.triggers, x -> named_struct('trigger', x.trigger, 'times', x.n)),
     'rebalances', transform(slice(s.rebalances, 1, 5),
-      x -> named_struct('generation', x.generation, 'trigger', x.trigger, 'member_id', x.trigger_member_id))
+      x -> named_struct('generation', x.generation, 'trigger', x.trigger, 'member_id', x.trigger_member_id, 'asked_why', x.asked_why))
   ) AS facts,
   transform(t.event_ids, x -> named_struct(
     'role', CASE WHEN array_contains(t.cause_ids, x) THEN 'the rebalance' ELSE 'a member is told of it' END,

@@ -61,6 +61,8 @@ def generation(number: int, start: float, **more: Any) -> dict[str, Any]:
         "is_count_told": True,
         "trigger": "member_joined",
         "trigger_inferred": False,
+        "asked_why": None,
+        "asked_member_id": None,
         "trigger_member_id": "connect-w2-c9f0f895-fb98-4b91-8c25-7a1e0d5f6a7b",
         "reason": "",
         "waited_for_member_id": None,

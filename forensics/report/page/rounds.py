@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from forensics.report import anchors
+from forensics.report.groups import trigger
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.page.scene import Round
 from forensics.report.reference import Moment, Reference
@@ -49,18 +50,12 @@ def find(report: Report, names: Names, reference: Reference, groups: Sequence[tu
                     settled=max(began.middle, settled.middle) if settled else None,
                     end=max(began.hi, after.middle),
                     number=g["generation"],
-                    why=why(g, names) + ("" if any(g[c] for c in GENERATION_BEGAN) else "; the lines show only a later step of it"),
+                    why=trigger([g], names) + ("" if any(g[c] for c in GENERATION_BEGAN) else "; the lines show only a later step of it"),
                     anchor=anchors.generation(g),
                     witness=tuple(g.get("witness") or ()),
                 )
             )
     return tuple(drawn)
-
-
-def why(g: Row, names: Names) -> str:
-    """A generation's trigger in words: `member left (w2)`."""
-    text = (g["trigger"] or "unknown").replace("_", " ")
-    return text + (f" ({names.member(g['trigger_member_id'])})" if g["trigger_member_id"] else "")
 
 
 def _moment(g: Row, columns: Sequence[str], reference: Reference) -> Moment | None:
