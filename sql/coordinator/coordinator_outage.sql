@@ -1,5 +1,6 @@
 -- One row per time in which one member had no coordinator that answered it, with what that did to it.
--- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, one_process
+-- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, one_process, event, process_cluster
+-- Reads: broker_generation
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
 -- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
@@ -168,6 +169,20 @@ WITH closed AS (
   WHERE e.group_id IS NOT NULL AND e.client_id IS NOT NULL
     AND (e.client_kind = 'Worker' AND e.event = 'herder_starting' OR e.client_kind = 'Consumer' AND e.event = 'subscribed')
   GROUP BY e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind, e.task
+), speaking AS (
+  -- Where what finds a coordinator may print: its silence says something.
+  SELECT DISTINCT process_id
+  FROM event
+  WHERE logger LIKE '%.clients.consumer.internals.%' AND NOT coalesce(level, '') RLIKE '(?i)warn|error|fatal|severe|critical'
+), cut_off_client AS (
+  SELECT DISTINCT process_id, client_id FROM event WHERE event IN ('connection_failed', 'bootstrap_failed', 'node_disconnected')
+), brokerless AS (
+  -- Or the brokers' logs that are here never had that group.
+  SELECT DISTINCT a.kafka_cluster, a.group_id
+  FROM asked a
+  JOIN process_cluster c ON c.kafka_cluster = a.kafka_cluster
+  JOIN process_life b ON b.process_id = c.process_id AND b.is_broker
+  LEFT ANTI JOIN broker_generation g ON g.kafka_cluster = a.kafka_cluster AND g.group_id = a.group_id
 ), never AS (
   -- Of one that was closed and made anew, the last closing counts.
   SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id,
@@ -186,6 +201,10 @@ WITH closed AS (
   LEFT ANTI JOIN task_life t ON a.is_worker AND t.process_id = a.process_id AND t.instance = a.instance
   -- What it found may stand in a part of its log that is read as another process.
   LEFT ANTI JOIN one_process o ON o.process_id = a.process_id
+  LEFT JOIN speaking s ON s.process_id = a.process_id
+  LEFT JOIN cut_off_client x ON x.process_id = a.process_id AND x.client_id = a.client_id
+  LEFT JOIN brokerless b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id
+  WHERE a.is_worker OR coalesce(s.process_id, x.process_id, b.group_id) IS NOT NULL
   GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id
 ), every AS (
   SELECT * FROM outage
