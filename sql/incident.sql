@@ -100,6 +100,8 @@ SELECT
   CASE
     WHEN k.rule IS NOT NULL THEN 'unexplained'
     WHEN k.cause = 'unknown' AND k.subject IS NULL THEN 'members_removed'
+    WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') AND array_contains(k.alternatives, 'process_paused')
+      THEN 'fell_silent'
     WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') THEN 'ended_unsaid'
     WHEN k.cause = 'unknown' AND size(k.alternatives) > 0 THEN 'one_of'
     WHEN k.cause = 'unknown' THEN 'unknown'

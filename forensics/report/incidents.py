@@ -37,7 +37,7 @@ def is_worth_telling(incident: Row, findings: Sequence[Row]) -> bool:
     """Whether a report tells of an incident; a restart in good order is told where somebody stood still because of it."""
     if incident["severity"] == "note":
         return bool(incident["resources_hit"])
-    return incident["cause"] != "unknown" or incident["code"] == "ended_unsaid" or bool(findings)
+    return incident["cause"] != "unknown" or incident["code"] in ("ended_unsaid", "fell_silent") or bool(findings)
 
 
 def has_place(incident: Row, tree: Sequence[Effect]) -> bool:

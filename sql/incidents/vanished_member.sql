@@ -1,0 +1,113 @@
+-- One row per member whose process says no more, and without which its group went on, where no coordinator's log tells of it.
+-- Reads: member_round, join_round, client_event, fact_line, process_life, member_generation, generation, clock_offset, lost_membership
+-- Reads: shared_log
+-- Grain: process_id, instance, kafka_cluster, group_id, client
+-- That others are in a later generation proves nothing: the log may have been copied before. It was without it where the leader's list of
+-- all members does not name it, or where a delay began with that generation in which nobody was given what a worker had lost, and others
+-- were given later what this one had; if no other worker that is known was lost with that generation.
+CREATE OR REPLACE TEMPORARY VIEW vanished_member (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  member_id     COMMENT 'Member id; NULL: no line tells',
+  process_id    COMMENT 'Its process',
+  instance      COMMENT 'Life of the process, the last that its log has',
+  client        COMMENT 'Client inside the process',
+  generation    COMMENT 'Last generation that it was in',
+  next_generation COMMENT 'The next that others were in',
+  how           COMMENT 'list: the leader names all members, and not it; delay: its work waited for a worker to come back',
+  last_lo_ms    COMMENT 'It was there at least until then: the last line of its process (reference clock, milliseconds since 1970)',
+  gone_hi_ms    COMMENT 'The others had joined the next generation by then',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  witness       COMMENT 'Events that prove it'
+)
+COMMENT 'One row per member whose process says no more, and without which its group went on.'
+AS
+WITH silent AS (
+  -- Its log ends with that life, and no word of an end is there.
+  SELECT l.process_id, l.instance, l.last_ms
+  FROM process_life l
+  LEFT ANTI JOIN lost_membership x ON x.process_id = l.process_id AND x.instance = l.instance
+  LEFT ANTI JOIN shared_log s ON s.process_id = l.process_id
+  WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL AND NOT l.is_broker AND l.last_ms IS NOT NULL
+), left_alone AS (
+  SELECT c.process_id, c.instance, c.group_id, c.client, max(c.stream_pos) AS pos
+  FROM (
+    SELECT process_id, instance, group_id, client, stream_pos FROM client_event WHERE event IN ('leaving', 'member_fenced')
+    UNION ALL
+    SELECT f.process_id, f.instance, c.group_id, f.client_id, f.stream_pos
+    FROM fact_line f
+    JOIN (SELECT DISTINCT process_id, group_id, client FROM client_event) c ON c.process_id = f.process_id AND c.client = f.client_id
+    WHERE f.event = 'client_closed'
+  ) c
+  GROUP BY c.process_id, c.instance, c.group_id, c.client
+), membership AS (
+  SELECT r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms,
+    max_by(struct(r.generation, r.member_id, j.assigned, j.is_worker, coalesce(j.delay_ms, 0L) AS delay_ms, j.from_pos,
+      coalesce(j.worker_assigned_id, j.synced_id, j.joined_id) AS event_id), r.round) AS last
+  FROM silent s
+  JOIN join_round j ON j.process_id = s.process_id AND j.instance = s.instance
+  JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
+  GROUP BY r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms
+), later AS (
+  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.process_id, m.instance, m.client, m.last_ms, m.last, min(n.generation) AS next_generation
+  FROM membership m
+  LEFT ANTI JOIN left_alone a ON a.process_id = m.process_id AND a.instance = m.instance AND a.group_id = m.group_id AND a.client = m.client
+    AND a.pos > m.last.from_pos
+  JOIN generation n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.incarnation = m.incarnation
+    AND n.generation > m.last.generation
+  GROUP BY m.kafka_cluster, m.group_id, m.incarnation, m.process_id, m.instance, m.client, m.last_ms, m.last
+), shared AS (
+  SELECT l.process_id, l.instance, l.group_id, l.client, l.last, l.kafka_cluster, l.incarnation, l.last_ms, l.next_generation,
+    count(g.generation) FILTER (WHERE g.generation = l.next_generation) AS members,
+    coalesce(bool_or(g.member_id <=> l.last.member_id OR g.process_id <=> l.process_id), false) AS is_there,
+    coalesce(bool_or(g.generation = l.next_generation AND g.delay_ms > 0), false) AS is_delayed,
+    coalesce(bool_or(arrays_overlap(g.assigned, l.last.assigned)), false) AS is_given_on,
+    min_by(element_at(g.witness, 1), struct(g.generation, g.member_id, g.process_id)) FILTER (WHERE g.delay_ms > 0) AS delay_id
+  FROM later l
+  JOIN member_generation g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = l.group_id AND g.incarnation = l.incarnation
+    AND g.generation >= l.next_generation
+  GROUP BY l.process_id, l.instance, l.group_id, l.client, l.last, l.kafka_cluster, l.incarnation, l.last_ms, l.next_generation
+), other_loss AS (
+  SELECT DISTINCT l.process_id, l.instance, l.group_id, l.client
+  FROM later l
+  JOIN member_generation b ON b.kafka_cluster = l.kafka_cluster AND b.group_id = l.group_id AND b.incarnation = l.incarnation
+    AND b.generation = l.last.generation AND b.process_id <> l.process_id
+  LEFT ANTI JOIN member_generation n ON n.kafka_cluster = l.kafka_cluster AND n.group_id = l.group_id AND n.incarnation = l.incarnation
+    AND n.generation = l.next_generation AND n.process_id = b.process_id
+), told AS (
+  SELECT s.*, n.is_count_told AND n.member_count = s.members AND s.last.member_id IS NOT NULL AS is_listed,
+    s.last.is_worker AND s.last.delay_ms = 0 AND s.is_delayed AND s.is_given_on AND o.process_id IS NULL AS is_delay,
+    n.first_asked_ts, n.first_joined_ts, n.witness AS next_witness
+  FROM shared s
+  JOIN generation n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id AND n.incarnation = s.incarnation
+    AND n.generation = s.next_generation
+  LEFT JOIN other_loss o ON o.process_id = s.process_id AND o.instance = s.instance AND o.group_id = s.group_id AND o.client = s.client
+  WHERE NOT s.is_there AND NOT n.seen_by_broker
+), closed AS (
+  -- A join phase ends for all at one moment, with whom is there.
+  SELECT t.process_id, t.instance, t.group_id, t.client, o.reference_process_id, min(coalesce(r.joined.at_ms, r.synced.at_ms) - p.lo_ms) AS joined_hi_ms
+  FROM told t
+  JOIN clock_offset o ON o.process_id = t.process_id AND o.is_island_reference
+  JOIN member_round r ON r.kafka_cluster = t.kafka_cluster AND r.group_id = t.group_id AND r.incarnation = t.incarnation
+    AND r.generation = t.next_generation
+  JOIN clock_offset p ON p.process_id = r.process_id AND p.is_island_reference AND p.reference_process_id = o.reference_process_id
+  GROUP BY t.process_id, t.instance, t.group_id, t.client, o.reference_process_id
+)
+SELECT
+  t.kafka_cluster AS kafka_cluster,
+  t.group_id AS group_id,
+  t.last.member_id AS member_id,
+  t.process_id AS process_id,
+  t.instance AS instance,
+  t.client AS client,
+  t.last.generation AS generation,
+  t.next_generation AS next_generation,
+  CASE WHEN t.is_listed THEN 'list' ELSE 'delay' END AS how,
+  t.last_ms - o.hi_ms AS last_lo_ms,
+  a.joined_hi_ms AS gone_hi_ms,
+  o.reference_process_id AS reference_process_id,
+  array_compact(array(t.last.event_id, element_at(t.next_witness, 1), CASE WHEN NOT t.is_listed THEN t.delay_id END)) AS witness
+FROM told t
+JOIN clock_offset o ON o.process_id = t.process_id AND o.is_island_reference
+JOIN closed a ON a.process_id = t.process_id AND a.instance = t.instance AND a.group_id = t.group_id AND a.client = t.client
+WHERE (t.is_listed OR t.is_delay) AND t.last_ms - o.hi_ms <= a.joined_hi_ms
