@@ -1,26 +1,27 @@
 -- One row per group and time in which consumers started neither at a committed offset nor at the very start.
 -- Reads: fact_line, partition_holding, setting, clock_offset, generation
--- Times are the middle of their bounds on the reference clock.
+-- Times are the middle of their bounds on the reference clock; what was before another was so whatever the clocks' bounds allow.
 WITH reset AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.client_id, f.partition, f.event, f.event_id,
-    f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, o.stepped
+    f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.at_ms - o.hi_ms AS at_lo_ms, o.stepped, o.reference_process_id
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.group_id IS NOT NULL AND f.partition IS NOT NULL
 ), held AS (
-  SELECT h.kafka_cluster, h.group_id, h.resource,
-    min(CASE WHEN NOT o.stepped THEN h.start_ms - (o.lo_ms + o.hi_ms) DIV 2 END) AS first_ms
+  SELECT h.kafka_cluster, h.group_id, h.resource, o.reference_process_id,
+    min(CASE WHEN NOT o.stepped THEN h.start_ms - o.lo_ms END) AS first_ms
   FROM partition_holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
-  GROUP BY h.kafka_cluster, h.group_id, h.resource
+  GROUP BY h.kafka_cluster, h.group_id, h.resource, o.reference_process_id
 ), position AS (
-  -- Somebody of the group had a position there: committed, or set from a commit. By a clock that stepped nobody knows whether that was
-  -- before.
-  SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
+  -- Somebody of the group had a position there: committed, or set from a commit. By a clock that stepped, or that no message joins to the
+  -- other's, nobody knows whether that was before.
+  SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, f.at_ms - o.lo_ms AS at_hi_ms, o.reference_process_id
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0 AND NOT o.stepped
 ), known AS (
   SELECT r.event_id, max(p.offset) AS known_offset
   FROM reset r
-  JOIN position p ON p.kafka_cluster = r.kafka_cluster AND p.group_id = r.group_id AND p.partition = r.partition AND p.at_ms < r.at_ms
+  JOIN position p ON p.kafka_cluster = r.kafka_cluster AND p.group_id = r.group_id AND p.partition = r.partition
+    AND p.reference_process_id = r.reference_process_id AND p.at_hi_ms < r.at_lo_ms
   GROUP BY r.event_id
 ), metadata_lost AS (
   SELECT kafka_cluster, group_id, max(unix_millis(coalesce(stabilized_ts, prepared_ts, last_synced_ts))) AS at_ms
@@ -31,6 +32,7 @@ WITH reset AS (
   SELECT r.*, k.known_offset, l.at_ms IS NOT NULL AS is_with_metadata
   FROM reset r
   JOIN held h ON h.kafka_cluster = r.kafka_cluster AND h.group_id = r.group_id AND h.resource = r.partition
+    AND h.reference_process_id = r.reference_process_id
   LEFT JOIN known k ON k.event_id = r.event_id
   -- The group's metadata and its commits lie in one partition: what took one took the other.
   LEFT JOIN metadata_lost l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id
@@ -38,7 +40,7 @@ WITH reset AS (
   -- A group that has never committed begins where auto.offset.reset says, and so does each successor until the first commit: nothing was
   -- lost.
   WHERE r.event = 'position_out_of_range'
-    OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_ms - h.first_ms > first_start_ms
+    OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_lo_ms - h.first_ms > first_start_ms
 ), policy AS (
   SELECT process_id, client_id, max(value) AS value
   FROM setting
