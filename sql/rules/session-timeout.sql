@@ -79,9 +79,12 @@ WITH expired AS (
 ), told_unknown AS (
   SELECT h.*
   FROM client_event h
-  -- A coordinator's log that begins with a later generation tells nothing of it.
-  LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
-    AND coalesce(g.generation <= h.generation, true)
+  LEFT ANTI JOIN expired x ON x.kafka_cluster = h.kafka_cluster AND x.group_id = h.group_id AND x.member_id = h.member_id
+  -- A coordinator's log that begins with a later generation, or ends with this one, tells nothing of it.
+  LEFT ANTI JOIN (
+    SELECT kafka_cluster, group_id, min(generation) AS first, max(generation) AS last FROM generation WHERE seen_by_broker
+    GROUP BY kafka_cluster, group_id
+  ) g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND coalesce(h.generation BETWEEN g.first AND g.last - 1, true)
   WHERE h.event = 'heartbeat_failed' AND h.member_id IS NOT NULL
     AND coalesce(h.error, h.cause, h.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
 ), unanswered AS (
