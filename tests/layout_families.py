@@ -426,6 +426,15 @@ def _cri(records: Sequence[Line]) -> bytes:
     return each_line(KAFKA, lambda text, r: f"{nanos(r)} stdout F {text}")(records)
 
 
+def _cri_parts(records: Sequence[Line]) -> bytes:
+    """The container runtime took long lines apart."""
+
+    def parts(text: str, r: Line) -> str:
+        return f"{nanos(r)} stdout P {text[:70]}\n{nanos(r)} stdout F {text[70:]}" if len(text) > 70 else f"{nanos(r)} stdout F {text}"
+
+    return each_line(KAFKA, parts)(records)
+
+
 def _syslog(r: Line) -> str:
     return java_time(r.ts, "MMM dd HH:mm:ss")
 
@@ -490,7 +499,7 @@ def families() -> list[Family]:
         Family("Graylog answer", _answer(lambda messages: {"query": "*", "messages": messages}, lambda r: {"message": {"timestamp": iso(r), "message": kafka(r)}, "index": "x"})),
         Family("java.util.logging", _jul, resolution_ms=1000), Family("java.util.logging, one line", _jul_one_line, resolution_ms=1000),
         Family("java.util.logging, JDK 20", recoded(_jul, lambda t: re.sub(r"(\d) ([AP]M) ", "\\1\u202f\\2 ", t).encode()), resolution_ms=1000),
-        Family("CRI", _cri),
+        Family("CRI", _cri), Family("CRI, long lines in parts", _cri_parts),
         Family("kubectl --timestamps", each_line(KAFKA, lambda text, r: f"{nanos(r)} {text}")),
         Family("kubectl --prefix", each_line(KAFKA, lambda text, r: f"[pod/connect-0/connect] {text}"), process="connect-0/connect"),
         Family("kubectl --prefix --timestamps", each_line(KAFKA, lambda text, r: f"[pod/connect-0/connect] {nanos(r)} {text}"), process="connect-0/connect"),

@@ -272,3 +272,15 @@ def test_reading_by_columns_is_reading_line_by_line(family, tmp_path, monkeypatc
     assert quick.unrecognised == slow.unrecognised
     counts = ("lines", "records", "events", "unrecognised", "unfit", "unfit_line", "first_ts", "last_ts")
     assert [{k: r[k] for k in counts} for r in quick.ranges] == [{k: r[k] for k in counts} for r in slow.ranges]
+
+
+def test_a_line_that_docker_took_apart_is_one(tmp_path):
+    """Docker's json-file driver writes a line of more than 16 KiB as several objects; only the last has its line break."""
+    line = f"[2026-11-21 10:00:00,000] INFO [Worker clientId=connect-1, groupId=connect] Finished assignment {'x, ' * 9000}(org.acme.Long:1)\n"
+    parts = [line[i : i + (16 << 10)] for i in range(0, len(line), 16 << 10)]
+    after = "[2026-11-21 10:00:01,000] INFO Kafka version: 3.9.1 (org.apache.kafka.common.utils.AppInfoParser:124)\n"
+    written = "".join(json.dumps({"log": text, "stream": "stdout", "time": "2026-11-21T10:00:00.0Z"}) + "\n" for text in (*parts, after, after))
+    path = tmp_path / "container-json.log"
+    path.write_text(written, encoding="utf-8")
+    (found,) = read_evidence(find_evidence([path])).ranges
+    assert (len(parts), found["records"], found["unfit"]) == (2, 3, 0)

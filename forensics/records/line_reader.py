@@ -22,6 +22,10 @@ HOLE_BYTES = 16
 HOLE = bytes(HOLE_BYTES)
 _HOLE = re.compile(rb"\0{%d,}" % HOLE_BYTES)
 _NESTED_WRAPPERS = 3
+#: Docker's json-file driver takes lines apart that are longer than 16 KiB; only the last part ends with a line break.
+_DOCKER_PART = 16 * 1024
+#: It cuts characters of several bytes, too, which then are others.
+_DOCKER_CUT = 16
 #: How a time begins, whatever is wrong with the rest.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _ANY_TIME = TimeFormat("ANY")
@@ -106,6 +110,7 @@ class Line:
         collector: time of a wrapper.
         bare: blanks and quotation marks that stood before it.
         wrapped: a wrapper with a name or a time was there.
+        unended: what follows from the same source goes on in the same line: the container runtime took it apart.
     """
 
     text: str
@@ -113,6 +118,7 @@ class Line:
     collector: Moment | None = None
     bare: str = ""
     wrapped: bool = False
+    unended: bool = False
 
 
 Start = tuple[Layout, re.Match[str]] | Mapping[str, Any]
@@ -172,6 +178,7 @@ class RecordReader:
                 line.source = f"{line.source}/{found['source']}" if line.source else found["source"]
             if found.get("ts") and wrapper.time:
                 line.collector = wrapper.time.read(found["ts"])
+            line.unended = line.unended or bool(found.get("unended"))
             line.wrapped = True
         line.text = rest
         return True
@@ -186,6 +193,7 @@ class RecordReader:
         source = keys.get("source", found)
         line.source = str(source) if source else line.source
         line.text = text.removesuffix("\n")
+        line.unended = "stream" in found and line.text == text and abs(len(text.encode("utf-8", "replace")) - _DOCKER_PART) < _DOCKER_CUT
         line.wrapped = True
 
     def start(self, line: Line) -> Start | None:
@@ -398,6 +406,7 @@ class _Open:
     line: int
     texts: list[str]
     raws: list[bytes]
+    unended: bool = False
 
 
 class Assembler:
@@ -439,13 +448,15 @@ class Assembler:
             self.fault = self.fault or (number, reason_of(e))
             return [], False
         key = line.source
+        if line.wrapped and key in self._open and self._open[key].unended:
+            start = None
         if start is None and line.wrapped and self._reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
             start = _bare(line.text)
         if line.text == "--" and "--" not in raw.decode("utf-8", "replace")[3:] and self._reader.profile.wrappers:
             return [], True  # between two findings of grep with context
         if start is not None:
             done = [self._finish(key)] if key in self._open else []
-            self._open[key] = _Open(start, line, offset, number, line.text.split("\n"), [raw])  # an object may hold a whole record
+            self._open[key] = _Open(start, line, offset, number, line.text.split("\n"), [raw], line.unended)  # an object may hold a whole record
             self._latest = key
             return done, True
         if not line.wrapped and key not in self._open:
@@ -455,8 +466,12 @@ class Assembler:
             return [], not line.text.strip()
         if offset - open_.offset >= MOST_RECORD_BYTES:
             return [self._finish(key)], not line.text.strip()
-        open_.texts.extend((line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text).split("\n"))
+        texts = (line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text).split("\n")
+        if open_.unended:
+            open_.texts[-1] += texts.pop(0)
+        open_.texts.extend(texts)
         open_.raws.append(raw)
+        open_.unended = line.unended
         return [], True
 
     def close(self) -> list[PlacedRecord]:
