@@ -158,7 +158,7 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column("process_id", pa.string(), "Log stream"),
     Column("host", pa.string(), "Host, where told or named by the path"),
     Column("time_zone", pa.string(), "IANA zone or offset by which times without a zone were read"),
-    Column("time_zone_how", pa.string(), "told, layout or assumed"),
+    Column("time_zone_how", pa.string(), "told, layout, collector (times that it printed beside them tell it) or assumed"),
     Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),
     Column("note", pa.string(), "Why it was not read, or what of it was not"),

@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   layout       COMMENT 'Layout of most records',
   layouts      COMMENT 'Records by layout',
   time_zone    COMMENT 'Zone by which times without one were read',
-  time_zone_how COMMENT 'told, layout or assumed',
+  time_zone_how COMMENT 'told, layout, collector (times that it printed beside them tell it) or assumed',
   process_id   COMMENT 'Process (log stream) that it is part of',
   first_ts     COMMENT 'First time in it',
   last_ts      COMMENT 'Last time in it'

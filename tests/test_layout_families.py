@@ -284,3 +284,23 @@ def test_a_line_that_docker_took_apart_is_one(tmp_path):
     path.write_text(written, encoding="utf-8")
     (found,) = read_evidence(find_evidence([path])).ranges
     assert (len(parts), found["records"], found["unfit"]) == (2, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("hours", "late", "zone"),
+    [(1, 0.2, "+01:00"), (-5.5, 1.5, "-05:30"), (0, 0, "UTC"), (1, 300, None)],
+    ids=["ahead", "behind", "UTC", "collected later"],
+)
+def test_times_that_a_container_runtime_puts_beside_tell_the_zone(hours: float, late: float, zone: str | None, tmp_path: Path) -> None:
+    """`kubectl logs --timestamps` prints UTC beside local times; one that has lines minutes later tells no offset."""
+    begin = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    moments = [begin + timedelta(seconds=i) for i in range(20)]
+    local = [m + timedelta(hours=hours, seconds=-late) for m in moments]
+    lines = [
+        f"{m:%Y-%m-%dT%H:%M:%S.%fZ} [{w:%Y-%m-%d %H:%M:%S},{w.microsecond // 1000:03d}] INFO x (org.acme.A:1)\n"
+        for m, w in zip(moments, local, strict=True)
+    ]
+    (tmp_path / "a.log").write_text("".join(lines), encoding="utf-8")
+    (found,) = find_evidence([tmp_path / "a.log"])
+    assert (found.times.zone, found.times.how) == ((zone, "collector") if zone else ("UTC", "assumed"))
+    assert found.times.first == int((begin - timedelta(seconds=late) + timedelta(hours=0 if zone else hours)).timestamp() * 1_000_000)

@@ -94,7 +94,7 @@ class Times:
 
     Attributes:
         zone: its name.
-        how: `layout`, `told` or `assumed`.
+        how: `layout` (they say it), `told`, `collector` (times that a collector printed beside them tell it) or `assumed`.
         ends: times of the first and the last record, as printed.
         first, last: the same, microseconds UTC.
     """

@@ -16,7 +16,7 @@ from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE,
 from forensics.inventory.file_type import is_binary, is_log, looks_like
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound
-from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of
+from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import HOLE, Profile, without_holes
 from forensics.snapshots.detection import kind_of
@@ -95,8 +95,10 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
         return replace(found, format=replace(found.format, kind=kind), note=note)
     if not is_log(evidence.path, sample, profile):
         return replace(found, status=SKIPPED, note=looks_like(evidence.path, sample))
-    ends = ends_of(sample, tail if counter.written > SAMPLE_BYTES else sample, layouts, profile)
-    return replace(found, format=replace(found.format, profile=profile), times=Times(ends=ends), note=note)
+    end = tail if counter.written > SAMPLE_BYTES else sample
+    beside = zone_beside(sample, end, layouts, profile)
+    times = Times(beside, "collector" if beside else None, ends_of(sample, end, layouts, profile))
+    return replace(found, format=replace(found.format, profile=profile), times=times, note=note)
 
 
 def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerprint, _TextCounter, str]:

@@ -75,9 +75,9 @@ def find_evidence(
 
 
 def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
-    said = options.time_zone(evidence.path, evidence.place.location)
-    zone, ends = Zone(said or "UTC"), evidence.times.ends
+    said, found = options.time_zone(evidence.path, evidence.place.location), evidence.times
+    zone, ends = Zone(said or found.zone or "UTC"), found.ends
     offset = next((m.offset_us for m in ends if m is not None and m.offset_us is not None), None)
     first, last = (None if m is None else zone.utc(m) for m in ends)
-    how = "layout" if offset is not None else "told" if said else "assumed"
+    how = "layout" if offset is not None else "told" if said else "collector" if found.how == "collector" else "assumed"
     return replace(evidence, times=Times(zone.name, how, ends, first, last))

@@ -14,7 +14,7 @@ from forensics.records.kafka_words import kafka_words
 from forensics.records.layout_inference import infer
 from forensics.records.layouts import JsonKeys, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
 from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
-from forensics.records.timestamps import Moment
+from forensics.records.timestamps import SECOND, Moment
 
 #: So much of a file's beginning is looked at.
 SAMPLE_BYTES = 256 * 1024
@@ -33,6 +33,11 @@ _CLOCK_FIRST = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\b")
 #: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
 _KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
 _MOST_TIMES = 400
+#: A collector's clock is the machine's own, read when it has the line; an appender may have kept that back for a while.
+_QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
+_FEWEST_TIMES = 5
+#: No zone is further from UTC.
+_MOST_MINUTES = 14 * 60
 
 
 def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
@@ -171,6 +176,41 @@ def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tup
     last = _times((decode(raw) for raw in reversed(tail.split(b"\n")[1:])), reader, most=1) or first
     ends = (first[0] if first else None, last[0] if last else None)
     return ends[::-1] if profile.newest_first else ends
+
+
+def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> str | None:
+    """The offset from UTC of a log's times that do not say it, by those that a collector printed beside them; None: these do not tell, or not one offset.
+
+    A collector has a line a moment after it was written, so the two differ by whole quarters of an hour and a little more.
+    """
+    if profile.plain:
+        return None
+    if profile.document is not None:
+        path, keys = profile.document, layouts.keys
+        head, tail = _as_lines(head, path, keys), b"\n" + _as_lines(last_records(tail, path, keys), path, keys, path)
+    reader = RecordReader(layouts, profile)
+    found: set[int] = set()
+    seen = 0
+    for part in (head.split(b"\n")[:_MOST_TIMES], tail.split(b"\n")[1:][-_MOST_TIMES:]):
+        for placed in read_records(b"\n".join(part), reader):
+            own, beside = placed.record.moment, placed.collector
+            if own is None or own.wall_us is None or beside is None or beside.wall_us is None or beside.offset_us is None:
+                continue
+            quarters, late = divmod(beside.wall_us - beside.offset_us - own.wall_us + _COLLECTED_EARLY, _QUARTER)
+            if own.offset_us is not None or late > _COLLECTED_EARLY + _COLLECTED_LATE:
+                return None
+            found.add(quarters)
+            seen += 1
+    if seen < _FEWEST_TIMES or len(found) != 1:
+        return None
+    minutes = -15 * found.pop()
+    return (
+        "UTC"
+        if not minutes
+        else f"{'+' if minutes > 0 else '-'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+        if abs(minutes) <= _MOST_MINUTES
+        else None
+    )
 
 
 def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profile:

@@ -200,7 +200,9 @@ def _hit(report: Report) -> str:
     held = [s for s in report.split_brain if s["resource_kind"] == "partition" and s["verdict"] == "proved" and s["resource"] not in at_work]
     if held := [s for s in held if s["there_certain_ms"]]:
         of = sorted({s["resource"] for s in held})
-        parts.append(f"{in_words(of, held)}{_of_groups(report, held)}: held by two owners at once{_at_least(max(s['there_certain_ms'] for s in held), of)}")
+        parts.append(
+            f"{in_words(of, held)}{_of_groups(report, held)}: held by two owners at once{_at_least(max(s['there_certain_ms'] for s in held), of)}"
+        )
     parts += [told for told in (_read_twice(report), _perhaps(report, resources, idle), _stood(report, idle), _unended(report)) if told]
     return f"{'; '.join(parts)}." if parts else ""
 
