@@ -36,7 +36,8 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   worker_url    COMMENT 'REST URL that the worker advertises',
   duration_ms   COMMENT 'Duration that the line tells',
   text          COMMENT 'Free text or address',
-  said          COMMENT 'Error, cause or reason as printed'
+  said          COMMENT 'Error, cause or reason as printed',
+  root_error    COMMENT 'Innermost cause of an exception'
 )
 COMMENT 'One row per event that rules and causes are read from, beside the members'' own lines, with its Kafka cluster.'
 AS
@@ -46,7 +47,7 @@ SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix
   e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.topic, e.partition, e.replicas, e.replication_factor, e.required,
     e.brokers_alive, e.offset,
   e.config_offset, e.assigned_config_offset, e.generation, e.protocol_version, e.worker_url, e.duration_ms, e.text,
-    coalesce(e.error, e.cause, e.reason) AS said
+    coalesce(e.error, e.cause, e.reason) AS said, e.root_error
 FROM event e JOIN process_cluster c ON c.process_id = e.process_id
   AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
 -- Not of members that cannot be told apart.

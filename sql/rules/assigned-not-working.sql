@@ -5,7 +5,7 @@ WITH clock AS (
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), placed AS (
   SELECT
-    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.message, f.at_ms, f.stream_pos, f.event_id,
+    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.root_error, f.message, f.at_ms, f.stream_pos, f.event_id,
       w.group_id,
     k.ahead_ms, f.at_ms - k.ahead_ms AS reference_ms
   FROM fact_line f
@@ -29,7 +29,8 @@ WITH clock AS (
     array_sort(collect_set(f.resource)) AS resources, array_sort(collect_set(f.task)) AS tasks,
     count(*) AS times, count(a.reference_ms) AS restarts, min(f.reference_ms) AS from_ms,
     CASE WHEN count(a.reference_ms) = count(*) THEN max(a.reference_ms) END AS to_ms,
-    min_by(coalesce(f.said, f.message), struct(f.at_ms, f.event_id)) AS said,
+    min_by(struct(coalesce(f.said, f.message) AS said, f.root_error AS root, coalesce(f.root_error, f.said) AS error),
+      struct(f.at_ms, f.event_id)) AS first,
     slice(array_sort(collect_list(f.event_id)), 1, 8) AS event_ids
   FROM failure f
   LEFT JOIN started_again a ON a.event_id = f.event_id
@@ -73,21 +74,23 @@ WITH clock AS (
     array_join(slice(resources, 1, 10), ', ') AS subject, from_ms, to_ms,
     CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code,
     process_id, CAST(NULL AS INT) AS instance, connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts,
-    said, CAST(NULL AS BIGINT) AS waited_ms, 'fails' AS line_role, event_ids
+    first.said AS said, first.root AS root_error,
+    -- Without the packages of its class.
+    regexp_replace(first.error, '^([a-z0-9_]+[.])+', '') AS error, CAST(NULL AS BIGINT) AS waited_ms, 'fails' AS line_role, event_ids
   FROM failed
   UNION ALL
   SELECT
     'critical' AS severity, kafka_cluster, group_id,
     process_id AS subject, reference_ms AS from_ms, NULL AS to_ms, 'herder_died' AS code,
     process_id, instance, NULL AS connector, NULL AS tasks, false AS connector_failed, NULL AS times, NULL AS restarts, message AS said,
-    NULL AS waited_ms, 'the herder dies' AS line_role, array(event_id) AS event_ids
+    NULL AS root_error, NULL AS error, NULL AS waited_ms, 'the herder dies' AS line_role, array(event_id) AS event_ids
   FROM placed
   WHERE event = 'herder_failed'
   UNION ALL
   SELECT
     'warning' AS severity, kafka_cluster, group_id,
     array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
-    process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts, NULL AS said,
+    process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts, NULL AS said, NULL AS root_error, NULL AS error,
     waited_ms, 'assigned' AS line_role, event_ids
   FROM never_started
   UNION ALL
@@ -95,7 +98,7 @@ WITH clock AS (
     'note' AS severity, kafka_cluster, group_id,
     array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'no_partitions' AS code,
     NULL AS process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
-    NULL AS said, NULL AS waited_ms, 'last assignment, empty' AS line_role, event_ids
+    NULL AS said, NULL AS root_error, NULL AS error, NULL AS waited_ms, 'last assignment, empty' AS line_role, event_ids
   FROM without_partitions
 )
 SELECT
@@ -116,6 +119,8 @@ SELECT
     'times', times,
     'restarts', restarts,
     'said', said,
+    'root_error', root_error,
+    'error', error,
     'waited_ms', waited_ms
   ) AS facts,
   transform(event_ids, e -> named_struct('role', line_role, 'event_id', e)) AS proof
