@@ -31,6 +31,8 @@ _CLOSE_MS = 1000
 #: That members had nothing to work on for so long is worth a word where nothing was surely unowned.
 _STOOD_MS = 10_000
 #: Why something was without an owner whose end no line tells: until its next owner had it, nobody may have had it.
+#: Without an owner for less than this is a rebalance; for more, nobody was there.
+_LONG_MS, _NIGHT_MS = 10_000, 3_600_000
 _LOST = frozenset({"scheduled_delay", "process_gone", "expired"})
 #: A full stop between sentences; not that of `e.g. ` or of a number.
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
@@ -140,7 +142,7 @@ def _told(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) 
     if incident["code"] == "unexplained" and findings:
         first = next((f for f in findings if not f.get("caused_by")), findings[0])
         followed = _chain(((depth, f) for depth, f in walk(effects(findings)) if depth), incident["incident_id"])
-        return first["headline"] + " (cause unknown)" * (not _tells_error(findings)) + f" → {followed}" * bool(followed)
+        return str(first["headline"]) + " (cause unknown)" * (not _tells_error(findings)) + f" → {followed}" * bool(followed)
     # Its finding says how wrong the clock is.
     text = upper_first(findings[0]["headline"]) if incident["cause"] in _ALIKE and findings else str(incident["headline"])
     if when := began(report, incident, clock.second):
@@ -204,7 +206,11 @@ def _hit(report: Report) -> str:
         parts.append(
             f"{in_words(of, held)}{_of_groups(report, held)}: held by two owners at once{_at_least(max(s['there_certain_ms'] for s in held), of)}"
         )
-    parts += [told for told in (_read_twice(report), _perhaps(report, resources, idle), _stood(report, idle), _unended(report)) if told]
+    parts += [
+        told
+        for told in (_besides(report, resources), _read_twice(report), _perhaps(report, resources, idle), _stood(report, idle), _unended(report))
+        if told
+    ]
     return f"{'; '.join(parts)}." if parts else ""
 
 
@@ -231,6 +237,21 @@ def _unowned(report: Report, resources: Sequence[str], idle: float) -> list[str]
         f"{in_words(sorted(names[kind]), report.ownership)}{whose * kind}: unowned{_at_least(longest[kind], sorted(names[kind]))}"
         for kind in sorted(names, key=lambda kind: -longest[kind])
     ]
+
+
+def _besides(report: Report, told: Sequence[str]) -> str:
+    """Partitions that surely had no owner for long though no incident explains it: a static member was away. Of tasks a rule tells that.
+
+    Args:
+        report: the report.
+        told: what incidents hit.
+    """
+    gaps = [g for g in report.unowned if g["resource_kind"] == "partition" and g["resource"] not in told and g["next_ownership_id"]]
+    gaps = [g for g in gaps if _LONG_MS <= (g["certain_ms"] or 0) <= _NIGHT_MS]
+    if not gaps or not report.examined["examined"]:
+        return ""
+    of = sorted({g["resource"] for g in gaps})
+    return f"{in_words(of, gaps)}{_of_groups(report, gaps)}: unowned{_at_least(max(g['certain_ms'] for g in gaps), of)}"
 
 
 def _of_groups(report: Report, rows: Iterable[Row]) -> str:
