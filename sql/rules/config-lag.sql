@@ -1,4 +1,4 @@
--- One row per worker that found itself behind its group's configuration again and again.
+-- One row per worker that found itself behind its group's configuration, or could not read it to the end, again and again.
 -- Reads: fact_line, process_life, worker_group, worker_setting, clock_offset
 WITH mismatch AS (
   SELECT f.kafka_cluster, f.process_id, f.instance, f.stream_pos, f.event, f.event_id, f.config_offset, f.assigned_config_offset,
@@ -30,7 +30,8 @@ SELECT
   l.process_id AS subject,
   l.first_ms - l.hi_ms AS from_ms,
   l.last_ms - l.lo_ms AS to_ms,
-  'mismatch' AS code,
+  -- What was never read to its end was compared with nothing.
+  CASE WHEN l.read_timeouts = l.times THEN 'never_read' ELSE 'mismatch' END AS code,
   named_struct(
     'process_id', l.process_id,
     'instance', l.instance,
@@ -42,8 +43,8 @@ SELECT
     'assigned_offset', l.assigned_offset
   ) AS facts,
   array(
-    named_struct('role', 'first mismatch', 'event_id', l.first_id),
-    named_struct('role', 'last mismatch', 'event_id', CASE WHEN l.last_id <> l.first_id THEN l.last_id END)
+    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'cannot read to the end' ELSE 'first mismatch' END, 'event_id', l.first_id),
+    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'still cannot' ELSE 'last mismatch' END, 'event_id', CASE WHEN l.last_id <> l.first_id THEN l.last_id END)
   ) AS proof
 FROM lagging l
 LEFT JOIN worker_group w ON w.process_id = l.process_id AND w.instance = l.instance
