@@ -117,7 +117,7 @@ def _say_exception(known: KnownException, told_by: list[str], out: Document) -> 
 
 
 def _say_meaning(proves: str, disproves: str, advice: str, out: Document) -> None:
-    for label, words in (("Proves", proves), ("Does not prove", disproves), ("What to do", advice)):
+    for label, words in (("Proves", proves), ("But", disproves), ("What to do", advice)):
         if words:
             out.add(Para(" ".join(words.split()), label=label))
 
