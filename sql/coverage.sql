@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: log_hole, event, common_clock, early_end, process_cluster, quiet_client
+-- Reads: log_hole, event, common_clock, early_end, process_cluster, quiet_client, worker_group
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -113,10 +113,16 @@ WITH placed AS (
   FROM member m
   LEFT JOIN (SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l
     ON l.process_id = m.process_id
+), told_leader AS (
+  -- Old releases do not name the group here.
+  SELECT e.process_id, coalesce(e.group_id, w.group_id) AS group_id, e.generation, e.leader_member_id, e.leader_url, e.ts
+  FROM event e
+  LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
+  WHERE e.event = 'worker_assigned'
 ), address AS (
   -- Workers, and the URL that each said it has.
   SELECT w.process_id, w.group_id, u.worker_url
-  FROM (SELECT DISTINCT process_id, group_id FROM event WHERE event = 'worker_assigned') w
+  FROM (SELECT DISTINCT process_id, group_id FROM told_leader) w
   LEFT JOIN (SELECT DISTINCT process_id, worker_url FROM event WHERE event = 'worker_url_advertised') u ON u.process_id = w.process_id
 ), nameless AS (
   -- Members that print no id.
@@ -157,9 +163,9 @@ WITH placed AS (
   -- A leader's URL that none of the workers here has: all of them said theirs.
   SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.generation,
     e.leader_member_id, e.ts, e.ts
-  FROM event e
+  FROM told_leader e
   LEFT ANTI JOIN address a ON a.group_id = e.group_id AND coalesce(a.worker_url = e.leader_url, true)
-  WHERE e.event = 'worker_assigned' AND e.leader_url IS NOT NULL AND e.leader_member_id IS NOT NULL AND e.group_id IS NOT NULL
+  WHERE e.leader_url IS NOT NULL AND e.leader_member_id IS NOT NULL AND e.group_id IS NOT NULL
 ), counted AS (
   SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
