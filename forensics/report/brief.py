@@ -142,7 +142,7 @@ def _told(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) 
     if incident["code"] == "unexplained" and findings:
         first = next((f for f in findings if not f.get("caused_by")), findings[0])
         followed = _chain(((depth, f) for depth, f in walk(effects(findings)) if depth), incident["incident_id"])
-        return str(first["headline"]) + " (cause unknown)" * (not _tells_error(findings)) + f" → {followed}" * bool(followed)
+        return str(first["headline"]) + " (cause unknown)" * (not _tells_cause(findings)) + f" → {followed}" * bool(followed)
     # Its finding says how wrong the clock is.
     text = upper_first(findings[0]["headline"]) if incident["cause"] in _ALIKE and findings else str(incident["headline"])
     if when := began(report, incident, clock.second):
@@ -328,9 +328,9 @@ def _advised(report: Report) -> tuple[str, str]:
     return (graver[0]["advice"], anchors.finding(graver[0]["finding_id"])) if graver else ("", "")
 
 
-def _tells_error(findings: Sequence[Row]) -> bool:
-    """Whether the exception that a finding quotes is the cause: nothing else is to be found in logs of groups."""
-    return any(json.loads(f.get("facts") or "{}").get("error") for f in findings)
+def _tells_cause(findings: Sequence[Row]) -> bool:
+    """Whether a finding tells its cause itself: the exception that it quotes, or a worker that was shut down."""
+    return any(facts.get("error") or facts.get("is_shut_down") for facts in (json.loads(f.get("facts") or "{}") for f in findings))
 
 
 def _how_sure(report: Report) -> str:
@@ -339,7 +339,7 @@ def _how_sure(report: Report) -> str:
     open_ = [f for f in graver if f["verdict"] == "undecided"]
     of = by_incident(report.findings)
     causes = [i for i in report.incidents if i["severity"] != "note" and is_worth_telling(i, of.get(i["incident_id"], ()))]
-    unknown = sum(i["cause"] == "unknown" and not _tells_error(of.get(i["incident_id"], ())) for i in causes)
+    unknown = sum(i["cause"] == "unknown" and not _tells_cause(of.get(i["incident_id"], ())) for i in causes)
     parts = []
     if len(graver) == 1:
         parts.append("the finding is undecided" if open_ else "the finding is proved by log lines")

@@ -1,5 +1,5 @@
 -- One row per stretch of time in which tasks that had run had no owner.
--- Reads: ownership, unowned, clock_offset, join_round, member_setting
+-- Reads: ownership, unowned, clock_offset, join_round, member_setting, process_life
 WITH owned AS (
   SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, witness, generation, ownership_id,
     unix_millis(start_lo) AS start_lo_ms, unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms,
@@ -37,6 +37,18 @@ WITH owned AS (
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
     AND j.worker_assigned_ms - o.hi_ms BETWEEN t.from_ms - delay_before_ms AND t.to_ms
   GROUP BY t.kafka_cluster, t.group_id, t.to_ms
+), shut_down AS (
+  -- All that had them had said before that they stop, and were not back when others had them.
+  SELECT t.kafka_cluster, t.group_id, t.to_ms
+  FROM (SELECT kafka_cluster, group_id, to_ms, from_ms, explode(before_processes) AS process_id FROM together) t
+  LEFT JOIN (
+    SELECT l.process_id, l.ending_ms - o.hi_ms AS ending_ms, l.next_start_ms - o.lo_ms AS next_ms
+    FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+    WHERE l.ending_ms IS NOT NULL
+  ) l ON l.process_id = t.process_id AND l.ending_ms BETWEEN t.from_ms - outage_back_ms AND t.from_ms + outage_untroubled_ms
+    AND coalesce(l.next_ms > t.to_ms, true)
+  GROUP BY t.kafka_cluster, t.group_id, t.to_ms
+  HAVING bool_and(l.process_id IS NOT NULL)
 )
 SELECT
   CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' END AS severity,
@@ -55,10 +67,12 @@ SELECT
     'began_at_ms', t.to_ms,
     'unowned_ms', t.unowned_ms,
     'delay_ms', d.delay_ms,
-    'most_delay_ms', m.value_ms
+    'most_delay_ms', m.value_ms,
+    'is_shut_down', h.to_ms IS NOT NULL
   ) AS facts,
   concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
 FROM together t
 LEFT JOIN delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms
+LEFT JOIN shut_down h ON h.kafka_cluster = t.kafka_cluster AND h.group_id = t.group_id AND h.to_ms = t.to_ms
 LEFT JOIN member_setting m ON m.kafka_cluster = t.kafka_cluster AND m.group_id = t.group_id AND m.value_how = 'group'
   AND m.setting = 'scheduled.rebalance.max.delay.ms'
