@@ -12,6 +12,7 @@ from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import logs_of_several, rests_on, silences
 from forensics.report.incidents import began, by_incident, effects, is_worth_telling, walk
+from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import at_hosts, end_too_soon, lacks_lines
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
@@ -30,9 +31,11 @@ _LONGEST = 200
 _CLOSE_MS = 1000
 #: That members had nothing to work on for so long is worth a word where nothing was surely unowned.
 _STOOD_MS = 10_000
-#: Why something was without an owner whose end no line tells: until its next owner had it, nobody may have had it.
+#: So many rebalances, one a minute or more, are worth a word.
+_MANY, _OFTEN_S = 20, 60
 #: Without an owner for less than this is a rebalance; for more, nobody was there.
 _LONG_MS, _NIGHT_MS = 10_000, 3_600_000
+#: Why something was without an owner whose end no line tells: until its next owner had it, nobody may have had it.
 _LOST = frozenset({"scheduled_delay", "process_gone", "expired"})
 #: A full stop between sentences; not that of `e.g. ` or of a number.
 _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
@@ -282,6 +285,16 @@ def _perhaps(report: Report, told: Sequence[str], idle: float) -> str:
         return ""
     most = f"{' for' if len(longest) == 1 else ', the longest for'} up to {span(max(longest.values()))}"
     return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}{_of_groups(report, gaps)}: perhaps unowned{most}"
+
+
+def _busy(report: Report) -> str:
+    """Groups that rebalanced again and again: `orders: 90 rebalances in 5 min 58 s`."""
+    told = []
+    for group in report.groups:
+        moments = [at for g in group["generations"] if (at := next((g[c] for c in (*GENERATION_BEGAN, *GENERATION_BEGUN_BY) if g.get(c)), None))]
+        if len(moments) >= _MANY and (lasted := (max(moments) - min(moments)).total_seconds()) <= len(moments) * _OFTEN_S:
+            told.append(f"{group['group_id']}: {len(moments):,} rebalances in {span(1000 * lasted)}")
+    return "; ".join(told[:3]) + (f"; and {len(told) - 3} more groups" if len(told) > 4 else "")
 
 
 def _read_twice(report: Report) -> str:

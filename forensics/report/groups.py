@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Up to so many generations are told one by one; beyond, neighbours alike are one row.
 _ONE_BY_ONE = 40
 _HEAD, _TAIL = 25, 15
+#: Of a generation's members so many are told, where there are more than that and a few; `forensics sql member_generation` has all.
+_MEMBERS, _FEW_MORE = 8, 2
 _GROUPS_IN_FULL, _GROUPS_IN_OVERVIEW = 8, 60
 _LONG_WAIT_MS = 1000
 _WORST_PARTS, _WORST_MS = 6, 500
@@ -331,7 +333,12 @@ def _who(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
         return "as before" + (f" ({leader}*)" if leader else "")
     got = {who: "not known" if share is None else fold(sorted(set(share))) or "nothing" for who, share in sorted(now.items())}
     parts = [f"{who}{'*' if who == leader else ''}: {what}" for who, what in got.items()]
-    return "\n".join([*parts, *[others] * bool(others)])
+    return "\n".join([*_some(parts), *[others] * bool(others)])
+
+
+def _some(parts: list[str]) -> list[str]:
+    more = len(parts) - _MEMBERS
+    return [*parts[:_MEMBERS], f"and {more:,} more members"] if more > _FEW_MORE else parts
 
 
 def _changed(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
@@ -353,7 +360,7 @@ def _changed(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
             more, less = set(share) - set(last), set(last) - set(share)
             words += [f"+{fold(sorted(more))}"] * bool(more) + [f"−{fold(sorted(less))}"] * bool(less)
         parts += [" ".join(words)] if len(words) > 1 else []
-    parts += [others] * bool(others)
+    parts = [*_some(parts), *[others] * bool(others)]
     return "\n".join(parts) or "as before" + (f" ({leader}*)" if leader else "")
 
 
