@@ -209,11 +209,8 @@ def _hit(report: Report) -> str:
         parts.append(
             f"{in_words(of, held)}{_of_groups(report, held)}: held by two owners at once{_at_least(max(s['there_certain_ms'] for s in held), of)}"
         )
-    parts += [
-        told
-        for told in (_besides(report, resources), _read_twice(report), _perhaps(report, resources, idle), _stood(report, idle), _unended(report))
-        if told
-    ]
+    more = _besides(report, resources), _read_twice(report), _perhaps(report, resources, idle), _stood(report, idle), _busy(report), _unended(report)
+    parts += [told for told in more if told]
     return f"{'; '.join(parts)}." if parts else ""
 
 
