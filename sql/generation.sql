@@ -132,8 +132,10 @@ WITH timed AS (
     CASE WHEN askers >= coalesce(member_count, told, members) THEN last_joiner END AS last_of_all,
     lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told,
     lag(member_count) OVER w AS previous_count
-  FROM (SELECT *, lower(coalesce(nullif(client_reason, 'not provided'), CASE WHEN reason IS NULL THEN asked_first.asked_reason END)) AS asked
-    FROM paired)
+  FROM (
+    SELECT *, lower(coalesce(nullif(client_reason, 'not provided'), CASE WHEN reason IS NULL THEN asked_first.asked_reason END)) AS asked
+    FROM paired
+  )
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
 )
 SELECT
@@ -210,8 +212,8 @@ SELECT
   g.computed_ms - g.bumped_ms AS duration_ms,
   NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
   g.member_count IS NOT NULL AS is_count_told,
-  coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id, NULL AS asked_why, NULL AS asked_member_id,
-    NULL AS reason,
+  coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id,
+    NULL AS asked_why, NULL AS asked_member_id, NULL AS reason,
     NULL AS waited_for_member_id, NULL AS waited_why, g.generation IS NOT NULL AS seen_by_broker, coalesce(m.seen, 0) AS seen_by_members,
   filter(array_distinct(concat(array(g.bumped_id, g.computed_id), coalesce(m.witness, array()))), e -> e IS NOT NULL) AS witness
 FROM epoch_generation g

@@ -70,7 +70,8 @@ WITH explained AS (
   FROM root_cause r
   LEFT JOIN explained e ON e.incident_id = r.incident_id
   UNION ALL
-  SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown', CAST(array() AS ARRAY<STRING>), e.subject,
+  SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown',
+    CAST(array() AS ARRAY<STRING>), e.subject,
     e.from_ms, e.from_ms,
     e.to_ms, e.to_ms,
     e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.witness

@@ -177,7 +177,8 @@ WITH judged AS (
       AND NOT coalesce(s.is_paused AND c.at_ms - p.a_off_lo < s.from_lo_ms, false)) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
       AND c.at_ms + coalesce(p.hi_ms, 0) > p.b_start_hi_ms) AS lost_after,
-    bool_or(c.event = 'poll_timeout' AND p.resource_kind = 'partition' AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms) AS left_before,
+    bool_or(c.event = 'poll_timeout' AND p.resource_kind = 'partition' AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms)
+      AS left_before,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id

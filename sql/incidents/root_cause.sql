@@ -23,7 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
 COMMENT 'One row per root cause: what repeats of one kind in one place is one.'
 AS
 WITH every AS (
-  SELECT t.cause, t.alternatives, t.kafka_cluster, t.group_ids, t.process_id AS subject, t.of_group_id, t.process_id, t.instance, t.member_ids,
+  SELECT t.cause, t.alternatives, t.kafka_cluster, t.group_ids, t.process_id AS subject, t.of_group_id, t.process_id, t.instance,
+    t.member_ids,
     t.from_lo_ms, t.from_hi_ms, t.to_lo_ms, t.to_hi_ms, t.witness
   FROM process_trouble t
   UNION ALL

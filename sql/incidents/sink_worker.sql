@@ -2,8 +2,8 @@
 -- Reads: event, process_cluster, clock_offset, generation, member_generation, member_place
 -- Grain: removed_id, member_id
 -- A sink's consumer is named after its task (connector-consumer-orders-1, since 2.3), and a generation of workers gives each task to one.
--- Whose own lines do not say that it had the task had it if all others are known, and had it not. Where two workers that were removed may be
--- meant, or the Kafka cluster has several Connect clusters, there is no row.
+-- Whose own lines do not say that it had the task had it if all others are known, and had it not. Where two workers that were removed may
+-- be meant, or the Kafka cluster has several Connect clusters, there is no row.
 CREATE OR REPLACE TEMPORARY VIEW sink_worker (
   kafka_cluster    COMMENT 'Kafka cluster id',
   group_id         COMMENT 'Group of the sink',
@@ -34,7 +34,8 @@ WITH removal AS (
   GROUP BY kafka_cluster
   HAVING count(DISTINCT group_id) = 1
 ), worker AS (
-  SELECT r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.from_ms, r.to_ms, r.reference_process_id, max(p.process_id) AS process_id,
+  SELECT r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.from_ms, r.to_ms, r.reference_process_id,
+    max(p.process_id) AS process_id,
     max(struct(n.stabilized_ts, n.incarnation, n.generation, CASE WHEN n.is_count_told THEN n.member_count END AS members)) AS last
   FROM removal r
   JOIN cluster g ON g.kafka_cluster = r.kafka_cluster AND g.only_one = r.group_id
@@ -52,7 +53,8 @@ WITH removal AS (
   WHERE m.assigned IS NOT NULL
   GROUP BY w.removed_id, w.member_id
 ), share AS (
-  SELECT w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.from_ms, w.to_ms, w.reference_process_id, w.last.generation AS generation,
+  SELECT w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.from_ms, w.to_ms, w.reference_process_id,
+    w.last.generation AS generation,
     h.had.assigned AS own,
     -- What a worker is told to give up it may still have.
     flatten(collect_list(concat(coalesce(m.assigned, m.revoked), coalesce(m.revoked, m.assigned)))) AS others,

@@ -49,7 +49,8 @@ WITH silent AS (
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms
 ), later AS (
-  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.process_id, m.instance, m.client, m.last_ms, m.last, min(n.generation) AS next_generation
+  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.process_id, m.instance, m.client, m.last_ms, m.last,
+    min(n.generation) AS next_generation
   FROM membership m
   LEFT ANTI JOIN left_alone a ON a.process_id = m.process_id AND a.instance = m.instance AND a.group_id = m.group_id AND a.client = m.client
     AND a.pos > m.last.from_pos
@@ -85,7 +86,8 @@ WITH silent AS (
   WHERE NOT s.is_there AND NOT n.seen_by_broker
 ), closed AS (
   -- A join phase ends for all at one moment, with whom is there.
-  SELECT t.process_id, t.instance, t.group_id, t.client, o.reference_process_id, min(coalesce(r.joined.at_ms, r.synced.at_ms) - p.lo_ms) AS joined_hi_ms
+  SELECT t.process_id, t.instance, t.group_id, t.client, o.reference_process_id,
+    min(coalesce(r.joined.at_ms, r.synced.at_ms) - p.lo_ms) AS joined_hi_ms
   FROM told t
   JOIN clock_offset o ON o.process_id = t.process_id AND o.is_island_reference
   JOIN member_round r ON r.kafka_cluster = t.kafka_cluster AND r.group_id = t.group_id AND r.incarnation = t.incarnation

@@ -1,8 +1,9 @@
 -- One row per time between two lines in which a consumer surely read records of a partition, or committed them.
 -- Reads: event
 -- Grain: event_id, resource
--- The first line tells the place at which the consumer was, the second one ahead of it. A commit alone does not tell where the consumer was:
--- several may be on their way, and records that were read before a freeze are committed behind it. An automatic one names the whole position.
+-- The first line tells the place at which the consumer was, the second one ahead of it. A commit alone does not tell where the consumer
+-- was: several may be on their way, and records that were read before a freeze are committed behind it. An automatic one names the whole
+-- position.
 CREATE OR REPLACE TEMPORARY VIEW partition_work (
   process_id COMMENT 'Process',
   instance   COMMENT 'Which life of the process',

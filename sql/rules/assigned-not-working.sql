@@ -5,8 +5,8 @@ WITH clock AS (
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), placed AS (
   SELECT
-    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.root_error, f.message, f.at_ms, f.stream_pos, f.event_id,
-      w.group_id,
+    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.root_error, f.message, f.at_ms, f.stream_pos,
+    f.event_id, w.group_id,
     k.ahead_ms, f.at_ms - k.ahead_ms AS reference_ms
   FROM fact_line f
   JOIN clock k ON k.process_id = f.process_id
@@ -90,8 +90,8 @@ WITH clock AS (
   SELECT
     'warning' AS severity, kafka_cluster, group_id,
     array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
-    process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts, NULL AS said, NULL AS root_error, NULL AS error,
-    waited_ms, 'assigned' AS line_role, event_ids
+    process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
+    NULL AS said, NULL AS root_error, NULL AS error, waited_ms, 'assigned' AS line_role, event_ids
   FROM never_started
   UNION ALL
   SELECT

@@ -43,8 +43,10 @@ SELECT
     'assigned_offset', l.assigned_offset
   ) AS facts,
   array(
-    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'cannot read to the end' ELSE 'first mismatch' END, 'event_id', l.first_id),
-    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'still cannot' ELSE 'last mismatch' END, 'event_id', CASE WHEN l.last_id <> l.first_id THEN l.last_id END)
+    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'cannot read to the end' ELSE 'first mismatch' END,
+      'event_id', l.first_id),
+    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'still cannot' ELSE 'last mismatch' END,
+      'event_id', CASE WHEN l.last_id <> l.first_id THEN l.last_id END)
   ) AS proof
 FROM lagging l
 LEFT JOIN worker_group w ON w.process_id = l.process_id AND w.instance = l.instance

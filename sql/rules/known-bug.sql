@@ -44,7 +44,8 @@ WITH split AS (
     explode(tasks) AS resource
   FROM given
   UNION ALL
-  SELECT kafka_cluster, group_id, generation, leader_member_id, process_id, event_id, reference_ms, is_last, 'connector', explode(connectors)
+  SELECT kafka_cluster, group_id, generation, leader_member_id, process_id, event_id, reference_ms, is_last, 'connector',
+    explode(connectors)
   FROM given
 ), given_twice AS (
   -- One leader counts its generations once.
