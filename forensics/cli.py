@@ -343,7 +343,7 @@ def _case_of(
     """
     from forensics.case import shelf
 
-    paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else location(path) for path in logs]
+    paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else shelf.kept_pipe(path) or location(path) for path in logs]
     thresholds = sorted((api.thresholds(assume_skew) or {}).items())
     place = case or shelf.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in thresholds)])
     if case is None and (place / "case.json").is_file():

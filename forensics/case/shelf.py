@@ -56,8 +56,12 @@ def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
     return folder
 
 
-def kept_input(stream: BinaryIO) -> Path:
+def kept_input(stream: BinaryIO, name: str = "-") -> Path:
     """Standard input as a file beside the cases, so that its lines can be shown later; the same bytes are the same file.
+
+    Args:
+        stream: what to keep.
+        name: of the stream, for errors.
 
     Raises:
         UsageError: there is nothing in it, or it cannot be written.
@@ -71,13 +75,26 @@ def kept_input(stream: BinaryIO) -> Path:
                 size += written.write(chunk)
         if not size:
             Path(written.name).unlink()
-            raise UsageError("Standard input is empty.", where="-", fix="Does the command before the pipe print anything?")
+            what = "Standard input" if name == "-" else "The pipe"
+            raise UsageError(f"{what} is empty.", where=name, fix="Does the command before the pipe print anything?")
         folder = place / f"input-{digest.hexdigest()[:16]}"
         folder.mkdir(mode=0o700, exist_ok=True)
         Path(written.name).replace(folder / "input.log")
     except OSError as e:
         raise UsageError("Standard input cannot be kept.", why=e.strerror or str(e), where=str(place)) from e
     return folder
+
+
+def kept_pipe(path: str) -> Path | None:
+    """A pipe, as `<(kubectl logs connect-0)` is one in bash, as a file beside the cases; None for what is none.
+
+    Raises:
+        UsageError: there is nothing in it, or it cannot be written.
+    """
+    if not Path(path).is_fifo():
+        return None
+    with Path(path).open("rb") as stream:
+        return kept_input(stream, path)
 
 
 def shelf() -> Path:
