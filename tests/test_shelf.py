@@ -65,3 +65,17 @@ def test_a_case_of_today_stays(cache):
         (shelf.shelf() / f"{n:02d}").mkdir()
     shelf.tidy()
     assert len(list(shelf.shelf().iterdir())) == shelf.KEPT + 3
+
+
+def test_a_pipe_that_a_shell_gives_as_a_path_is_kept_as_standard_input_is(cache):
+    """bash: `forensics report <(kubectl logs connect-0)`."""
+    read, write = os.pipe()
+    os.write(write, b"one\n")
+    os.close(write)
+    try:
+        kept = shelf.kept_pipe(f"/dev/fd/{read}")
+    finally:
+        os.close(read)
+    assert kept == shelf.kept_input(io.BytesIO(b"one\n"))
+    (cache / "a.log").write_text("one\n")
+    assert shelf.kept_pipe(str(cache / "a.log")) is None
