@@ -3,7 +3,10 @@
 -- Times are the middle of their bounds on the reference clock; what was before another was so whatever the clocks' bounds allow.
 WITH reset AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.client_id, f.partition, f.event, f.event_id,
-    f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.at_ms - o.hi_ms AS at_lo_ms, o.stepped, o.reference_process_id
+    f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.at_ms - o.hi_ms AS at_lo_ms, o.stepped, o.reference_process_id, f.offset,
+    -- Where the same consumer begins again, if that is its next word on the partition.
+    lead(CASE WHEN f.event = 'position_reset' THEN f.offset END)
+      OVER (PARTITION BY f.process_id, f.client_id, f.partition ORDER BY f.stream_pos, f.event_id) AS next_offset
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.group_id IS NOT NULL AND f.partition IS NOT NULL
 ), held AS (
@@ -50,7 +53,8 @@ WITH reset AS (
   SELECT l.kafka_cluster, l.group_id, array_sort(collect_set(l.partition)) AS partitions,
     count(DISTINCT CASE WHEN l.event = 'position_out_of_range' THEN l.partition END) AS out_of_range_count,
     min(l.at_ms) AS from_ms, max(l.at_ms) AS to_ms, array_sort(collect_set(l.process_id)) AS processes, max(p.value) AS reset_to,
-    max(l.known_offset) AS known_offset, bool_or(l.is_with_metadata) AS is_with_metadata,
+    max(l.known_offset) AS known_offset,
+    sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped, bool_or(l.is_with_metadata) AS is_with_metadata,
     slice(array_sort(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
   FROM late l LEFT JOIN policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
   GROUP BY l.kafka_cluster, l.group_id, l.at_ms DIV resets_together_ms
@@ -70,6 +74,7 @@ SELECT
     'processes', s.processes,
     'reset_to', s.reset_to,
     'known_offset', s.known_offset,
+    'skipped', s.skipped,
     'is_with_metadata', s.is_with_metadata
   ) AS facts,
   transform(s.lines, x -> named_struct(
