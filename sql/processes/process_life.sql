@@ -34,7 +34,8 @@ WITH span AS (
     -- Where the hook's word is missing, what follows it may come much later.
     min_by(CASE WHEN event = 'process_stopping' THEN at_ms ELSE before_ms END, struct(at_ms, stream_pos, event_id))
       FILTER (WHERE is_last_word) AS ending_lo_ms,
-    bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded')
+    bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded', 'group_epoch_bumped',
+        'target_assignment_computed')
       OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
   FROM (
