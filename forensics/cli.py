@@ -409,6 +409,7 @@ def _tell(told: api.Report, form: ReportFormat, output: Path | None, *, all_line
         output.write_text(written, encoding="utf-8")
     except OSError as e:
         raise UsageError(f"The report cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
+    say(f"The report is in {output}.")
 
 
 @app.command(short_help="Draw who owned what, and when.")
