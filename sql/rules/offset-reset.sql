@@ -54,7 +54,8 @@ WITH reset AS (
     count(DISTINCT CASE WHEN l.event = 'position_out_of_range' THEN l.partition END) AS out_of_range_count,
     min(l.at_ms) AS from_ms, max(l.at_ms) AS to_ms, array_sort(collect_set(l.process_id)) AS processes, max(p.value) AS reset_to,
     max(l.known_offset) AS known_offset,
-    sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped, bool_or(l.is_with_metadata) AS is_with_metadata,
+    sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped,
+    bool_or(l.is_with_metadata) AS is_with_metadata,
     slice(array_sort(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
   FROM late l LEFT JOIN policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
   GROUP BY l.kafka_cluster, l.group_id, l.at_ms DIV resets_together_ms
