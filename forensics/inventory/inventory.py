@@ -79,5 +79,5 @@ def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
     zone, ends = Zone(said or found.zone or "UTC"), found.ends
     offset = next((m.offset_us for m in ends if m is not None and m.offset_us is not None), None)
     first, last = (None if m is None else zone.utc(m) for m in ends)
-    how = "layout" if offset is not None else "told" if said else "collector" if found.how == "collector" else "assumed"
+    how = "layout" if offset is not None else "told" if said else found.how or "assumed"
     return replace(evidence, times=Times(zone.name, how, ends, first, last))

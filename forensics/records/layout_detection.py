@@ -14,7 +14,7 @@ from forensics.records.kafka_words import kafka_words
 from forensics.records.layout_inference import infer
 from forensics.records.layouts import JsonKeys, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
 from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
-from forensics.records.timestamps import SECOND, Moment
+from forensics.records.timestamps import SECOND, Moment, offset_name
 
 #: So much of a file's beginning is looked at.
 SAMPLE_BYTES = 256 * 1024
@@ -166,11 +166,17 @@ class _LayoutScore:
         return cls(score, unsaid, len(unsaid) / max(1, len(records) + len(unsaid)))
 
 
+def _both_as_lines(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[bytes, bytes]:
+    """The beginning and the end of a file as they are, or the records of a document in them as lines; the end begins in the middle of a line."""
+    if profile.document is None:
+        return head, tail
+    path, keys = profile.document, layouts.keys
+    return _as_lines(head, path, keys), b"\n" + _as_lines(last_records(tail, path, keys), path, keys, path)
+
+
 def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[Moment | None, Moment | None]:
     """The first time in the beginning of a file and the last in its end; for a file that is sorted backwards the other way round."""
-    if profile.document is not None:
-        path, keys = profile.document, layouts.keys
-        head, tail = _as_lines(head, path, keys), b"\n" + _as_lines(last_records(tail, path, keys), path, keys, path)
+    head, tail = _both_as_lines(head, tail, layouts, profile)
     reader = RecordReader(layouts, profile)
     first = _times((decode(raw) for raw in head.split(b"\n")[:_MOST_LINES]), reader, most=1)
     last = _times((decode(raw) for raw in reversed(tail.split(b"\n")[1:])), reader, most=1) or first
@@ -185,9 +191,7 @@ def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) ->
     """
     if profile.plain:
         return None
-    if profile.document is not None:
-        path, keys = profile.document, layouts.keys
-        head, tail = _as_lines(head, path, keys), b"\n" + _as_lines(last_records(tail, path, keys), path, keys, path)
+    head, tail = _both_as_lines(head, tail, layouts, profile)
     reader = RecordReader(layouts, profile)
     found: set[int] = set()
     seen = 0
@@ -204,13 +208,9 @@ def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) ->
     if seen < _FEWEST_TIMES or len(found) != 1:
         return None
     minutes = -15 * found.pop()
-    return (
-        "UTC"
-        if not minutes
-        else f"{'+' if minutes > 0 else '-'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-        if abs(minutes) <= _MOST_MINUTES
-        else None
-    )
+    if abs(minutes) > _MOST_MINUTES:
+        return None
+    return offset_name(minutes) if minutes else "UTC"
 
 
 def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profile:

@@ -249,6 +249,11 @@ class Zone:
         return self._offsets[quarter]
 
 
+def offset_name(minutes: int) -> str:
+    """`+01:00`, `-05:30`: an offset from UTC as logs and `find_zone` have it."""
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+
+
 def find_zone(name: str) -> tzinfo:
     """A time zone by its IANA name or its offset.
 

@@ -196,19 +196,14 @@ def _hit(report: Report) -> str:
     parts = _unowned(report, unowned, idle) if idle and resources else []
     if twice and len(parts) == 1 and at_work == resources:
         parts = [f"{parts[0]}, {worked}"]
-    elif twice and (both := at_work or resources):
-        parts.append(f"{in_words(both, report.ownership)}: {worked}")
+    elif twice and (hit := at_work or resources):
+        parts.append(f"{in_words(hit, report.ownership)}: {worked}")
     # Nobody can be sure that they worked at the same moment; that both were there is.
-    there = [s for s in report.split_brain if s["resource_kind"] == "task" and s["verdict"] == "proved" and s["resource"] not in at_work]
-    if there := [s for s in there if s["there_certain_ms"]]:
-        of = sorted({s["resource"] for s in there})
-        parts.append(f"{in_words(of, there)}: two live threads at once{_at_least(max(s['there_certain_ms'] for s in there), of)}")
-    held = [s for s in report.split_brain if s["resource_kind"] == "partition" and s["verdict"] == "proved" and s["resource"] not in at_work]
-    if held := [s for s in held if s["there_certain_ms"]]:
-        of = sorted({s["resource"] for s in held})
-        parts.append(
-            f"{in_words(of, held)}{_of_groups(report, held)}: held by two owners at once{_at_least(max(s['there_certain_ms'] for s in held), of)}"
-        )
+    there = [s for s in report.split_brain if s["verdict"] == "proved" and s["there_certain_ms"] and s["resource"] not in at_work]
+    for kind, words in (("task", "two live threads at once"), ("partition", "held by two owners at once")):
+        if both := [s for s in there if s["resource_kind"] == kind]:
+            of = sorted({s["resource"] for s in both})
+            parts.append(f"{in_words(of, both)}{_of_groups(report, both)}: {words}{_at_least(max(s['there_certain_ms'] for s in both), of)}")
     more = _besides(report, resources), _read_twice(report), _perhaps(report, resources, idle), _stood(report, idle), _busy(report), _unended(report)
     parts += [told for told in more if told]
     return f"{'; '.join(parts)}." if parts else ""

@@ -10,6 +10,7 @@ from forensics.catalogue.patterns import Catalogue
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import UsageError
 from forensics.records.line_reader import Record
+from forensics.records.timestamps import offset_name
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.exceptions import KnownException
 from forensics.report.pasted import Item, items_of, near_events
@@ -168,8 +169,7 @@ def _time(record: Record) -> str:
     text = f"{wall:%Y-%m-%d %H:%M:%S}.{wall.microsecond // 1000:03d}"
     if moment.offset_us is None:
         return f"{text}, by a clock whose zone the line does not tell"
-    minutes = moment.offset_us // 60_000_000
-    return f"{text} {'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+    return f"{text} {offset_name(moment.offset_us // 60_000_000)}"
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 (any capture)

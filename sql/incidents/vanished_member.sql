@@ -78,7 +78,7 @@ WITH silent AS (
 ), told AS (
   SELECT s.*, n.is_count_told AND n.member_count = s.members AND s.last.member_id IS NOT NULL AS is_listed,
     s.last.is_worker AND s.last.delay_ms = 0 AND s.is_delayed AND s.is_given_on AND o.process_id IS NULL AS is_delay,
-    n.first_asked_ts, n.first_joined_ts, n.witness AS next_witness
+    n.witness AS next_witness
   FROM shared s
   JOIN generation n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id AND n.incarnation = s.incarnation
     AND n.generation = s.next_generation
@@ -86,14 +86,14 @@ WITH silent AS (
   WHERE NOT s.is_there AND NOT n.seen_by_broker
 ), closed AS (
   -- A join phase ends for all at one moment, with whom is there.
-  SELECT t.process_id, t.instance, t.group_id, t.client, o.reference_process_id,
+  SELECT t.process_id, t.instance, t.group_id, t.client, o.reference_process_id, t.last_ms - o.hi_ms AS last_lo_ms,
     min(coalesce(r.joined.at_ms, r.synced.at_ms) - p.lo_ms) AS joined_hi_ms
   FROM told t
   JOIN clock_offset o ON o.process_id = t.process_id AND o.is_island_reference
   JOIN member_round r ON r.kafka_cluster = t.kafka_cluster AND r.group_id = t.group_id AND r.incarnation = t.incarnation
     AND r.generation = t.next_generation
   JOIN clock_offset p ON p.process_id = r.process_id AND p.is_island_reference AND p.reference_process_id = o.reference_process_id
-  GROUP BY t.process_id, t.instance, t.group_id, t.client, o.reference_process_id
+  GROUP BY t.process_id, t.instance, t.group_id, t.client, o.reference_process_id, t.last_ms - o.hi_ms
 )
 SELECT
   t.kafka_cluster AS kafka_cluster,
@@ -105,11 +105,10 @@ SELECT
   t.last.generation AS generation,
   t.next_generation AS next_generation,
   CASE WHEN t.is_listed THEN 'list' ELSE 'delay' END AS how,
-  t.last_ms - o.hi_ms AS last_lo_ms,
+  a.last_lo_ms AS last_lo_ms,
   a.joined_hi_ms AS gone_hi_ms,
-  o.reference_process_id AS reference_process_id,
+  a.reference_process_id AS reference_process_id,
   array_compact(array(t.last.event_id, element_at(t.next_witness, 1), CASE WHEN NOT t.is_listed THEN t.delay_id END)) AS witness
 FROM told t
-JOIN clock_offset o ON o.process_id = t.process_id AND o.is_island_reference
 JOIN closed a ON a.process_id = t.process_id AND a.instance = t.instance AND a.group_id = t.group_id AND a.client = t.client
-WHERE (t.is_listed OR t.is_delay) AND t.last_ms - o.hi_ms <= a.joined_hi_ms
+WHERE (t.is_listed OR t.is_delay) AND a.last_lo_ms <= a.joined_hi_ms

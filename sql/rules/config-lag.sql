@@ -15,6 +15,7 @@ WITH mismatch AS (
   FROM mismatch
 ), lagging AS (
   SELECT kafka_cluster, process_id, instance, spell, count(*) AS times, count_if(event = 'config_read_timeout') AS read_timeouts,
+    bool_and(event = 'config_read_timeout') AS is_never_read,
     min(at_ms) AS first_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms,
     max(config_offset) AS own_offset, max(assigned_config_offset) AS assigned_offset,
     min_by(event_id, stream_pos) AS first_id, max_by(event_id, stream_pos) AS last_id
@@ -31,7 +32,7 @@ SELECT
   l.first_ms - l.hi_ms AS from_ms,
   l.last_ms - l.lo_ms AS to_ms,
   -- What was never read to its end was compared with nothing.
-  CASE WHEN l.read_timeouts = l.times THEN 'never_read' ELSE 'mismatch' END AS code,
+  CASE WHEN l.is_never_read THEN 'never_read' ELSE 'mismatch' END AS code,
   named_struct(
     'process_id', l.process_id,
     'instance', l.instance,
@@ -43,9 +44,9 @@ SELECT
     'assigned_offset', l.assigned_offset
   ) AS facts,
   array(
-    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'cannot read to the end' ELSE 'first mismatch' END,
+    named_struct('role', CASE WHEN l.is_never_read THEN 'cannot read to the end' ELSE 'first mismatch' END,
       'event_id', l.first_id),
-    named_struct('role', CASE WHEN l.read_timeouts = l.times THEN 'still cannot' ELSE 'last mismatch' END,
+    named_struct('role', CASE WHEN l.is_never_read THEN 'still cannot' ELSE 'last mismatch' END,
       'event_id', CASE WHEN l.last_id <> l.first_id THEN l.last_id END)
   ) AS proof
 FROM lagging l
