@@ -148,6 +148,17 @@ def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -
     assert "Affected" not in dict(brief_of(views))
 
 
+def test_of_groups_that_rebalance_all_the_time_none_is_left_out() -> None:
+    views = rows()
+    begun = datetime(2026, 11, 21, 8, tzinfo=UTC)
+    first = views["generation"][0]
+    views["generation"] = [
+        first | {"group_id": f"g{group}", "generation": n, "prepared_ts": begun + timedelta(seconds=n)} for group in range(4) for n in range(1, 21)
+    ]
+    affected = dict(brief_of(views))["Affected"]
+    assert "g2: 20 rebalances in 19.0 s; and 1 more group" in affected
+
+
 def test_partitions_that_two_held_are_among_those_affected() -> None:
     views = rows()
     views["split_brain"] = [

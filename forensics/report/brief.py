@@ -32,7 +32,7 @@ _CLOSE_MS = 1000
 #: That members had nothing to work on for so long is worth a word where nothing was surely unowned.
 _STOOD_MS = 10_000
 #: So many rebalances, one a minute or more, are worth a word.
-_MANY, _OFTEN_S = 20, 60
+_MANY, _OFTEN_S, _GROUPS = 20, 60, 3
 #: Without an owner for less than this is a rebalance; for more, nobody was there.
 _LONG_MS, _NIGHT_MS = 10_000, 3_600_000
 #: Why something was without an owner whose end no line tells: until its next owner had it, nobody may have had it.
@@ -286,7 +286,7 @@ def _busy(report: Report) -> str:
         moments = [at for g in group["generations"] if (at := next((g[c] for c in (*GENERATION_BEGAN, *GENERATION_BEGUN_BY) if g.get(c)), None))]
         if len(moments) >= _MANY and (lasted := (max(moments) - min(moments)).total_seconds()) <= len(moments) * _OFTEN_S:
             told.append(f"{group['group_id']}: {len(moments):,} rebalances in {span(1000 * lasted)}")
-    return "; ".join(told[:3]) + (f"; and {len(told) - 3} more groups" if len(told) > 4 else "")
+    return "; ".join(told[:_GROUPS]) + (f"; and {count(len(told) - _GROUPS, 'more group')}" if len(told) > _GROUPS else "")
 
 
 def _read_twice(report: Report) -> str:
