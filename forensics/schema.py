@@ -31,6 +31,7 @@ CAPTURE_TYPES: Mapping[str, pa.DataType | None] = {
     "double": pa.float64(),
     "list": STRINGS,
     "partitions": STRINGS,
+    "tasks": STRINGS,
     "map": pa.map_(pa.string(), STRINGS),
     "config": pa.map_(pa.string(), pa.string()),
     "offsets": pa.map_(pa.string(), pa.int64()),

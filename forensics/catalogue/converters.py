@@ -24,6 +24,7 @@ _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partitio
 _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
 _BROD_TOPIC = regex.compile(r"^\s*([A-Za-z0-9._-]+):\s*$|^\s*partition=(\d+)\b", regex.MULTILINE)
 _NUMBER = regex.compile(r"\d+")
+_TASK_ENDS = regex.compile(r"[-_]\d+$")
 _TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?:?\ ?\[([\d,\ ]*)\]')
 _NUMBERS_BY_TOPIC = regex.compile(rf"\{{?(?:{_TOPIC_NUMBERS.pattern}[,\ ]*+)+\}}?", regex.VERSION1)
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
@@ -84,6 +85,22 @@ def to_partitions(text: str) -> list[str] | None:
     return [_SLASH_PARTITION.sub(r"\1-\2", item) for item in found] if (found := to_list(text)) is not None else None
 
 
+def to_tasks(text: str) -> list[str] | None:
+    """Tasks of `[b-0, b-1]` (of Streams: `[0_0, 0_1]`), in order; each ends in its number, so a comma before that is part of a connector's name."""
+    parts = to_list(text)
+    if not parts:
+        return parts
+    found, begun = [], ""
+    for part in parts:
+        begun += part
+        if _TASK_ENDS.search(part):
+            found.append(begun)
+            begun = ""
+        else:
+            begun += ", "
+    return [*found, begun.removesuffix(", ")] if begun else found
+
+
 def _listed(text: str) -> list[str]:
     """Partitions that brod lists: a line with the topic, then a line for each partition."""
     found, topic = [], ""
@@ -128,7 +145,7 @@ def to_address(text: str) -> str | None:
 
 
 #: Types whose value is a list of texts; it may be captured item by item.
-LISTS = ("list", "partitions")
+LISTS = ("list", "partitions", "tasks")
 #: Converter by type; a type that becomes several captures is in `EXPANDING`.
 CONVERTERS: dict[str, Callable[[str], Any]] = {
     "string": to_string,
@@ -136,6 +153,7 @@ CONVERTERS: dict[str, Callable[[str], Any]] = {
     "double": to_double,
     "list": to_list,
     "partitions": to_partitions,
+    "tasks": to_tasks,
     "map": to_map,
     "config": to_config,
     "offsets": to_offsets,
@@ -193,7 +211,7 @@ def _owned(body: str) -> list[str]:
     """Partitions or tasks in one value of a map."""
     connect = _CONNECT_OWNED.search(body)
     if connect:
-        return [*(to_list(connect[1]) or []), *(to_list(connect[2]) or [])]
+        return [*(to_list(connect[1]) or []), *(to_tasks(connect[2]) or [])]
     opening, closing = body.find("["), body.find("]")
     by_topic = _BY_TOPIC.search(body)
     if by_topic:
