@@ -125,6 +125,7 @@ def say_ingested(summary: Summary, case: Location) -> None:
     if undated := [e for e in summary.files("read") if e.times.first is None and e.format.profile.fitting and e.format.kind == LOG]:
         which = printable(undated[0].path) if len(undated) == 1 else count(len(undated), "file")
         say(f"no line of {which} tells both date and time, so only their order is known; a layout with %d{{ISO8601}} prints both.")
+    _say_collected(summary)
     if backwards := [e for e in summary.files("read") if e.format.profile.newest_first]:
         which = printable(backwards[0].path) if len(backwards) == 1 else f"each of {count(len(backwards), 'file')}"
         say(
@@ -175,6 +176,17 @@ def say_redacted(summary: Redacted, target: Path, mapping: Path | None) -> None:
     if summary.groups_moved:
         say(f"The pseudonyms of {count(len(summary.groups_moved), 'group')} fall into other partitions of __consumer_offsets than the groups.")
     say(f"Names and pseudonyms are in {mapping}: keep it to yourself." if mapping else "No mapping was kept: nobody can undo the pseudonyms.")
+
+
+def _say_collected(summary: Summary) -> None:
+    """Which files have only the times that a collector printed."""
+    read = summary.files("read")
+    if n := sum(e.times.by in ("collector", "collector_no_year") for e in read):
+        say(f"the lines of {count(n, 'file')} have no time of their own: each is given its collector's, which may be a little late.")
+    if n := sum(e.times.by == "collector_no_year" for e in read):
+        say(
+            f"the dates of {count(n, 'file')} have no year: the last one before the file was changed is taken; if that is wrong, correct the file's date."
+        )
 
 
 def _say_layouts(summary: Summary) -> None:

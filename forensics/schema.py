@@ -160,6 +160,11 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column("host", pa.string(), "Host, where told or named by the path"),
     Column("time_zone", pa.string(), "IANA zone or offset by which times without a zone were read"),
     Column("time_zone_how", pa.string(), "told, layout, collector (times that it printed beside them tell it) or assumed"),
+    Column(
+        "time_by",
+        pa.string(),
+        "Who printed the times: log; collector (before lines that have none); collector_no_year (such, with the year of the file's date)",
+    ),
     Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),
     Column("note", pa.string(), "Why it was not read, or what of it was not"),

@@ -24,6 +24,8 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   layouts      COMMENT 'Records by layout',
   time_zone    COMMENT 'Zone by which times without one were read',
   time_zone_how COMMENT 'told, layout, collector (times that it printed beside them tell it) or assumed',
+  time_by
+    COMMENT 'Who printed the times: log; collector (before lines that have none); collector_no_year (such, with the year of the file''s date)',
   process_id   COMMENT 'Process (log stream) that it is part of',
   first_ts     COMMENT 'First time in it',
   last_ts      COMMENT 'Last time in it'
@@ -42,5 +44,5 @@ WITH total AS (
 SELECT
   f.path, f.sha256, coalesce(f.kind, 'log') AS kind, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.counted, t.unrecognised,
     t.records - t.events - t.unrecognised AS other, t.repeats, t.unfit, l.layout, l.layouts,
-  f.time_zone, f.time_zone_how, f.process_id, t.first_ts, t.last_ts
+  f.time_zone, f.time_zone_how, f.time_by, f.process_id, t.first_ts, t.last_ts
 FROM evidence_file f LEFT JOIN total t ON t.file_id = f.file_id LEFT JOIN layout l ON l.file_id = f.file_id

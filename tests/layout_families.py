@@ -232,6 +232,7 @@ def newest_first(pattern: str) -> Callable[[Sequence[Line]], bytes]:
 
 KAFKA = "[%d] %p %m (%c)%n"
 KAFKA_LINE = "[%d] %p %m (%c:%L)%n"
+NO_TIME = "%p %m (%c:%L)%n"
 CET = timezone(timedelta(hours=1))
 
 
@@ -513,6 +514,22 @@ def families() -> list[Family]:
         Family("rsyslog ISO", each_line(KAFKA, lambda text, r: f"{nanos(r)[:26]}+00:00 node-7 connect: {text}"), process="node-7 connect"),
         Family("syslog 3164", each_line(KAFKA, lambda text, r: f"<14>{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect"),
         Family("syslog 5424", each_line(KAFKA, lambda text, r: f"<14>1 {iso(r)} node-7 connect 991 - - {text}"), process="node-7 connect"),
+        # A program that leaves the time to whoever collects its lines.
+        Family("CRI, no time of its own", each_line(NO_TIME, lambda text, r: f"{iso(r)} stdout F {text}"), line=True),
+        Family("docker, no time of its own", lambda records: "".join(
+            json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
+            for r in records for text in printed(NO_TIME, r).removesuffix("\n").split("\n")).encode(), line=True),
+        Family("kubectl --timestamps, no time of its own", each_line(NO_TIME, lambda text, r: f"{iso(r)} {text}"), line=True),
+        Family("docker-compose --timestamps, no time of its own", each_line(NO_TIME, lambda text, r: f"connect-1  | {iso(r)} {text}"), process="connect-1", line=True),
+        Family("journald short-iso, no time of its own", each_line(NO_TIME, lambda text, r: f"{java_time(r.ts, 'yyyy-MM-dd')}T{java_time(r.ts, 'HH:mm:ssZ')} node-7 connect[991]: {text}"),
+               process="node-7 connect", resolution_ms=1000, line=True),
+        Family("journald, no time of its own", each_line(NO_TIME, lambda text, r: f"{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000, line=True),
+        Family("journald short-precise, no time of its own", each_line(NO_TIME, lambda text, r: f"{java_time(r.ts, 'MMM dd HH:mm:ss.SSS')}000 node-7 connect[991]: {text}"),
+               process="node-7 connect", line=True),
+        Family("syslog 3164, no time of its own", each_line(NO_TIME, lambda text, r: f"<14>{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000, line=True),
+        Family("syslog 5424, no time of its own", each_line(NO_TIME, lambda text, r: f"<14>1 {iso(r)} node-7 connect 991 - - {text}"), process="node-7 connect", line=True),
+        Family("journald, no time of its own, logger first", each_line("%-5p %c - %m%n", lambda text, r: f"{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000),
+        Family("rsyslog ISO, no time of its own, logger first", each_line("%-5p [%t] %c: %m%n", lambda text, r: f"{iso(r)[:-1]}+00:00 node-7 connect: {text}"), process="node-7 connect"),
         Family("aws logs tail", each_line(KAFKA, lambda text, r: f"{nanos(r)[:26]}+00:00 connect-logs/stream-1 {text}"), process="connect-logs/stream-1"),
         Family("logcli", each_line(KAFKA, lambda text, r: f'{nanos(r)[:19]}Z {{app="connect", pod="connect-0"}} {text}'), process="connect-0"),
         Family("kibana CSV", table(["@timestamp", "message"], lambda r: [java_time(r.ts, "MMM d, yyyy @ HH:mm:ss.SSS"), kafka(r)], quoting=csv.QUOTE_ALL)),

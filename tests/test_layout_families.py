@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -102,6 +103,8 @@ def plain(tmp_path_factory) -> list[dict[str, Any]]:
 def read_as(family: Family, records: Sequence[Line], folder: Path) -> Reading:
     path = folder / ("export.csv" if "CSV" in family.name else "export.json" if "kibana hits" in family.name else "some.log")
     path.write_bytes(family.render(records))
+    if records:
+        os.utime(path, (records[-1].ts.timestamp() + 1, records[-1].ts.timestamp() + 1))  # whose times have no year, it dates
     return read([path], SourceOptions(layouts=(("*", family.layout),)) if family.layout else None)
 
 
@@ -304,3 +307,30 @@ def test_times_that_a_container_runtime_puts_beside_tell_the_zone(hours: float, 
     (found,) = find_evidence([tmp_path / "a.log"])
     assert (found.times.zone, found.times.how) == ((zone, "collector") if zone else ("UTC", "assumed"))
     assert found.times.first == int((begin - timedelta(seconds=late) + timedelta(hours=0 if zone else hours)).timestamp() * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("days", "changed", "first", "by"),
+    [
+        (("Dec 31", "Jan  1"), "2026-01-02", "2025-12-31", "collector_no_year"),
+        (("Nov 20", "Nov 28"), "2026-11-25", "2025-11-20", "collector_no_year"),
+        (("Nov 25", "Nov 26"), "2026-11-25", "2026-11-25", "collector_no_year"),
+        (("Feb 29", "Mar  1"), "2024-03-01", "2024-02-29", "collector_no_year"),
+        (("2019-05-01", "2019-05-02"), "2026-11-25", "2019-05-01", "collector"),
+    ],
+    ids=["over the turn of a year", "copied long after", "another zone", "a leap day", "with a year"],
+)
+def test_a_collectors_times_date_lines_that_have_none(days: tuple[str, str], changed: str, first: str, by: str, tmp_path: Path) -> None:
+    """The last line is of the last year in which it can have been written before the file was changed; those before it are not behind it."""
+    clocks = [f"{day}{'T' if day[0] == '2' else ' '}10:00:{i:02d}{'Z' if day[0] == '2' else ''}" for day in days for i in range(20)]
+    path = tmp_path / "messages"
+    path.write_text(
+        "".join(f"{c} node-7 connect[991]: INFO Kafka version: 3.9.1 (org.apache.kafka.common.utils.AppInfoParser:124)\n" for c in clocks)
+    )
+    moment = datetime.fromisoformat(changed).replace(tzinfo=UTC).timestamp()
+    os.utime(path, (moment, moment))
+    found = find_evidence([path])
+    times = [e["ts"] for e in read_evidence(found).events]
+    assert (len(times), times[0].date().isoformat(), found[0].times.by) == (40, first, by)
+    assert times == sorted(times)
+    assert times[-1] - times[0] < timedelta(days=9)

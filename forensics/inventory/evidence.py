@@ -95,12 +95,15 @@ class Times:
     Attributes:
         zone: its name.
         how: `layout` (they say it), `told`, `collector` (times that a collector printed beside them tell it) or `assumed`.
+        by: who printed them: `log` (its own lines have them), `collector` (before lines that have none), or `collector_no_year` (without a year: it is
+            the last in which they were printed before the file was changed); None where nobody did.
         ends: times of the first and the last record, as printed.
         first, last: the same, microseconds UTC.
     """
 
     zone: str | None = None
     how: str | None = None
+    by: str | None = None
     ends: tuple[Moment | None, Moment | None] = (None, None)
     first: int | None = None
     last: int | None = None
@@ -181,6 +184,7 @@ class Evidence:
             "file_id": self.fingerprint.file_id, "sha256": self.fingerprint.sha256, "path": self.path, "location": self.place.location,
             "archive_member": self.place.member, "bytes": self.fingerprint.size, "lines": self.fingerprint.lines,
             "process_id": self.origin.process_id, "host": self.origin.host, "time_zone": self.times.zone, "time_zone_how": self.times.how,
+            "time_by": self.times.by,
             "ordinal": self.origin.ordinal, "status": self.status, "note": self.note, "kind": self.format.kind,
             "start_id": self.fingerprint.start_id, "encoding": self.text.encoding, "plain": self.text.plain, "pattern": self.format.pattern,
             "text_bytes": self.text.size, "below": self.below, "segment": self.segment, "first": self.times.first, "last": self.times.last,
@@ -200,7 +204,7 @@ class Evidence:
             Fingerprint(kept["file_id"], kept["sha256"], kept["bytes"], kept["lines"], start_id=kept["start_id"]),
             TextForm(kept["encoding"], kept["plain"], kept["text_bytes"]),
             Format(kept["kind"], pattern=kept["pattern"]),
-            Times(kept["time_zone"], kept["time_zone_how"], first=kept["first"], last=kept["last"]),
+            Times(kept["time_zone"], kept["time_zone_how"], kept["time_by"], first=kept["first"], last=kept["last"]),
             Origin(kept["process_id"], kept["host"], kept["host_told"], kept["ordinal"]),
             kept["segment"],
         )

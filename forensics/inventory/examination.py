@@ -6,7 +6,10 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Self
 
 from forensics.errors import reason_of
@@ -19,6 +22,7 @@ from forensics.inventory.walk import FileFound
 from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import HOLE, Profile, without_holes
+from forensics.records.timestamps import Moment
 from forensics.snapshots.detection import kind_of
 
 #: The beginning of a file that its records' ids are made from.
@@ -86,7 +90,9 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
         why = "nothing but zero bytes" + (": what was written to it is lost" if lost else "")
         return replace(found, status=UNREADABLE if lost else SKIPPED, note=why)
     sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
-    profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"") if not is_binary(sample) else Profile()
+    profile = Profile()
+    if not is_binary(sample):
+        profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"", _changed(evidence.place))
     profile = replace(profile, holes=counter.holes)
     # A layout that was learned from the file itself fits the output of a tool as well as a log.
     fitting = 0 if profile.learned else profile.fitting
@@ -97,8 +103,23 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
         return replace(found, status=SKIPPED, note=looks_like(evidence.path, sample))
     end = tail if counter.written > SAMPLE_BYTES else sample
     beside = zone_beside(sample, end, layouts, profile)
-    times = Times(beside, "collector" if beside else None, ends_of(sample, end, layouts, profile))
+    ends = ends_of(sample, end, layouts, profile)
+    times = Times(beside, "collector" if beside else None, _times_by(profile, ends), ends)
     return replace(found, format=replace(found.format, profile=profile), times=times, note=note)
+
+
+def _times_by(profile: Profile, ends: tuple[Moment | None, Moment | None]) -> str | None:
+    """Who printed a log's times."""
+    if ends[0] is None:
+        return None
+    return "log" if not profile.untimed else "collector" if profile.until is None else "collector_no_year"
+
+
+def _changed(place: Place) -> date:
+    """The day on which a file, or the archive around it, was written to for the last time; of what is no file here, today."""
+    with suppress(OSError):
+        return datetime.fromtimestamp(Path(place.location).stat().st_mtime, UTC).date()
+    return datetime.now(UTC).date()
 
 
 def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerprint, _TextCounter, str]:

@@ -80,4 +80,4 @@ def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
     offset = next((m.offset_us for m in ends if m is not None and m.offset_us is not None), None)
     first, last = (None if m is None else zone.utc(m) for m in ends)
     how = "layout" if offset is not None else "told" if said else found.how or "assumed"
-    return replace(evidence, times=Times(zone.name, how, ends, first, last))
+    return replace(evidence, times=Times(zone.name, how, found.by, ends, first, last))

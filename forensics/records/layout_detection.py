@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from io import BytesIO
 from itertools import islice
 
@@ -14,7 +16,7 @@ from forensics.records.kafka_words import kafka_words
 from forensics.records.layout_inference import infer
 from forensics.records.layouts import JsonKeys, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
 from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
-from forensics.records.timestamps import SECOND, Moment, offset_name
+from forensics.records.timestamps import SECOND, Moment, day_of, offset_name
 
 #: So much of a file's beginning is looked at.
 SAMPLE_BYTES = 256 * 1024
@@ -36,17 +38,22 @@ _MOST_TIMES = 400
 #: A collector's clock is the machine's own, read when it has the line; an appender may have kept that back for a while.
 _QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
+#: Of a year that has a 29th of February.
+_LAST_OF_A_YEAR = date(2000, 12, 31)
+#: From one to the next, over the turn of most centuries.
+_LEAP_YEARS = 8
 #: No zone is further from UTC.
 _MOST_MINUTES = 14 * 60
 
 
-def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
+def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date | None = None) -> Profile:
     """Looks at the beginning of a file, and at its end: a program that has just started prints less in its lines than one at work.
 
     Args:
         sample: the file's first `SAMPLE_BYTES`, UTF-8; the last line may be cut.
         layouts: layouts to try.
         tail: of a file that is larger, its last bytes; the first line may be cut.
+        changed: when it was written to for the last time: its times may have no year.
 
     Returns:
         The profile; `fitting` is 0 for what is no log.
@@ -68,8 +75,8 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"") -> Profile:
     profile = _profile(lines, layouts, untimed=False)
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
-    profile = _with_learned(profile, lines, layouts)
-    profile = replace(profile, colours=colours, lines=len(lines))
+    profile = _timed_by_collector(profile, lines, layouts) or _with_learned(profile, lines, layouts)
+    profile = replace(profile, colours=colours, lines=len(lines), until=_last_day(profile, lines, layouts, changed) if changed else None)
     return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
 
 
@@ -79,10 +86,10 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
     return "\n".join(e.text for e in islice(elements, _MOST_LINES) if not e.cut).encode("utf-8", "replace")
 
 
-def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
-    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
+def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts, *, times: bool = True) -> Profile:
+    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid; without `times`, only where that has no time."""
     clocked = profile.untimed and sum(map(bool, map(_CLOCK_FIRST.match, lines))) > _MOSTLY * profile.fitting
-    if not clocked and len(lines) > 2 * _STRETCHES * _STRETCH and _LayoutScore.of(_stretches(lines), layouts, profile).share <= _HARDLY:
+    if not clocked and _LayoutScore.of(_stretches(lines), layouts, profile).share <= _HARDLY:
         return profile
     described = _LayoutScore.of(lines, layouts, profile)
     if described.share <= _FEW and not clocked:
@@ -91,7 +98,7 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
     tried: set[tuple[Layout, ...]] = set()
     for text in (described.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers)):
         learned = infer(text) if text else ()
-        if not learned or learned in tried:
+        if not learned or learned in tried or (not times and any(x.time for x in learned)):
             continue
         tried.add(learned)
         for first in (True, False):
@@ -104,8 +111,44 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
     return best[0] if best[0].learned else _messages_only(best[0], lines)
 
 
+def _timed_by_collector(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile | None:
+    """How to read lines of a program that prints no times, each wrapped by a collector that does; None when they are something else.
+
+    Read as records that begin with a time, its settings and stack traces would be taken apart, for they have one in every line.
+    """
+    if profile.untimed:
+        return None
+    score = _LayoutScore.of(_stretches(lines), layouts, profile)
+    if score.collected or profile.json != "record" and score.share <= _HARDLY:
+        return None
+    found = _profile(lines, layouts, untimed=True)
+    if not (found.wrappers or found.json == "wrapper"):
+        return None
+    found = _with_learned(found, lines, layouts, times=False)
+    score = _LayoutScore.of(lines, layouts, found)
+    return found if score.collected and score.share <= _FEW else None
+
+
+def _last_day(profile: Profile, lines: Sequence[str], layouts: Layouts, changed: date) -> date | None:
+    """The day of the last of lines whose only times have no year: the last such day on which they can have been written; None for other lines."""
+    if not (profile.untimed and any(w.time and w.time.yearless for w in layouts.wrappers if w.name in profile.wrappers)):
+        return None
+    times = _times(lines, RecordReader(layouts, replace(profile, until=_LAST_OF_A_YEAR)), most=len(lines))
+    if not times:
+        return None
+    last = day_of((times[0] if _newest_first(times) else times[-1]).wall_us or 0)
+    latest = changed + timedelta(days=1)  # the zones of the two clocks may differ
+    for year in range(latest.year, latest.year - _LEAP_YEARS - 1, -1):
+        with suppress(ValueError):  # a 29th of February
+            if (day := last.replace(year=year)) <= latest:
+                return day
+    return None
+
+
 def _stretches(lines: Sequence[str]) -> list[str]:
-    """Some of many lines: stretches at equal distances, for records have several lines."""
+    """Some of many lines: stretches at equal distances, for records have several lines. Few lines are all taken."""
+    if len(lines) <= 2 * _STRETCHES * _STRETCH:
+        return list(lines)
     step = len(lines) // _STRETCHES
     return [text for begin in range(0, step * _STRETCHES, step) for text in lines[begin : begin + _STRETCH]]
 
@@ -134,11 +177,13 @@ class _LayoutScore:
         points: one for each time, date and level, two for each logger of a record, less one for each line that belongs to none.
         unsaid: lines that begin a record without a logger, or belong to no record.
         share: of these among records and lines of none.
+        collected: most records have their collector's time.
     """
 
     points: int
     unsaid: list[str]
     share: float
+    collected: bool
 
     @classmethod
     def of(cls, lines: Sequence[str], layouts: Layouts, profile: Profile) -> _LayoutScore:
@@ -163,7 +208,8 @@ class _LayoutScore:
             score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
             if r.logger is None and (r.layout not in layouts.nameless or _KEY_OF_CLASS.match(r.message)):
                 unsaid.append(reader.unwrap(lines[placed.line]).text)
-        return cls(score, unsaid, len(unsaid) / max(1, len(records) + len(unsaid)))
+        collected = sum(placed.collector is not None for placed in records) > _MOSTLY * len(records)
+        return cls(score, unsaid, len(unsaid) / max(1, len(records) + len(unsaid)), collected)
 
 
 def _both_as_lines(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[bytes, bytes]:
@@ -234,6 +280,8 @@ def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profil
 
 def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
     """Names of the wrappers around a line that begins a record, outermost first; None when it begins none."""
+    if untimed and (names := _collected(text, layouts, depth)) is not None:
+        return names
     if layouts.find_telling(text, untimed):
         return []
     if text.startswith("{") and (found := read_json(text)) is not None:
@@ -253,6 +301,20 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
         if inner_names is not None and not (wrapper.name == "quote" and rest == text):
             return [wrapper.name, *inner_names]
     return [] if layouts.find(text, untimed) else None
+
+
+def _collected(text: str, layouts: Layouts, depth: int) -> list[str] | None:
+    """As `_chain` for a line of a program that prints no times: what a collector prints before it would be taken for words of its own."""
+    for wrapper in layouts.wrappers_at(text) if depth else ():
+        rest = None if wrapper.bare or wrapper.weak else _rest(text, wrapper, layouts)
+        if rest is None:
+            continue
+        names = _collected(rest, layouts, depth - 1)
+        if names is None and wrapper.time:
+            names = _chain(rest, layouts, untimed=True, depth=depth - 1)
+        if names is not None:
+            return [wrapper.name, *names]
+    return None
 
 
 def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
@@ -278,6 +340,7 @@ def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) 
         line = reader.unwrap(text)
         start = reader.start(line)
         moment = reader.moment(start, line.text)[0] if start is not None else None
+        moment = moment or (line.collector if reader.profile.untimed else None)
         if moment is not None and moment.wall_us is not None:
             times.append(moment)
             if len(times) >= most:

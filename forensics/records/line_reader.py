@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from forensics.errors import reason_of
@@ -46,6 +47,7 @@ class Profile:
         learned_first: those are tried before the described ones.
         holes: there are holes in it.
         document: it is a JSON document, and its records are there; see `json_documents`.
+        until: the day of its last line, where times without a year are all that it has.
         lines: lines looked at that are not blank.
         fitting: those that begin a record.
     """
@@ -59,6 +61,7 @@ class Profile:
     learned_first: bool = True
     holes: bool = False
     document: tuple[str, ...] | None = None
+    until: date | None = None
     lines: int = 0
     fitting: int = 0
 
@@ -177,7 +180,7 @@ class RecordReader:
             if found.get("source"):
                 line.source = f"{line.source}/{found['source']}" if line.source else found["source"]
             if found.get("ts") and wrapper.time:
-                line.collector = wrapper.time.read(found["ts"])
+                line.collector = wrapper.time.read(found["ts"], self.profile.until)
             line.unended = line.unended or bool(found.get("unended"))
             line.wrapped = True
         line.text = rest
@@ -450,7 +453,7 @@ class Assembler:
         key = line.source
         if line.wrapped and key in self._open and self._open[key].unended:
             start = None
-        if start is None and line.wrapped and self._reader.profile.untimed and line.text[:1] not in ("", " ", "\t"):
+        if start is None and line.wrapped and self._reader.profile.untimed:
             start = _bare(line.text)
         if line.text == "--" and "--" not in raw.decode("utf-8", "replace")[3:] and self._reader.profile.wrappers:
             return [], True  # between two findings of grep with context
@@ -483,6 +486,8 @@ class Assembler:
         record = self._reader.finish(open_.start, open_.texts)
         record.source = open_.first.source or record.source
         collector = open_.first.collector or record.collector
+        if record.moment is None and not record.no_time and self._reader.profile.untimed:
+            record.moment = collector  # its writer leaves the time to whoever collects the lines
         return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], collector)
 
 
@@ -515,12 +520,13 @@ def read_records(
 
 
 _BARE = Layout("message only", "", untimed=True)
-_EMPTY = re.compile("")
+#: What goes on in further lines is indented, or the exception behind a message.
+_BEGINS = re.compile(r"(?![ \t]|$|(?:Caused by: |Suppressed: )?(?:[a-z][A-Za-z0-9_]*\.)+[A-Z][A-Za-z0-9_$]*(?:Exception|Error|Throwable)(?::|$))")
 
 
 def _bare(text: str) -> Start | None:
     """A record that is all message: a wrapped line of a file without times."""
-    match = _EMPTY.match(text)
+    match = _BEGINS.match(text)
     return (_BARE, match) if match else None
 
 

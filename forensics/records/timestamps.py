@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -97,11 +97,12 @@ class TimeFormat:
     """A format of times.
 
     Args:
-        text: a name of `NAMED`, `ISO8601`, `ANY`, or letters of Java's SimpleDateFormat.
+        text: a name of `NAMED`, `ISO8601`, `ANY`, or letters of Java's SimpleDateFormat; with DateTimeFormatter's `p`.
 
     Attributes:
         pattern: regular expression of a time in this format, without groups.
         dated: False when the format has no date.
+        yearless: whether its dates have no year.
     """
 
     def __init__(self, text: str) -> None:
@@ -111,16 +112,22 @@ class TimeFormat:
             source = _java_format("yyyy-MM-dd") + "[ T]" + _java_format("HH:mm:ss,SSS")
         self.pattern = re.sub(r"\(\?P<\w+>", "(?:", source)
         self.dated = "(?P<d>" in source or "(?P<epoch>" in source
+        self.yearless = "(?P<d>" in source and "(?P<y>" not in source
         self._regex = re.compile(source)
 
     def fits(self, text: str) -> bool:
         """Whether a text looks like a time in this format, though it may be none."""
         return self._regex.fullmatch(text) is not None
 
-    def read(self, text: str) -> Moment | None:
-        """Reads one time; None when the text is none (a 31st of February, say)."""
+    def read(self, text: str, until: date | None = None) -> Moment | None:
+        """Reads one time; None when the text is none (a 31st of February, say).
+
+        Args:
+            text: as printed.
+            until: a date without a year is of the last year in which it is not behind this day; without it, it is none.
+        """
         match = self._regex.fullmatch(text)
-        return _moment(match) if match else None
+        return _moment(match, until) if match else None
 
 
 def _java_format(text: str) -> str:
@@ -153,6 +160,8 @@ def _field(letters: str) -> str:
         return f"(?P<{name}>[0-9]{{2}})" if count > 1 else f"(?P<{name}>[0-9]{{1,2}})"
     if letter in "Sn":
         return f"(?P<S>[0-9]{{{count}}})"
+    if letter == "p":  # what follows has so many places, filled with blanks
+        return f" {{0,{count - 1}}}"
     if letter == "a":
         return "(?P<a>[AaPp][Mm])"
     if letter in "zZXxOV":
@@ -164,7 +173,7 @@ def _field(letters: str) -> str:
     )
 
 
-def _moment(match: re.Match[str]) -> Moment | None:
+def _moment(match: re.Match[str], until: date | None = None) -> Moment | None:
     found = match.groupdict()
     fraction = found.get("S") or ""
     micros = int(fraction[:6].ljust(6, "0")) if fraction else 0
@@ -179,8 +188,12 @@ def _moment(match: re.Match[str]) -> Moment | None:
     hour = int(found.get("H") or found.get("h") or 0)
     if found.get("a"):
         hour = hour % 12 + (12 if found["a"][0] in "Pp" else 0)
-    year = int(found["y"]) if found.get("y") else 0
-    minutes = _wall_minute(year + 2000 if len(found.get("y") or "") == 2 else year, number, int(found["d"]), hour, int(found.get("m") or 0))
+    day = int(found["d"])
+    if found.get("y"):
+        year = int(found["y"]) + (2000 if len(found["y"]) == 2 else 0)
+    else:
+        year = 0 if until is None else until.year - ((number, day) > (until.month, until.day))
+    minutes = _wall_minute(year, number, day, hour, int(found.get("m") or 0))
     second = int(found.get("s") or 0)
     if minutes is None or second > 60:
         return None
@@ -212,6 +225,11 @@ def _zone_offset(text: str | None) -> int | None:
         return None
     seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
     return (-seconds if match[1] == "-" else seconds) * SECOND
+
+
+def day_of(wall_us: int) -> date:
+    """The day of a wall time."""
+    return (_EPOCH + timedelta(microseconds=wall_us)).date()
 
 
 class Zone:

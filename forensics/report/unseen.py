@@ -332,8 +332,19 @@ def _reading(report: Report) -> list[Block]:
     if undated:
         text = f"No line of {_some(undated)} tells both date and time, so nothing here says when its lines were printed: only their order is known."
         blocks.append(Para(f"{text} Put both into the layout, as `%d{{ISO8601}}` does.", tone="bad"))
+    blocks += _collected(Counter(f.get("time_by") for f in files))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed" and f.get("first_ts") is not None)
     for zone, n in zones.items():
         text = f"{count(n, 'file')} without a time zone read as {zone}: if that is wrong, ingest again with `--time-zone`."
         blocks.append(Para(text, tone="dim"))
     return blocks
+
+
+def _collected(by: Counter[str | None]) -> Iterator[Block]:
+    """How far times go that a collector printed."""
+    if n := by["collector"] + by["collector_no_year"]:
+        text = "have no time of their own: each is given its collector's, which may be a little late."
+        yield Para(f"The lines of {count(n, 'file')} {text}", tone="dim")
+    if n := by["collector_no_year"]:
+        text = "have no year: the last one before the file was changed is taken. If that is wrong, correct the file's date (`touch -d`) and ingest again."
+        yield Para(f"The dates of {count(n, 'file')} {text}", tone="dim")
