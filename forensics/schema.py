@@ -163,7 +163,7 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column(
         "time_by",
         pa.string(),
-        "Who printed the times: log; collector (before lines that have none); collector_no_year (such, with the year of the file's date)",
+        "Who printed the times: log; collector, where lines have none; collector_no_year, where its dates have no year",
     ),
     Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),

@@ -25,7 +25,7 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   time_zone    COMMENT 'Zone by which times without one were read',
   time_zone_how COMMENT 'told, layout, collector (times that it printed beside them tell it) or assumed',
   time_by
-    COMMENT 'Who printed the times: log; collector (before lines that have none); collector_no_year (such, with the year of the file''s date)',
+    COMMENT 'Who printed the times: log; collector, where lines have none; collector_no_year, where its dates have no year',
   process_id   COMMENT 'Process (log stream) that it is part of',
   first_ts     COMMENT 'First time in it',
   last_ts      COMMENT 'Last time in it'

@@ -524,6 +524,19 @@ def families() -> list[Family]:
         Family("journald short-iso, no time of its own", each_line(NO_TIME, lambda text, r: f"{java_time(r.ts, 'yyyy-MM-dd')}T{java_time(r.ts, 'HH:mm:ssZ')} node-7 connect[991]: {text}"),
                process="node-7 connect", resolution_ms=1000, line=True),
         Family("journald, no time of its own", each_line(NO_TIME, lambda text, r: f"{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000, line=True),
+        Family("kubectl --timestamps, no date of its own", each_line("%d{HH:mm:ss.SSS} [%t] %-5p %c - %m%n", lambda text, r: f"{iso(r)} {text}")),
+        Family("docker, no date of its own", lambda records: "".join(
+            json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
+            for r in records for text in printed("%d{HH:mm:ss,SSS} %-5p %m (%c:%L)%n", r).removesuffix("\n").split("\n")).encode(), line=True),
+        Family("journald, no date of its own", each_line("%d{ABSOLUTE} %-5p [%t] %c: %m%n", lambda text, r: f"{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000),
+        Family("docker, no time of its own, logger first", lambda records: "".join(
+            json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
+            for r in records for text in printed("%-5p %c - %m%n", r).removesuffix("\n").split("\n")).encode()),
+        Family("journald JSON, no time of its own, logger first", json_lines(lambda r: {
+            "MESSAGE": printed("%-5p %c - %m%n", r).removesuffix("\n"), "_HOSTNAME": "node-7", "SYSLOG_IDENTIFIER": "connect", "__REALTIME_TIMESTAMP": str(r.millis * 1000)}), process="node-7"),
+        Family("docker, no time of its own, level in brackets", lambda records: "".join(
+            json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
+            for r in records for text in printed("[%p] %m (%c:%L)%n", r).removesuffix("\n").split("\n")).encode(), line=True),
         Family("journald short-precise, no time of its own", each_line(NO_TIME, lambda text, r: f"{java_time(r.ts, 'MMM dd HH:mm:ss.SSS')}000 node-7 connect[991]: {text}"),
                process="node-7 connect", line=True),
         Family("syslog 3164, no time of its own", each_line(NO_TIME, lambda text, r: f"<14>{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000, line=True),
@@ -558,7 +571,7 @@ def families() -> list[Family]:
         Family("newest first", newest_first(KAFKA)), Family("newest first, Spring Boot", newest_first("%d{yyyy-MM-dd HH:mm:ss.SSS}  %5p 1 --- [%15.15t] %-40.40logger{39} : %m%n")),
         Family("blank line between records", recoded(lines_of(KAFKA), lambda t: t.replace("\n[", "\n\n[").encode())),
         Family("docker-compose, Spring Boot", each_line("%d{yyyy-MM-dd HH:mm:ss.SSS}  %5p 1 --- [%15.15t] %-40.40logger{39} : %m%n", lambda text, r: f"orders-app_1   | {text}"), process="orders-app_1"),
-        Family("CRI, logback", each_line("%d{HH:mm:ss.SSS} [%thread] %-5level %logger{36} - %msg%n", lambda text, r: f"{nanos(r)} stderr F {text}"), time=False),
+        Family("CRI, logback", each_line("%d{HH:mm:ss.SSS} [%thread] %-5level %logger{36} - %msg%n", lambda text, r: f"{iso(r)} stderr F {text}")),
         Family("CRI, JSON", lambda records: "".join(f"{nanos(r)} stdout F {json.dumps(_logstash(r))}\n" for r in records).encode()),
         Family("docker-compose, JSON", lambda records: "".join(f"connect-1  | {json.dumps(_ecs(r))}\n" for r in records).encode(), process="connect-1"),
     ]  # fmt: skip

@@ -112,7 +112,7 @@ def _times_by(profile: Profile, ends: tuple[Moment | None, Moment | None]) -> st
     """Who printed a log's times."""
     if ends[0] is None:
         return None
-    return "log" if not profile.untimed else "collector" if profile.until is None else "collector_no_year"
+    return "log" if not profile.collected else "collector" if profile.until is None else "collector_no_year"
 
 
 def _changed(place: Place) -> date:

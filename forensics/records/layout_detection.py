@@ -76,7 +76,8 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
     profile = _timed_by_collector(profile, lines, layouts) or _with_learned(profile, lines, layouts)
-    profile = replace(profile, colours=colours, lines=len(lines), until=_last_day(profile, lines, layouts, changed) if changed else None)
+    profile = replace(profile, colours=colours, lines=len(lines), collected=_has_no_dates(profile, lines, layouts))
+    profile = replace(profile, until=_last_day(profile, lines, layouts, changed) if changed else None)
     return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
 
 
@@ -86,9 +87,12 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
     return "\n".join(e.text for e in islice(elements, _MOST_LINES) if not e.cut).encode("utf-8", "replace")
 
 
-def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts, *, times: bool = True) -> Profile:
-    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid; without `times`, only where that has no time."""
-    clocked = profile.untimed and sum(map(bool, map(_CLOCK_FIRST.match, lines))) > _MOSTLY * profile.fitting
+def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
+    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
+    reader = RecordReader(layouts, profile)
+    bare = [reader.unwrap(text).text for text in lines] if profile.untimed else []
+    begins = [text for text in bare if text[:1] not in ("", " ", "\t")]
+    clocked = sum(map(bool, map(_CLOCK_FIRST.match, begins))) > _MOSTLY * len(begins)
     if not clocked and _LayoutScore.of(_stretches(lines), layouts, profile).share <= _HARDLY:
         return profile
     described = _LayoutScore.of(lines, layouts, profile)
@@ -96,9 +100,11 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts, *, t
         return profile
     best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()
-    for text in (described.unsaid, lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers)):
+    # What a collector printed is no part of a layout.
+    others = (bare,) if profile.untimed and bare != lines else (lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
+    for text in (described.unsaid, *others):
         learned = infer(text) if text else ()
-        if not learned or learned in tried or (not times and any(x.time for x in learned)):
+        if not learned or learned in tried:
             continue
         tried.add(learned)
         for first in (True, False):
@@ -124,14 +130,20 @@ def _timed_by_collector(profile: Profile, lines: Sequence[str], layouts: Layouts
     found = _profile(lines, layouts, untimed=True)
     if not (found.wrappers or found.json == "wrapper"):
         return None
-    found = _with_learned(found, lines, layouts, times=False)
+    found = _with_learned(found, lines, layouts)
     score = _LayoutScore.of(lines, layouts, found)
     return found if score.collected and score.share <= _FEW else None
 
 
+def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> bool:
+    """Whether no line tells its date, and a collector may have printed it before them."""
+    timed = any(w.time for w in layouts.wrappers if w.name in profile.wrappers)
+    return (timed or profile.json in ("wrapper", "both")) and not _times(lines, RecordReader(layouts, profile), most=1)
+
+
 def _last_day(profile: Profile, lines: Sequence[str], layouts: Layouts, changed: date) -> date | None:
     """The day of the last of lines whose only times have no year: the last such day on which they can have been written; None for other lines."""
-    if not (profile.untimed and any(w.time and w.time.yearless for w in layouts.wrappers if w.name in profile.wrappers)):
+    if not (profile.collected and any(w.time and w.time.yearless for w in layouts.wrappers if w.name in profile.wrappers)):
         return None
     times = _times(lines, RecordReader(layouts, replace(profile, until=_LAST_OF_A_YEAR)), most=len(lines))
     if not times:
@@ -196,9 +208,9 @@ class _LayoutScore:
             done, fits = assembler.feed(number, number, text.encode("utf-8", "replace"))
             records.extend(done)
             if not fits:
-                unsaid.append(text)
+                unsaid.append(reader.unwrap(text).text)
             elif not done and _LOOKS_TIMED.match((line := reader.unwrap(text)).text) and reader.start(line) is None:
-                swallowed.append(text)  # it continues a record, but begins as if it were one
+                swallowed.append(line.text)  # it continues a record, but begins as if it were one
         records.extend(assembler.close())
         unsaid += swallowed
         score = -len(unsaid)
@@ -340,7 +352,8 @@ def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) 
         line = reader.unwrap(text)
         start = reader.start(line)
         moment = reader.moment(start, line.text)[0] if start is not None else None
-        moment = moment or (line.collector if reader.profile.untimed else None)
+        if reader.profile.collected and (moment is None or moment.wall_us is None):
+            moment = line.collector
         if moment is not None and moment.wall_us is not None:
             times.append(moment)
             if len(times) >= most:

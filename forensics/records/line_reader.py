@@ -47,7 +47,8 @@ class Profile:
         learned_first: those are tried before the described ones.
         holes: there are holes in it.
         document: it is a JSON document, and its records are there; see `json_documents`.
-        until: the day of its last line, where times without a year are all that it has.
+        collected: its lines have no time, or no date, and are given that of whoever collected them.
+        until: the day of its last line, where such times have no year.
         lines: lines looked at that are not blank.
         fitting: those that begin a record.
     """
@@ -61,6 +62,7 @@ class Profile:
     learned_first: bool = True
     holes: bool = False
     document: tuple[str, ...] | None = None
+    collected: bool = False
     until: date | None = None
     lines: int = 0
     fitting: int = 0
@@ -486,8 +488,8 @@ class Assembler:
         record = self._reader.finish(open_.start, open_.texts)
         record.source = open_.first.source or record.source
         collector = open_.first.collector or record.collector
-        if record.moment is None and not record.no_time and self._reader.profile.untimed:
-            record.moment = collector  # its writer leaves the time to whoever collects the lines
+        if self._reader.profile.collected and not record.no_time and (record.moment is None or record.moment.wall_us is None):
+            record.moment = collector or record.moment
         return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], collector)
 
 
