@@ -551,6 +551,8 @@ def families() -> list[Family]:
         Family("CSV of columns", table(["timestamp", "level", "thread", "logger", "message"], lambda r: [iso(r), r.level, r.thread, r.logger, whole(r)])),
         Family("CSV of columns, host first", table(["host", "time", "severity", "class", "msg"], lambda r: ["connect-0", iso(r), r.level, r.logger, whole(r)], quoting=csv.QUOTE_ALL), process="connect-0"),
         Family("Splunk CSV", table(["_time", "host", "source", "_raw"], lambda r: [java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ"), "node-7", "/var/log/connect.log", kafka(r)], quoting=csv.QUOTE_ALL), process="node-7"),
+        Family("Splunk CSV, text first", table(["_raw", "_time", "host", "source"], lambda r: [kafka(r), java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ"), "node-7", "/var/log/connect.log"], quoting=csv.QUOTE_ALL), process="node-7"),
+        Family("Splunk CSV, host and text first, newest first", table(["host", "_raw", "_time"], lambda r: ["node-7", kafka(r), java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ")], newest_first=True), process="node-7"),
         Family("Datadog CSV", table(["Date", "Host", "Service", "Message"], lambda r: [iso(r), "node-7", "connect", kafka(r)]), process="node-7"),
         Family("TSV", table(["time", "message"], lambda r: [iso(r), kafka(r)], delimiter="\t")),
         Family("grep -n of one file", lambda records: _numbered(records, "{}:")),

@@ -31,20 +31,28 @@ def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
             continue
         columns = tuple(name.strip().lower() for name in _fields(lines[0].removeprefix("\ufeff"), delimiter))
         names = {name: i for i, name in enumerate(columns)}
-        time = next((names[".".join(p)] for p in layouts.keys.paths["time"] if ".".join(p) in names), None)
-        if time is None or not any(".".join(p) in names for p in layouts.keys.paths["message"]):
+        time, message = (next((names[".".join(p)] for p in layouts.keys.paths[what] if ".".join(p) in names), None) for what in ("time", "message"))
+        if time is None or message is None:
             continue
-        rows = csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=delimiter)
+        reader = csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=delimiter)
         try:
-            values = [row[time] for row in islice(rows, _MOST_ROWS) if len(row) == len(columns)]
+            rows = [row for row in islice(reader, _MOST_ROWS) if len(row) == len(columns)]
         except csv.Error:
             continue
         for look, text in _TIMES:
-            if values and all(re.fullmatch(look, v) for v in values):
+            if rows and all(re.fullmatch(look, row[time]) for row in rows):
                 field = rf'(?:"(?:[^"]|"")*"|[^"{delimiter}]*){delimiter}'
                 head = rf'(?:{field}){{{time}}}"?(?P<ts>{TimeFormat(text).pattern})"?(?:{delimiter}|$)'
+                if message < time and (begins := _begins([row[message] for row in rows], layouts)):
+                    head = rf'(?:{head}|(?:{field}){{{message}}}"(?:{begins}))'
                 return Layout("table", head, (), TimeFormat(text), columns=columns, delimiter=delimiter)
     return None
+
+
+def _begins(messages: Sequence[str], layouts: Layouts) -> str:
+    """How messages begin that are whole records: where one has several lines, what stands behind it in the row is in the last of them."""
+    found = {start[0].head for text in messages if (start := layouts.find_telling(text.split("\n")[0]))}
+    return "|".join(re.sub(r"\(\?P<\w+>", "(?:", head) for head in sorted(found))
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

@@ -274,7 +274,7 @@ class RecordReader:
         """The record in a row of a table; its message may be the whole record as its writer printed it."""
         record = _json_record(self.layouts, read_row("\n".join(lines), layout.columns, layout.delimiter), [""])
         record.layout = layout.name
-        if record.moment is None and layout.time:
+        if record.moment is None and layout.time and match["ts"]:
             record.moment = layout.time.read(match["ts"])
         texts = record.message.split("\n")
         inner = self._printed(texts) if record.logger is None else None
