@@ -141,6 +141,13 @@ WITH owned AS (
           OR NOT (g.previous.is_open OR coalesce(g.previous.phase_end = 'gone' OR g.previous.stop_how = 'worker_stopped', false)))
         AND n.generation > g.previous.generation AND n.generation < g.generation)
   UNION
+  -- A generation on the way gave it to a member, whose line that it has it is missing.
+  SELECT g.previous.ownership_id, g.next_ownership_id
+  FROM gap g
+  JOIN counted n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
+    AND n.generation < g.generation AND array_contains(n.assigned, g.resource)
+  WHERE g.resource_kind = 'partition'
+  UNION
   -- Of a generation on the way no line is here.
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM gap g
@@ -160,10 +167,11 @@ WITH owned AS (
   WHERE NOT (g.generation <=> g.previous.generation AND g.previous.member_id <=> g.next_member_id)
   UNION
   -- No line tells in which generation the last owner was: another may have had it since. Not so what one member stops and starts.
-  SELECT previous.ownership_id, next_ownership_id
-  FROM gap
-  WHERE previous.generation IS NULL AND previous.is_before_log
-    AND NOT (resource_kind <> 'partition' AND previous.process_id = next_process_id AND previous.member_id <=> next_member_id)
+  SELECT g.previous.ownership_id, g.next_ownership_id
+  FROM gap g
+  LEFT JOIN broker_assigned b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
+  WHERE g.previous.generation IS NULL AND (g.previous.is_before_log OR g.resource_kind = 'partition' AND b.group_id IS NULL)
+    AND NOT (g.resource_kind <> 'partition' AND g.previous.process_id = g.next_process_id AND g.previous.member_id <=> g.next_member_id)
   UNION
   -- A later owner by the same or an earlier generation: the line that gave it a later one is missing.
   SELECT g.previous.ownership_id, g.next_ownership_id

@@ -59,16 +59,17 @@ WITH round AS (
   GROUP BY f.kafka_cluster, w.group_id, f.process_id
 ), signed AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, count(*) AS seen,
-    bool_and(g.state = 'synced' AND g.assigned IS NOT NULL) AS whole,
+    bool_and(g.state = 'synced' AND g.assigned IS NOT NULL) AS whole, coalesce(max(size(g.revoked)), 0) > 0 AS revokes,
     sha2(array_join(array_sort(collect_list(concat_ws('|', coalesce(n.place, g.member_id), array_join(array_sort(g.assigned), ',')))), ';'),
       256) AS sign
   FROM member_generation g
   LEFT JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
   GROUP BY g.kafka_cluster, g.group_id, g.incarnation, g.generation
 ), idle AS (
-  -- Nobody else was a member: where no line says how many there were, others may have come and gone.
+  -- Nobody else was a member: where no line says how many there were, others may have come and gone. What is revoked in one round is given
+  -- up for good, or to another member, in the next.
   SELECT r.*, s.sign = lag(s.sign) OVER w AND s.whole AND lag(s.whole) OVER w AND s.seen = r.member_count AND lag(s.seen = r.member_count)
-    OVER w AND r.generation = lag(r.generation) OVER w + 1 AS same, lag(r.at_ms) OVER w AS last_ms
+    OVER w AND r.generation = lag(r.generation) OVER w + 1 AND NOT lag(s.revokes) OVER w AS same, lag(r.at_ms) OVER w AS last_ms
   FROM round r JOIN signed s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.incarnation = r.incarnation
     AND s.generation = r.generation
   WINDOW w AS (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation ORDER BY r.generation)
@@ -80,8 +81,9 @@ WITH round AS (
 )
 SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, ended AS how, event_id
 FROM returned
--- The consumer of a sink task that its worker stops and starts is no cause: the worker's group is.
-WHERE last_ms IS NOT NULL AND place <> member_id AND NOT (task IS NOT NULL AND ended = 'left')
+-- The consumer of a sink task that its worker stops and starts is no cause: the worker's group is. Where no line tells its end, it may be
+-- one.
+WHERE last_ms IS NOT NULL AND place <> member_id AND NOT (task IS NOT NULL AND ended IN ('left', 'gone'))
 UNION ALL
 SELECT kafka_cluster, group_id, 'connector' AS kind, connector AS subject, at_ms, CASE event WHEN 'connector_config_updated' THEN 'updated'
   WHEN 'connector_config_removed' THEN 'removed' ELSE 'state' END AS how, event_id

@@ -87,6 +87,26 @@ WITH last_line AS (
   FROM event
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
+), got AS (
+  -- All that a consumer ever had.
+  SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task,
+    array_distinct(flatten(collect_list(partitions))) AS partitions
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, instance, client, task, partitions FROM given WHERE event = 'partitions_assigned'
+    UNION ALL
+    SELECT kafka_cluster, group_id, process_id, instance, client, task, array(resource) FROM open_partition
+  )
+  GROUP BY kafka_cluster, group_id, process_id, instance, client
+), given_up AS (
+  -- A consumer says that it loses all, and the line that names the partitions is missing.
+  SELECT process_id, instance, client, stream_pos, at_ms, event_id
+  FROM (
+    SELECT process_id, instance, client_id AS client, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
+      lead(event) OVER (PARTITION BY process_id, instance, client_id ORDER BY stream_pos) AS next_event
+    FROM event
+    WHERE event IN ('assignment_given_up', 'partitions_assigned', 'partitions_lost', 'partitions_revoked') AND client_id IS NOT NULL
+  )
+  WHERE event = 'assignment_given_up' AND coalesce(next_event, 'partitions_assigned') = 'partitions_assigned'
 ), move AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.task, o.member_id, o.generation, o.from_pos - 1 AS stream_pos,
     o.from_ms AS at_ms, o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, o.before_generation,
@@ -113,18 +133,12 @@ WITH last_line AS (
   SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos,
     l.at_ms, l.event_id,
     CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, NULL, NULL
-  FROM owned_list l
-  JOIN (
-    SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task,
-      array_distinct(flatten(collect_list(partitions))) AS partitions
-    FROM (
-      SELECT kafka_cluster, group_id, process_id, instance, client, task, partitions FROM given WHERE event = 'partitions_assigned'
-      UNION ALL
-      SELECT kafka_cluster, group_id, process_id, instance, client, task, array(resource) FROM open_partition
-    )
-    GROUP BY kafka_cluster, group_id, process_id, instance, client
-  ) g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
+  FROM owned_list l JOIN got g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
   WHERE l.is_sure
+  UNION ALL
+  SELECT g.kafka_cluster, g.group_id, u.process_id, u.instance, u.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), u.stream_pos,
+    u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, NULL, NULL
+  FROM given_up u JOIN got g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
 ), turn AS (
   SELECT m.*, lag(what) OVER w AS last_what, next_made
   FROM (

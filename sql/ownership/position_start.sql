@@ -40,11 +40,15 @@ CREATE OR REPLACE TEMPORARY VIEW position_start (
 COMMENT 'One row per line that says where a consumer of a group begins to read a partition, and what later lines say of how far it got.'
 AS
 WITH turn AS (
-  SELECT *,
-    max(CASE WHEN kind = 'start' THEN stream_pos END) OVER (PARTITION BY process_id, instance, client, resource
-      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS start_pos
-  FROM offset_line
-  WHERE resource IS NOT NULL
+  -- Given anew, a partition is read anew, also where the line that says from where is missing.
+  SELECT *, CASE WHEN begun.is_start THEN begun.stream_pos END AS start_pos
+  FROM (
+    SELECT *,
+      max(CASE WHEN kind IN ('start', 'given') THEN struct(stream_pos, kind = 'start' AS is_start) END) OVER (
+        PARTITION BY process_id, instance, client, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS begun
+    FROM offset_line
+    WHERE resource IS NOT NULL
+  )
 ), said AS (
   SELECT
     process_id, instance, client, resource, start_pos,
