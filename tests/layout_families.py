@@ -553,6 +553,7 @@ def families() -> list[Family]:
         Family("Splunk CSV", table(["_time", "host", "source", "_raw"], lambda r: [java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ"), "node-7", "/var/log/connect.log", kafka(r)], quoting=csv.QUOTE_ALL), process="node-7"),
         Family("Splunk CSV, text first", table(["_raw", "_time", "host", "source"], lambda r: [kafka(r), java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ"), "node-7", "/var/log/connect.log"], quoting=csv.QUOTE_ALL), process="node-7"),
         Family("Splunk CSV, host and text first, newest first", table(["host", "_raw", "_time"], lambda r: ["node-7", kafka(r), java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ")], newest_first=True), process="node-7"),
+        Family("folded at 132 columns", lambda records: "".join(text[i : i + 132] + "\n" for r in records for text in kafka(r).split("\n") for i in range(0, max(len(text), 1), 132)).encode()),
         Family("Datadog CSV", table(["Date", "Host", "Service", "Message"], lambda r: [iso(r), "node-7", "connect", kafka(r)]), process="node-7"),
         Family("TSV", table(["time", "message"], lambda r: [iso(r), kafka(r)], delimiter="\t")),
         Family("grep -n of one file", lambda records: _numbered(records, "{}:")),

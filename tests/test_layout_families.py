@@ -334,3 +334,15 @@ def test_a_collectors_times_date_lines_that_have_none(days: tuple[str, str], cha
     assert (len(times), times[0].date().isoformat(), found[0].times.by) == (40, first, by)
     assert times == sorted(times)
     assert times[-1] - times[0] < timedelta(days=9)
+
+
+def test_a_long_message_that_is_repeated_is_not_folded(tmp_path: Path) -> None:
+    """All of the longest lines have one length, and a stack trace goes on behind each."""
+    begin = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    long = f"WARN {'Kafka said no ' * 9}(org.apache.kafka.clients.NetworkClient:1)"
+    moments = [f"{begin + timedelta(seconds=i):%Y-%m-%d %H:%M:%S},{i:03d}" for i in range(40)]
+    (tmp_path / "a.log").write_text(
+        "".join(f"[{m}] {long}\njava.io.IOException: broken\n\tat org.acme.A.b(A.java:1)\n" for m in moments), encoding="utf-8"
+    )
+    found = find_evidence([tmp_path / "a.log"])
+    assert (found[0].format.profile.folded, len(read_evidence(found).unrecognised)) == (0, 40)

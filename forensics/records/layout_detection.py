@@ -30,6 +30,7 @@ _FEW = 0.1
 _STRETCHES, _STRETCH = 8, 50
 _HARDLY = 0.02
 _LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
+_DIGIT = re.compile("[0-9]")
 #: A line that begins with a time of day; a log whose times have no date is one of those.
 _CLOCK_FIRST = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\b")
 #: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
@@ -38,6 +39,8 @@ _MOST_TIMES = 400
 #: A collector's clock is the machine's own, read when it has the line; an appender may have kept that back for a while.
 _QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
+#: No terminal that a log is copied from is narrower, and so many lines are hardly of one length by chance.
+_NARROWEST, _FEWEST_FOLDED = 60, 8
 #: Of a year that has a 29th of February.
 _LAST_OF_A_YEAR = date(2000, 12, 31)
 #: From one to the next, over the turn of most centuries.
@@ -76,7 +79,8 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
     profile = _timed_by_collector(profile, lines, layouts) or _with_learned(profile, lines, layouts)
-    profile = replace(profile, colours=colours, lines=len(lines), collected=_has_no_dates(profile, lines, layouts))
+    profile = replace(profile, colours=colours, lines=len(lines), folded=_folded_at(profile, lines, layouts))
+    profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
     profile = replace(profile, until=_last_day(profile, lines, layouts, changed) if changed else None)
     return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
 
@@ -133,6 +137,21 @@ def _timed_by_collector(profile: Profile, lines: Sequence[str], layouts: Layouts
     found = _with_learned(found, lines, layouts)
     score = _LayoutScore.of(lines, layouts, found)
     return found if score.collected and score.share <= _FEW else None
+
+
+def _folded_at(profile: Profile, lines: Sequence[str], layouts: Layouts) -> int:
+    """The length at which something broke all longer lines, 0 when nothing did.
+
+    Many different lines are of that length, none is longer, and few lines behind them begin a record.
+    """
+    most = max(map(len, lines), default=0)
+    full = [i for i, text in enumerate(lines[:-1]) if len(text) == most]
+    different = {_DIGIT.sub("0", lines[i]) for i in full}  # one long message that is repeated is none
+    if most < _NARROWEST or len(different) < _FEWEST_FOLDED or profile.wrappers or profile.json:
+        return 0
+    reader = RecordReader(layouts, profile)
+    begun = sum(reader.start(reader.unwrap(lines[i + 1])) is not None for i in full)
+    return most if begun <= _FEW * len(full) else 0
 
 
 def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> bool:

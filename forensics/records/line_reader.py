@@ -47,6 +47,7 @@ class Profile:
         learned_first: those are tried before the described ones.
         holes: there are holes in it.
         document: it is a JSON document, and its records are there; see `json_documents`.
+        folded: something broke lines that are longer than so many characters, which went on in the next; 0: nothing did.
         collected: its lines have no time, or no date, and are given that of whoever collected them.
         until: the day of its last line, where such times have no year.
         lines: lines looked at that are not blank.
@@ -62,6 +63,7 @@ class Profile:
     learned_first: bool = True
     holes: bool = False
     document: tuple[str, ...] | None = None
+    folded: int = 0
     collected: bool = False
     until: date | None = None
     lines: int = 0
@@ -71,7 +73,9 @@ class Profile:
     def plain(self) -> bool:
         """Whether lines can be read as they are."""
         tables = any(x.columns for x in self.learned)
-        return not (self.wrappers or self.colours or self.holes or tables or self.document is not None or self.json in ("wrapper", "both"))
+        return not (
+            self.wrappers or self.colours or self.holes or self.folded or tables or self.document is not None or self.json in ("wrapper", "both")
+        )
 
 
 @dataclass(slots=True)
@@ -115,7 +119,7 @@ class Line:
         collector: time of a wrapper.
         bare: blanks and quotation marks that stood before it.
         wrapped: a wrapper with a name or a time was there.
-        unended: what follows from the same source goes on in the same line: the container runtime took it apart.
+        unended: what follows from the same source goes on in the same line: the container runtime, or who copied it, took it apart.
     """
 
     text: str
@@ -151,6 +155,7 @@ class RecordReader:
         if self.profile.colours:
             line = strip_colours(line)
         found = Line(line)
+        found.unended = 0 < self.profile.folded == len(line)
         self._take_all_off(found)
         if self.profile.json in ("wrapper", "both") and found.text.startswith("{"):
             self._open_json(found)
