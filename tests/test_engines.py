@@ -126,6 +126,15 @@ def test_a_query_runs_on_sail_without_java_over_a_case_at_any_path(tmp_path: Pat
     assert "nowhere" in wrong.stderr
 
 
+@needs_sail
+def test_sail_needs_no_second_core(tmp_path):
+    """Its planner fails where a query runs in one part, as on a machine of one core it would."""
+    logs = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
+    command = [sys.executable, "-m", "forensics", "ingest", str(logs), "--case", str(tmp_path / "case"), "--engine", "sail", "--jobs", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 # --- both engines
 
 

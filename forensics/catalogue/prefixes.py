@@ -58,7 +58,7 @@ class Prefixes:
         context = None
         at = 0
         while message.startswith(self._begins, at):
-            end = message.find("]", at) + 1
+            end = _closing(message, at)
             if end == 0:
                 break
             if message[end : end + 1] == ":":
@@ -80,6 +80,15 @@ class Prefixes:
             self._known.clear()
         self._known[head] = parsed
         return parsed
+
+
+def _closing(message: str, at: int) -> int:
+    """The place behind the bracket that closes the first one from `at` on, 0 without one: names may have brackets."""
+    end = message.find("]", at) + 1
+    begin = message.find("[", at) + 1
+    while 0 < (inner := message.find("[", begin, end) + 1) and (further := message.find("]", end) + 1):
+        begin, end = inner, further
+    return end
 
 
 def parse_prefix(head: str, words: KafkaWords | None = None) -> tuple[Captures, str | None] | None:
