@@ -80,7 +80,7 @@ ENVELOPE: tuple[Column, ...] = (
     Column(
         "process_id",
         pa.string(),
-        "Log stream: path below the ingested folder without rotation suffix; in merged files followed by # and what names it",
+        "Log stream: path below the ingested folder without rotation suffix, with short ids of containers; in merged files followed by # and what names it",
     ),
     Column("path", pa.string(), "Path of the file below the ingested folder"),
     Column("line", pa.int64(), "Line number of the record's first line, from 1"),

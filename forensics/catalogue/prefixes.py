@@ -86,7 +86,7 @@ def _closing(message: str, at: int) -> int:
     """The place behind the bracket that closes the first one from `at` on, 0 without one: names may have brackets."""
     end = message.find("]", at) + 1
     begin = message.find("[", at) + 1
-    while 0 < (inner := message.find("[", begin, end) + 1) and (further := message.find("]", end) + 1):
+    while (inner := message.find("[", begin, end) + 1) and (further := message.find("]", end) + 1):
         begin, end = inner, further
     return end
 

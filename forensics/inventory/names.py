@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,8 @@ from forensics.inventory.evidence import LOG, READ, SKIPPED, SUPERSEDED, Evidenc
 from forensics.inventory.source_options import SourceOptions
 
 _ORDINAL_STEP = 1024
+#: The id of a container; docker itself prints its beginning.
+_CONTAINER = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 
 
 def _labels(evidence: Iterable[Evidence]) -> dict[str, str]:
@@ -143,14 +147,14 @@ def with_hosts(evidence: Sequence[Evidence]) -> list[Evidence]:
     result = []
     for e in evidence:
         if e.status == READ and not e.origin.host_told:
-            host = host_of(e.below) or (Path(e.root).name if several_roots and e.format.kind == LOG else None)
+            host = _CONTAINER.sub(r"\1", host_of(e.below) or "") or (Path(e.root).name if several_roots and e.format.kind == LOG else None)
             e = replace(e, origin=replace(e.origin, host=host))
         result.append(e)
     return result
 
 
 def process_names(live: Sequence[Evidence]) -> dict[int, str]:
-    """Process id of each file: its path without rotation, and as much of the folders above as tells it from others."""
+    """Process id of each file: its path without rotation, and as much of the folders above as tells it from others. Containers have their short ids."""
     names: dict[int, str] = {}
     labels = _labels(live)
     streams: dict[str, dict[str, list[Evidence]]] = {}  # stream's name, then ingested folder
@@ -160,7 +164,9 @@ def process_names(live: Sequence[Evidence]) -> dict[int, str]:
         one_process = len(roots) == 1 or ("/" in name and disjoint([(e.times.first, e.times.last) for files in roots.values() for e in files]))
         for root, files in roots.items():
             names.update((id(e), name if one_process else f"{labels[root]}/{name}") for e in files)
-    return names
+    short = {name: _CONTAINER.sub(r"\1", name) for name in names.values()}
+    times = Counter(short.values())
+    return {key: short[name] if times[short[name]] == 1 else name for key, name in names.items()}
 
 
 def _stream_name(evidence: Evidence, live: Sequence[Evidence]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
-from forensics.report.examined import logs_of_several, rests_on, silences
+from forensics.report.examined import logs_of_several, rests_on, silences, undated
 from forensics.report.incidents import began, by_incident, effects, is_worth_telling, walk
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
@@ -45,12 +45,12 @@ _MISSING = {
     "unreadable": "unreadable file",
     "truncated": "log without its beginning",
     "cut_lines": "log whose lines are cut",
-    "no_info": "log without what is said at INFO",
+    "no_info": "log without its INFO lines",
 }
 _SEVERAL = {
     "truncated": "logs without their beginnings",
     "cut_lines": "logs whose lines are cut",
-    "no_info": "logs without what is said at INFO",
+    "no_info": "logs without their INFO lines",
 }
 #: Lines that are missing behind the last of a log.
 _AT_END = ("ends_early", "coordinator_went_on")
@@ -384,8 +384,10 @@ def _unseen(report: Report, clock: Clock) -> str:
     holes = [(c["process_id"], (c.get("facts") or {}).get("why")) for c in report.coverage if c["kind"] == "missing_lines"]
     holed = {process for process, why in holes if why not in _AT_END}
     ended = {*end_too_soon(report), *(process for process, why in holes if why in _AT_END)}
-    for what, logs in (("lines", holed - ended), ("lines, also later ones,", holed & ended)):
-        parts += [f"{what} of {and_more(sorted(logs), 3)}"] * bool(logs)
+    for logs, which in ((holed - ended, ""), (holed & ended, ", the last ones too")):
+        parts += [f"lines of {and_more(sorted(logs), 3)}{which}"] * bool(logs)
+    if files := undated(report):
+        parts.append(f"the dates of {count(len(files), 'log')}")
     if facts["gaps"]:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]

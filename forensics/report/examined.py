@@ -221,6 +221,12 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     return blocks
 
 
+def undated(report: Report) -> list[str]:
+    """Logs of which no line tells both date and time."""
+    files = report.case["source_files"]
+    return [f["path"] for f in files if f.get("status", "read") == "read" and f.get("kind") == "log" and f["records"] and f["first_ts"] is None]
+
+
 def silences(number: int, lasted_ms: float) -> str:
     """`a silence of 5.00 s`, `3 silences of 20.0 s in all`."""
     return f"a silence of {span(lasted_ms)}" if number == 1 else f"{count(number, 'silence')} of {span(lasted_ms)} in all"

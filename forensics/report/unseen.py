@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
-from forensics.report.examined import UNCUT, is_silence, members_of
+from forensics.report.examined import UNCUT, is_silence, members_of, undated
 from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, bounded, count, joined, span
 
@@ -328,9 +328,8 @@ def _reading(report: Report) -> list[Block]:
     skipped = Counter(f["note"] or "no log" for f in report.case["source_files"] if f.get("status") == "skipped")
     if skipped:
         blocks.append(Para(_why_skipped(skipped), tone="dim"))
-    undated = [f["path"] for f in files if f.get("kind") == "log" and f["records"] and f["first_ts"] is None]
-    if undated:
-        text = f"No line of {_some(undated)} tells both date and time, so nothing here says when its lines were printed: only their order is known."
+    if without := undated(report):
+        text = f"No line of {_some(without)} tells both date and time, so nothing here says when its lines were printed: only their order is known."
         blocks.append(Para(f"{text} Put both into the layout, as `%d{{ISO8601}}` does.", tone="bad"))
     blocks += _collected(Counter(f.get("time_by") for f in files))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed" and f.get("first_ts") is not None)
