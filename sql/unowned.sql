@@ -141,12 +141,14 @@ WITH owned AS (
           OR NOT (g.previous.is_open OR coalesce(g.previous.phase_end = 'gone' OR g.previous.stop_how = 'worker_stopped', false)))
         AND n.generation > g.previous.generation AND n.generation < g.generation)
   UNION
-  -- A generation on the way gave it to a member, whose line that it has it is missing.
+  -- A generation on the way gave it to a member, to the last owner again if that had given it up, and the line that it has it is missing.
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM gap g
-  JOIN counted n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
-    AND n.generation < g.generation AND array_contains(n.assigned, g.resource)
-  WHERE g.resource_kind = 'partition'
+  JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
+    AND n.generation < g.generation AND n.process_id IS NOT NULL AND array_contains(n.assigned, g.resource)
+  LEFT JOIN clock_offset o ON o.process_id = n.process_id AND o.reference_process_id = g.reference_process_id
+  WHERE g.resource_kind = 'partition' AND (n.process_id <> g.previous.process_id OR NOT n.member_id <=> g.previous.member_id
+    OR unix_millis(n.synced_ts) - o.hi_ms > g.previous.stop_lo_ms)
   UNION
   -- Of a generation on the way no line is here.
   SELECT g.previous.ownership_id, g.next_ownership_id
