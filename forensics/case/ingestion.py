@@ -25,6 +25,7 @@ from forensics.extract.local_time_jumps import separate
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
+from forensics.extract.tied_lines import set_right
 from forensics.failures import explained
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
@@ -171,6 +172,9 @@ def ingest(
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
+            set_right(
+                [staged / n for n in events], [staged / n for n in (*counted, *others)], [e.path for e in fresh if e.format.profile.newest_first]
+            )
             ranges = separate(staged, events, counted, others, range_rows(written), zoned, {e.path: e.origin.ordinal or 0 for e in fresh})
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])

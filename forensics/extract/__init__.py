@@ -24,6 +24,7 @@ The way of a byte goes down this list. Readers yield chunks and know nothing of 
     local_reading       the tasks in one of them
     stretches           lines that are of another process, time or place than they stand for
     stream_lines        the lines of one stream, as columns
+    tied_lines          lines of one moment, in a log that has its newest lines first
     wrong_times         lines whose time cannot be
     joined_parts        parts of one log that stand in the wrong order
     repeated_lines      parts that stand in a log twice
