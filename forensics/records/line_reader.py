@@ -473,7 +473,8 @@ class Assembler:
             key = self._latest  # a terminal broke the line of whoever spoke last
         open_ = self._open.get(key)
         if open_ is None:
-            return [], not line.text.strip()
+            is_header = number == 1 and any(x.columns for x in self._reader.profile.learned)
+            return [], is_header or not line.text.strip()
         if offset - open_.offset >= MOST_RECORD_BYTES:
             return [self._finish(key)], not line.text.strip()
         texts = (line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text).split("\n")
