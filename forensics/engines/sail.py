@@ -141,6 +141,8 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)  # an error says so, too
     # Read when the server is loaded.
     os.environ.setdefault("RUST_LOG", "error")
+    # By them its planner reckons how many rows a condition leaves, and fails where rounding makes that more than all.
+    os.environ["SAIL_EXECUTION__COLLECT_STATISTICS"] = "false"
     os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(max(jobs or _cores(), _FEWEST_PARTS))
     try:
         import pysail.spark  # noqa: F401 - whether it is there
