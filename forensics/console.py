@@ -182,7 +182,7 @@ def _say_collected(summary: Summary) -> None:
     """Which files have only the times that a collector printed."""
     read = summary.files("read")
     if n := sum(e.times.by in ("collector", "collector_no_year") for e in read):
-        say(f"the lines of {count(n, 'file')} have no time of their own: each is given its collector's, which may be a little late.")
+        say(f"the lines of {count(n, 'file')} have no time of their own: each is given its collector's, taken to be less than a second late.")
     if n := sum(e.times.by == "collector_no_year" for e in read):
         say(
             f"the dates of {count(n, 'file')} have no year: the last one before the file was changed is taken; if that is wrong, correct the file's date."

@@ -515,34 +515,34 @@ def families() -> list[Family]:
         Family("syslog 3164", each_line(KAFKA, lambda text, r: f"<14>{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect"),
         Family("syslog 5424", each_line(KAFKA, lambda text, r: f"<14>1 {iso(r)} node-7 connect 991 - - {text}"), process="node-7 connect"),
         # A program that leaves the time to whoever collects its lines.
-        Family("CRI, no time of its own", each_line(NO_TIME, lambda text, r: f"{iso(r)} stdout F {text}"), line=True),
+        Family("CRI, no time of its own", each_line(NO_TIME, lambda text, r: f"{iso(r)} stdout F {text}"), line=True, resolution_ms=1000),
         Family("docker, no time of its own", lambda records: "".join(
             json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
-            for r in records for text in printed(NO_TIME, r).removesuffix("\n").split("\n")).encode(), line=True),
-        Family("kubectl --timestamps, no time of its own", each_line(NO_TIME, lambda text, r: f"{iso(r)} {text}"), line=True),
-        Family("docker-compose --timestamps, no time of its own", each_line(NO_TIME, lambda text, r: f"connect-1  | {iso(r)} {text}"), process="connect-1", line=True),
+            for r in records for text in printed(NO_TIME, r).removesuffix("\n").split("\n")).encode(), line=True, resolution_ms=1000),
+        Family("kubectl --timestamps, no time of its own", each_line(NO_TIME, lambda text, r: f"{iso(r)} {text}"), line=True, resolution_ms=1000),
+        Family("docker-compose --timestamps, no time of its own", each_line(NO_TIME, lambda text, r: f"connect-1  | {iso(r)} {text}"), process="connect-1", line=True, resolution_ms=1000),
         Family("journald short-iso, no time of its own", each_line(NO_TIME, lambda text, r: f"{java_time(r.ts, 'yyyy-MM-dd')}T{java_time(r.ts, 'HH:mm:ssZ')} node-7 connect[991]: {text}"),
                process="node-7 connect", resolution_ms=1000, line=True),
         Family("journald, no time of its own", each_line(NO_TIME, lambda text, r: f"{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000, line=True),
-        Family("kubectl --timestamps, no date of its own", each_line("%d{HH:mm:ss.SSS} [%t] %-5p %c - %m%n", lambda text, r: f"{iso(r)} {text}")),
+        Family("kubectl --timestamps, no date of its own", each_line("%d{HH:mm:ss.SSS} [%t] %-5p %c - %m%n", lambda text, r: f"{iso(r)} {text}"), resolution_ms=1000),
         Family("docker, no date of its own", lambda records: "".join(
             json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
-            for r in records for text in printed("%d{HH:mm:ss,SSS} %-5p %m (%c:%L)%n", r).removesuffix("\n").split("\n")).encode(), line=True),
+            for r in records for text in printed("%d{HH:mm:ss,SSS} %-5p %m (%c:%L)%n", r).removesuffix("\n").split("\n")).encode(), line=True, resolution_ms=1000),
         Family("journald, no date of its own", each_line("%d{ABSOLUTE} %-5p [%t] %c: %m%n", lambda text, r: f"{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000),
         Family("docker, no time of its own, logger first", lambda records: "".join(
             json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
-            for r in records for text in printed("%-5p %c - %m%n", r).removesuffix("\n").split("\n")).encode()),
+            for r in records for text in printed("%-5p %c - %m%n", r).removesuffix("\n").split("\n")).encode(), resolution_ms=1000),
         Family("journald JSON, no time of its own, logger first", json_lines(lambda r: {
-            "MESSAGE": printed("%-5p %c - %m%n", r).removesuffix("\n"), "_HOSTNAME": "node-7", "SYSLOG_IDENTIFIER": "connect", "__REALTIME_TIMESTAMP": str(r.millis * 1000)}), process="node-7"),
+            "MESSAGE": printed("%-5p %c - %m%n", r).removesuffix("\n"), "_HOSTNAME": "node-7", "SYSLOG_IDENTIFIER": "connect", "__REALTIME_TIMESTAMP": str(r.millis * 1000)}), process="node-7", resolution_ms=1000),
         Family("docker, no time of its own, level in brackets", lambda records: "".join(
             json.dumps({"log": text + "\n", "stream": "stdout", "time": iso(r)}) + "\n"
-            for r in records for text in printed("[%p] %m (%c:%L)%n", r).removesuffix("\n").split("\n")).encode(), line=True),
+            for r in records for text in printed("[%p] %m (%c:%L)%n", r).removesuffix("\n").split("\n")).encode(), line=True, resolution_ms=1000),
         Family("journald short-precise, no time of its own", each_line(NO_TIME, lambda text, r: f"{java_time(r.ts, 'MMM dd HH:mm:ss.SSS')}000 node-7 connect[991]: {text}"),
-               process="node-7 connect", line=True),
+               process="node-7 connect", line=True, resolution_ms=1000),
         Family("syslog 3164, no time of its own", each_line(NO_TIME, lambda text, r: f"<14>{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000, line=True),
-        Family("syslog 5424, no time of its own", each_line(NO_TIME, lambda text, r: f"<14>1 {iso(r)} node-7 connect 991 - - {text}"), process="node-7 connect", line=True),
+        Family("syslog 5424, no time of its own", each_line(NO_TIME, lambda text, r: f"<14>1 {iso(r)} node-7 connect 991 - - {text}"), process="node-7 connect", line=True, resolution_ms=1000),
         Family("journald, no time of its own, logger first", each_line("%-5p %c - %m%n", lambda text, r: f"{_syslog(r)} node-7 connect[991]: {text}"), process="node-7 connect", resolution_ms=1000),
-        Family("rsyslog ISO, no time of its own, logger first", each_line("%-5p [%t] %c: %m%n", lambda text, r: f"{iso(r)[:-1]}+00:00 node-7 connect: {text}"), process="node-7 connect"),
+        Family("rsyslog ISO, no time of its own, logger first", each_line("%-5p [%t] %c: %m%n", lambda text, r: f"{iso(r)[:-1]}+00:00 node-7 connect: {text}"), process="node-7 connect", resolution_ms=1000),
         Family("aws logs tail", each_line(KAFKA, lambda text, r: f"{nanos(r)[:26]}+00:00 connect-logs/stream-1 {text}"), process="connect-logs/stream-1"),
         Family("logcli", each_line(KAFKA, lambda text, r: f'{nanos(r)[:19]}Z {{app="connect", pod="connect-0"}} {text}'), process="connect-0"),
         Family("kibana CSV", table(["@timestamp", "message"], lambda r: [java_time(r.ts, "MMM d, yyyy @ HH:mm:ss.SSS"), kafka(r)], quoting=csv.QUOTE_ALL)),
@@ -554,6 +554,8 @@ def families() -> list[Family]:
         Family("Splunk CSV, text first", table(["_raw", "_time", "host", "source"], lambda r: [kafka(r), java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ"), "node-7", "/var/log/connect.log"], quoting=csv.QUOTE_ALL), process="node-7"),
         Family("Splunk CSV, host and text first, newest first", table(["host", "_raw", "_time"], lambda r: ["node-7", kafka(r), java_time(r.ts.astimezone(CET), "yyyy-MM-dd'T'HH:mm:ss.SSSZ")], newest_first=True), process="node-7"),
         Family("folded at 132 columns", lambda records: "".join(text[i : i + 132] + "\n" for r in records for text in kafka(r).split("\n") for i in range(0, max(len(text), 1), 132)).encode()),
+        Family("CSV of messages without a time", table(["@timestamp", "host.name", "message"], lambda r: [iso(r), "node-7", printed(NO_TIME, r).removesuffix("\n")], quoting=csv.QUOTE_ALL), process="node-7", line=True),
+        Family("CSV of messages without a time, text first", table(["_raw", "_time", "host"], lambda r: [printed(NO_TIME, r).removesuffix("\n"), iso(r), "node-7"], quoting=csv.QUOTE_ALL), process="node-7", line=True),
         Family("Datadog CSV", table(["Date", "Host", "Service", "Message"], lambda r: [iso(r), "node-7", "connect", kafka(r)]), process="node-7"),
         Family("TSV", table(["time", "message"], lambda r: [iso(r), kafka(r)], delimiter="\t")),
         Family("grep -n of one file", lambda records: _numbered(records, "{}:")),
@@ -574,7 +576,7 @@ def families() -> list[Family]:
         Family("newest first", newest_first(KAFKA)), Family("newest first, Spring Boot", newest_first("%d{yyyy-MM-dd HH:mm:ss.SSS}  %5p 1 --- [%15.15t] %-40.40logger{39} : %m%n")),
         Family("blank line between records", recoded(lines_of(KAFKA), lambda t: t.replace("\n[", "\n\n[").encode())),
         Family("docker-compose, Spring Boot", each_line("%d{yyyy-MM-dd HH:mm:ss.SSS}  %5p 1 --- [%15.15t] %-40.40logger{39} : %m%n", lambda text, r: f"orders-app_1   | {text}"), process="orders-app_1"),
-        Family("CRI, logback", each_line("%d{HH:mm:ss.SSS} [%thread] %-5level %logger{36} - %msg%n", lambda text, r: f"{iso(r)} stderr F {text}")),
+        Family("CRI, logback", each_line("%d{HH:mm:ss.SSS} [%thread] %-5level %logger{36} - %msg%n", lambda text, r: f"{iso(r)} stderr F {text}"), resolution_ms=1000),
         Family("CRI, JSON", lambda records: "".join(f"{nanos(r)} stdout F {json.dumps(_logstash(r))}\n" for r in records).encode()),
         Family("docker-compose, JSON", lambda records: "".join(f"connect-1  | {json.dumps(_ecs(r))}\n" for r in records).encode(), process="connect-1"),
     ]  # fmt: skip

@@ -51,7 +51,8 @@ def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
 
 def _begins(messages: Sequence[str], layouts: Layouts) -> str:
     """How messages begin that are whole records: where one has several lines, what stands behind it in the row is in the last of them."""
-    found = {start[0].head for text in messages if (start := layouts.find_telling(text.split("\n")[0]))}
+    firsts = [text.split("\n")[0] for text in messages]
+    found = {start[0].head for untimed in (False, True) for text in firsts if (start := layouts.find_telling(text, untimed))}
     return "|".join(re.sub(r"\(\?P<\w+>", "(?:", head) for head in sorted(found))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -30,6 +30,8 @@ _DOCKER_CUT = 16
 #: How a time begins, whatever is wrong with the rest.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _ANY_TIME = TimeFormat("ANY")
+#: A collector has a line within a second, milliseconds.
+_COLLECTED_MS = 1000
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ class RecordReader:
             return record
         start, source = inner
         held = self.finish(start, texts)
-        held.source, held.collector = record.source or source or held.source, record.moment
+        held.source, held.collector, held.moment = record.source or source or held.source, record.moment, held.moment or record.moment
         return held
 
     def _printed(self, texts: list[str]) -> tuple[tuple[Layout, re.Match[str]], str | None] | None:
@@ -301,7 +303,8 @@ class RecordReader:
             if inner is not None:
                 texts[0] = rest
                 return inner, outer.groupdict().get("source") if outer else None
-        return None
+        whole = self._described.find_telling(texts[0], untimed=True)  # its writer leaves the time to the table
+        return (whole, None) if whole else None
 
 
 def looks_like_json(text: str) -> bool:
@@ -495,7 +498,7 @@ class Assembler:
         record.source = open_.first.source or record.source
         collector = open_.first.collector or record.collector
         if self._reader.profile.collected and not record.no_time and (record.moment is None or record.moment.wall_us is None):
-            record.moment = collector or record.moment
+            record.moment = replace(collector, resolution_ms=max(collector.resolution_ms, _COLLECTED_MS)) if collector else record.moment
         return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], collector)
 
 

@@ -342,7 +342,7 @@ def _reading(report: Report) -> list[Block]:
 def _collected(by: Counter[str | None]) -> Iterator[Block]:
     """How far times go that a collector printed."""
     if n := by["collector"] + by["collector_no_year"]:
-        text = "have no time of their own: each is given its collector's, which may be a little late."
+        text = "have no time of their own: each is given its collector's, taken to be less than a second late."
         yield Para(f"The lines of {count(n, 'file')} {text}", tone="dim")
     if n := by["collector_no_year"]:
         text = "have no year: the last one before the file was changed is taken. If that is wrong, correct the file's date (`touch -d`) and ingest again."

@@ -1,5 +1,5 @@
 -- One row per worker whose tasks are assigned and do not work: failed, never started, their herder dead, or a sink task without partitions.
--- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset
+-- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset, log_hole
 WITH clock AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
@@ -44,6 +44,8 @@ WITH clock AS (
   JOIN clock k ON k.process_id = d.process_id
   LEFT ANTI JOIN failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.task = d.task
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
+  -- A log that lacks lines may lack those that tell of a start.
+  LEFT ANTI JOIN log_hole o ON o.process_id = d.process_id AND o.instance = d.instance
   WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
   GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_assignment AS (
