@@ -8,7 +8,7 @@ CREATE OR REPLACE TEMPORARY VIEW log_pair (
   equal_lines COMMENT 'Lines about groups and tasks that both have, with the same time and text',
   names_owner COMMENT 'Whether one of them says who owns something, or what a coordinator decided: no two processes say that at the same
     millisecond',
-  is_joined   COMMENT 'Whether both say that one member joined one generation'
+  is_joined   COMMENT 'Whether both say that one member joined one generation, or that they made one member id'
 )
 COMMENT 'One row per process and another one whose log holds lines of it, with the same time and text.'
 AS
@@ -21,10 +21,12 @@ WITH told AS (
   GROUP BY xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message)
   HAVING min(process_id) <> max(process_id)
 ), joined AS (
-  -- Clocks that are read in two zones do not hide that one member joined one generation once.
+  -- Clocks that are read in two zones, or whole seconds, do not hide that one member joined one generation once, and that a coordinator
+  -- makes a member id once.
   SELECT group_id, member_id, generation, event, collect_set(process_id) AS tellers
   FROM event_row
-  WHERE event IN ('joined', 'synced') AND member_id <> '' AND generation IS NOT NULL
+  WHERE member_id <> '' AND (event IN ('joined', 'synced') AND generation IS NOT NULL
+    OR event = 'member_added' AND message LIKE '%reated a new member id%')
   GROUP BY group_id, member_id, generation, event
   HAVING min(process_id) <> max(process_id)
 ), teller AS (
