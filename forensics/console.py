@@ -129,7 +129,7 @@ def say_ingested(summary: Summary, case: Location) -> None:
     if backwards := [e for e in summary.files("read") if e.format.profile.newest_first]:
         which = printable(backwards[0].path) if len(backwards) == 1 else f"each of {count(len(backwards), 'file')}"
         # A row of an export holds a whole record.
-        by_line = any(not (p.json or p.document is not None or any(x.columns for x in p.learned)) for p in (e.format.profile for e in backwards))
+        by_line = any(not (p.json or p.document is not None or p.is_table) for p in (e.format.profile for e in backwards))
         turned = " If lines were turned round one by one (as tac does), settings and stack traces, which take several lines, may be missing from the report."
         say(f"the newest line comes first in {which}, so reading began at the end.{turned * by_line}")
     unread = {e.path for e in summary.files("unreadable")}

@@ -36,8 +36,9 @@ def set_right(events: Sequence[Path], others: Sequence[Path], paths: Iterable[st
             continue
         pos, ts = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy()
         if are_turned_round(ts, codes_of(joined(lines["event"]))):
+            now = pos[_turned(ts)]
             for file in (*events, *others):
-                _write(file, path, pos, _turned(ts))
+                _write(file, path, pos, now)
 
 
 def are_turned_round(ts: Ints, said: Ints) -> bool:
@@ -68,11 +69,11 @@ def _turned(ts: Ints) -> Ints:
 
 
 def _write(file: Path, path: str, pos: Ints, turned: Ints) -> None:
-    """Gives a file's lines of a log their new places."""
+    """Gives a file's lines of a log, which are at `pos`, the places `turned`."""
     table = pq.read_table(file)
     was = table["stream_pos"].to_numpy()
     here = np.flatnonzero(pc.and_(pc.equal(table["path"], path), pc.is_valid(table["ts"])).to_numpy())
     if len(here):
         now = was.copy()
-        now[here] = pos[turned[np.searchsorted(pos, was[here])]]
+        now[here] = turned[np.searchsorted(pos, was[here])]
         rewrite(file, with_columns(table, {"stream_pos": pa.chunked_array([pa.array(now)])}))

@@ -78,7 +78,8 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     profile = _profile(lines, layouts, untimed=False)
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
-    profile = _timed_by_collector(profile, lines, layouts) or _with_learned(profile, lines, layouts)
+    looked = _LayoutScore.of(_stretches(lines), layouts, profile)
+    profile = _timed_by_collector(profile, looked, lines, layouts) or _with_learned(profile, looked, lines, layouts)
     profile = replace(profile, colours=colours, lines=len(lines), folded=_folded_at(profile, lines, layouts))
     profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
     profile = replace(profile, until=_last_day(profile, lines, layouts, changed) if changed else None)
@@ -91,15 +92,15 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
     return "\n".join(e.text for e in islice(elements, _MOST_LINES) if not e.cut).encode("utf-8", "replace")
 
 
-def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
-    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid."""
+def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile:
+    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid: `looked` is what they make of some of the lines."""
     reader = RecordReader(layouts, profile)
     bare = [reader.unwrap(text).text for text in lines] if profile.untimed else []
     begins = [text for text in bare if text[:1] not in ("", " ", "\t")]
     clocked = sum(map(bool, map(_CLOCK_FIRST.match, begins))) > _MOSTLY * len(begins)
-    if not clocked and _LayoutScore.of(_stretches(lines), layouts, profile).share <= _HARDLY:
+    if not clocked and looked.share <= _HARDLY:
         return profile
-    described = _LayoutScore.of(lines, layouts, profile)
+    described = looked if len(_stretches(lines)) == len(lines) else _LayoutScore.of(lines, layouts, profile)
     if described.share <= _FEW and not clocked:
         return profile
     best = profile, described.points
@@ -121,20 +122,17 @@ def _with_learned(profile: Profile, lines: Sequence[str], layouts: Layouts) -> P
     return best[0] if best[0].learned else _messages_only(best[0], lines)
 
 
-def _timed_by_collector(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile | None:
+def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile | None:
     """How to read lines of a program that prints no times, each wrapped by a collector that does; None when they are something else.
 
     Read as records that begin with a time, its settings and stack traces would be taken apart, for they have one in every line.
     """
-    if profile.untimed:
-        return None
-    score = _LayoutScore.of(_stretches(lines), layouts, profile)
-    if score.collected or profile.json != "record" and score.share <= _HARDLY:
+    if profile.untimed or looked.collected or profile.json != "record" and looked.share <= _HARDLY:
         return None
     found = _profile(lines, layouts, untimed=True)
     if not (found.wrappers or found.json == "wrapper"):
         return None
-    found = _with_learned(found, lines, layouts)
+    found = _with_learned(found, _LayoutScore.of(_stretches(lines), layouts, found), lines, layouts)
     score = _LayoutScore.of(lines, layouts, found)
     return found if score.collected and score.share <= _FEW else None
 

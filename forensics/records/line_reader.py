@@ -72,11 +72,21 @@ class Profile:
     fitting: int = 0
 
     @property
+    def is_table(self) -> bool:
+        """Whether it is an export with a header, of which each row holds a record."""
+        return any(x.columns for x in self.learned)
+
+    @property
     def plain(self) -> bool:
         """Whether lines can be read as they are."""
-        tables = any(x.columns for x in self.learned)
         return not (
-            self.wrappers or self.colours or self.holes or self.folded or tables or self.document is not None or self.json in ("wrapper", "both")
+            self.wrappers
+            or self.colours
+            or self.holes
+            or self.folded
+            or self.is_table
+            or self.document is not None
+            or self.json in ("wrapper", "both")
         )
 
 
@@ -476,7 +486,7 @@ class Assembler:
             key = self._latest  # a terminal broke the line of whoever spoke last
         open_ = self._open.get(key)
         if open_ is None:
-            is_header = number == 1 and any(x.columns for x in self._reader.profile.learned)
+            is_header = number == 1 and self._reader.profile.is_table
             return [], is_header or not line.text.strip()
         if offset - open_.offset >= MOST_RECORD_BYTES:
             return [self._finish(key)], not line.text.strip()
