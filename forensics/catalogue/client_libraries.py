@@ -172,10 +172,12 @@ def _logfmt(text: str) -> dict[str, str]:
     return {m[1]: _unescaped(m[2]) if m[2] is not None else m[3] for m in _LOGFMT_PAIR.finditer(text)}
 
 
-def _colons(text: str) -> dict[str, str]:
-    """`group: a, member_id: b`: a value ends where the next key begins."""
+def _colons(text: str) -> dict[str, str] | None:
+    """`group: a, member_id: b`: a value ends where the next key begins. None when it begins with no key."""
     keys = list(_COLON_PAIR.finditer(text))
-    ends = [k.start() for k in keys[1:]] + [len(text)]
+    if not keys or keys[0].start():
+        return None
+    ends = [*(k.start() for k in keys[1:]), len(text)]
     return {k[1]: text[k.end() : end].strip() for k, end in zip(keys, ends, strict=True)}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, wraps
 from typing import Any
 
 import regex
@@ -144,21 +145,28 @@ def to_address(text: str) -> str | None:
     return to_string(text.replace("', port=", ":"))
 
 
-#: Types whose value is a list of texts; it may be captured item by item.
-LISTS = ("list", "partitions", "tasks")
-#: Converter by type; a type that becomes several captures is in `EXPANDING`.
-CONVERTERS: dict[str, Callable[[str], Any]] = {
-    "string": to_string,
-    "int": to_int,
-    "double": to_double,
-    "list": to_list,
-    "partitions": to_partitions,
-    "tasks": to_tasks,
-    "map": to_map,
-    "config": to_config,
-    "offsets": to_offsets,
-    "address": to_address,
-}
+@dataclass(frozen=True, slots=True)
+class NoValue:
+    """A text that is no value of its capture's type.
+
+    Attributes:
+        reason: the kind of what its converter raised; never the text, which may hold a secret.
+    """
+
+    reason: str
+
+
+def _guarded(kind: str, convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a converter that never raises: a line may say anything, and costs its own record at most."""
+
+    @wraps(convert)
+    def guarded(text: str) -> Any:  # noqa: ANN401  (a value, or `NoValue`)
+        try:
+            return convert(text)
+        except Exception as e:
+            return NoValue(f"its text is not of type {kind} ({type(e).__name__})")
+
+    return guarded
 
 
 def expand_assignment(text: str) -> dict[str, Value]:
@@ -166,7 +174,25 @@ def expand_assignment(text: str) -> dict[str, Value]:
     return decode_assignment(text) or {}
 
 
-EXPANDING: dict[str, Callable[[str], dict[str, Value]]] = {"assignment_bytes": expand_assignment}
+#: Types whose value is a list of texts; it may be captured item by item.
+LISTS = ("list", "partitions", "tasks")
+#: Converter by type, which gives `NoValue` for a text that it fails on; a type that becomes several captures is in `EXPANDING`.
+CONVERTERS: dict[str, Callable[[str], Any]] = {
+    kind: _guarded(kind, convert)
+    for kind, convert in {
+        "string": to_string,
+        "int": to_int,
+        "double": to_double,
+        "list": to_list,
+        "partitions": to_partitions,
+        "tasks": to_tasks,
+        "map": to_map,
+        "config": to_config,
+        "offsets": to_offsets,
+        "address": to_address,
+    }.items()
+}
+EXPANDING: dict[str, Callable[[str], dict[str, Value] | NoValue]] = {"assignment_bytes": _guarded("assignment_bytes", expand_assignment)}
 
 
 def _resources(numbers: str) -> list[str]:

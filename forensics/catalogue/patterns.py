@@ -29,7 +29,7 @@ from forensics.catalogue.client_libraries import (
     tells,
     ways_to_read,
 )
-from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
+from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS, NoValue
 from forensics.catalogue.literals import requirements
 from forensics.catalogue.pattern_files import EventPattern, Example, parse_events
 from forensics.errors import CatalogueError
@@ -178,17 +178,19 @@ def beginnings(prefixes: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def convert(found: regex.Match[str], fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Typed captures of a match; a capture without a value is left out. A list may be captured item by item."""
+    """Typed captures of a match; a capture without a value is left out, one that cannot be converted is a `NoValue`. A list may be captured item by item."""
     captures: dict[str, Any] = {}
     for name, text in found.groupdict().items():
         if text is None:
             continue
         kind = fields[name].type
         if kind in EXPANDING:
-            captures.update(EXPANDING[kind](text))
+            expanded = EXPANDING[kind](text)
+            captures.update({name: expanded} if isinstance(expanded, NoValue) else expanded)
             continue
         if kind in LISTS and len(found.captures(name)) > 1:
-            value = [item for part in found.captures(name) for item in CONVERTERS[kind](part) or []]
+            parts = [CONVERTERS[kind](part) or [] for part in found.captures(name)]
+            value: Any = next((part for part in parts if isinstance(part, NoValue)), None) or [item for part in parts for item in part]
         else:
             value = CONVERTERS[kind](text)
         if value is not None:

@@ -11,7 +11,7 @@ from functools import cache
 
 import regex
 
-from forensics.catalogue.converters import is_blanked
+from forensics.catalogue.converters import is_blanked, to_int
 from forensics.errors import CatalogueError
 from forensics.records.kafka_words import WHERE, Captures, KafkaWords, Prefix, kafka_words
 
@@ -102,7 +102,8 @@ def parse_prefix(head: str, words: KafkaWords | None = None) -> tuple[Captures, 
 def _captures(prefix: Prefix, found: regex.Match[str]) -> Captures:
     groups = {k: v for k, v in found.groupdict().items() if v is not None}
     pairs = groups.pop("pairs", "")
-    captures = _with_task(groups) | {k: int(groups[k]) for k in prefix.numbers & groups.keys()}
+    numbers = {k: to_int(groups.pop(k)) for k in prefix.numbers & groups.keys()}
+    captures = _with_task(groups) | {k: number for k, number in numbers.items() if number is not None}
     for key, value in _pairs_of(tuple(prefix.pairs)).findall(pairs) if pairs else ():
         if value not in ("", "null") and not is_blanked(value):
             captures[prefix.pairs[key]] = value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import regex
 
 from forensics.catalogue.client_libraries import Pairs, beginnings_of, cover_of, places, stands_alone, tells, ways_to_read
+from forensics.catalogue.converters import NoValue
 from forensics.catalogue.counted_texts import CountedTexts, counted_texts
 from forensics.catalogue.literals import requirements
 from forensics.catalogue.pattern_files import EventPattern
@@ -43,6 +44,7 @@ class Recognised:
         message: first line of the message without prefixes.
         context: Connect's logging context as printed, `b|task-1`.
         pattern: the block that matched.
+        fault: what was captured and cannot be converted, so that the record is no evidence; empty when all of it can.
     """
 
     event: str
@@ -51,6 +53,15 @@ class Recognised:
     message: str
     context: str | None
     pattern: EventPattern
+    fault: str = ""
+
+    @classmethod
+    def of(cls, pattern: EventPattern, captures: dict[str, Any], message: str, context: str | None = None) -> Recognised:
+        """An event of a block; a capture without a value is its fault."""
+        faults = [f"{name}: {value.reason}" for name, value in captures.items() if isinstance(value, NoValue)]
+        if faults:
+            captures = {name: value for name, value in captures.items() if not isinstance(value, NoValue)}
+        return cls(pattern.name, pattern.category, captures, message, context, pattern, "; ".join(faults))
 
 
 class _Anywhere:
@@ -75,7 +86,7 @@ class _Anywhere:
                 for block, telling in self._blocks[text]:
                     captures = read_at(block, spoken, at, self._fields) if stands_alone(spoken.text, at, telling) else None
                     if captures is not None:
-                        return Recognised(block.name, block.category, captures, spoken.text[at:].partition("\n")[0].rstrip(), None, block)
+                        return Recognised.of(block, captures, spoken.text[at:].partition("\n")[0].rstrip())
         return None
 
 
@@ -291,7 +302,7 @@ class Recogniser:
                 if captures is not None:
                     if "client_id" in captures and "task" not in outer:
                         captures = {**task_of_client(captures["client_id"]), **captures}
-                    return Recognised(event.name, event.category, {**outer, **captures} if outer else captures, line, context, event)
+                    return Recognised.of(event, {**outer, **captures} if outer else captures, line, context)
         return None
 
     @staticmethod
@@ -306,7 +317,7 @@ class Recogniser:
             extra = {**extra, **(parsed[0] if parsed else {})}
         if not extra and not bare:
             return found
-        return Recognised(found.event, found.category, {**extra, **found.captures}, found.message, found.context or bare, found.pattern)
+        return replace(found, captures={**extra, **found.captures}, context=found.context or bare)
 
     def index(self, logger: str | None) -> Index | None:
         """The blocks of a logger, made ready; None for one that no block is for. Without a logger, those of all."""

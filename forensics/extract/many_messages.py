@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import regex
 
-from forensics.catalogue.converters import to_int
+from forensics.catalogue.converters import CONVERTERS, NoValue
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.plans import Plan
 from forensics.catalogue.prefixes import task_of_client
@@ -56,6 +56,10 @@ class Recognition:
 _Matched = tuple[int, str, str | None, Mapping[str, Any], regex.Match[str]]
 
 
+class _NoColumn(Exception):
+    """A text is no value of its capture: the messages of its block are read one by one, where it is named."""
+
+
 class ManyMessages:
     """Recognises messages.
 
@@ -83,20 +87,29 @@ class ManyMessages:
                     by_plan.setdefault(plan, []).append((row, rest, context, outer, found))
                     break
         for plan, mine in by_plan.items():
-            rows, messages, contexts, before, matches = zip(*mine, strict=True)
-            columns = self._captures(plan, matches)
+            try:
+                columns = self._captures(plan, [match for *_, match in mine])
+            except _NoColumn:
+                continue
+            rows, messages, contexts, before, _ = zip(*mine, strict=True)
             self._add_surroundings(columns, before)
             columns = {name: column for name, column in columns.items() if column.null_count < len(column)}
             yield Recognition(plan.event, np.array(rows, np.int64), messages, contexts, columns)
 
     def _captures(self, plan: Plan, found: Sequence[regex.Match[str]]) -> Columns:
-        """A column for each capture of some matches of a block."""
+        """A column for each capture of some matches of a block.
+
+        Raises:
+            _NoColumn: a text is no value of its capture.
+        """
         if plan.simple is not None:
             groups = zip(*(match.groups() for match in found), strict=True)
             return {name: self._typed(name, texts, converter) for (name, converter), texts in zip(plan.simple, groups, strict=False)}
         columns: dict[str, tuple[list[int], list[Any]]] = {}
         for row, match in enumerate(found):
             for name, value in plan.captures(match).items():
+                if isinstance(value, NoValue):
+                    raise _NoColumn
                 rows, values = columns.setdefault(name, ([], []))
                 rows.append(row)
                 values.append(value)
@@ -105,12 +118,14 @@ class ManyMessages:
     def _typed(self, name: str, texts: Sequence[str | None], converter: Callable[[str], Any] | None) -> pa.Array:
         """A column of a group's texts; no text is no value."""
         kind = self._type(name)
-        if converter is to_int:
+        if converter is CONVERTERS["int"]:
             present = [text for text in texts if text]
             if len(present) == len(texts) and max(map(len, present)) <= _DIGITS:
                 with suppress(ValueError):  # one of them is no number
                     return pa.array(np.fromiter(map(int, present), np.int64, len(present)), kind)
         values: dict[str | None, Any] = {text: converter(text) if converter else text for text in set(texts) if text is not None}
+        if any(isinstance(value, NoValue) for value in values.values()):
+            raise _NoColumn
         if len(values) * 4 > len(texts) or pa.types.is_string(kind):
             return array_of([values.get(text) for text in texts], kind)
         places = {text: place for place, text in enumerate(values)}

@@ -88,7 +88,9 @@ class Understanding:
         try:
             if not fault:
                 found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
-            if found is not None:
+            if found is not None and found.fault:
+                fault = f"{found.event}: {found.fault}"
+            elif found is not None:
                 kind = COUNT if self._recogniser.is_counted(found, record.level) else EVENT
                 return Told(kind, found, self._releases(found.pattern, record.logger, record.source_line, record.level))
         except Exception as e:

@@ -334,9 +334,10 @@ class RecordRewriter:
 
     def _known(self, record: Record) -> Recognised | None:
         try:
-            return self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
+            found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
         except Exception:  # what cannot be recognised is withheld
             return None
+        return found if found is not None and not found.fault else None
 
     def _again(self, texts: list[str]) -> Record | None:
         start = self._reader.start(Line(texts[0]))

@@ -85,6 +85,7 @@ def _say_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
         ("layout", first.layout or "none: a message by itself"),
         ("says", "\n".join(_said(items)) or "nothing more"),
         ("pattern", pattern.where),
+        *([("not readable", found.fault)] if found.fault else []),
     ]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
     # Wordings of other releases share one event; what it means may be written at one of them only.
