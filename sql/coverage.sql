@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: log_hole, event, common_clock, early_end, process_cluster, quiet_client, worker_group
+-- Reads: log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -145,10 +145,10 @@ WITH placed AS (
         FROM generation
         WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
         UNION ALL
-        SELECT c.kafka_cluster, e.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
+        -- Clients before 1.0 do not name the group in this line.
+        SELECT k.kafka_cluster, k.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
         FROM event e
-        JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-          AND coalesce(e.stream_pos < c.to_pos, true)
+        JOIN client_event k ON k.event_id = e.event_id
         LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id
         WHERE e.event = 'assignment_computed'
       )

@@ -42,7 +42,8 @@ _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+(?P<closed>"?)|[{}\[\]:,]')
 _STRING_END = re.compile(r'(?:[^"\\\n]|\\.)*+["\n]')
 _NANOSECONDS = re.compile(r"1[0-9]{18}")
 _LONGEST_KEY = 200
-#: How Kafka's default layout begins a line, and no list of numbers: `[2026-`.
+#: How a document may begin, and no line whose time or name stands in brackets: `[2026-`, `[pod/app-0/app] `.
+_BEGINS = re.compile(r'\{|\[[ \t\r\n]{0,80}[\[{"0-9\]-]')
 _TIME_IN_BRACKETS = re.compile(r"\[[0-9]+-")
 _BLANKS = " \t\r\n"
 #: Bytes stand for characters here: what is looked for is ASCII, and places stay places.
@@ -75,7 +76,7 @@ def document_path(sample: bytes, keys: JsonKeys) -> Path | None:
     """Where the records of a document are, by its beginning. None when it holds none, or one a line: those are read as they stand."""
     text = sample.decode(_AS_BYTES).removeprefix("\xef\xbb\xbf")
     begins = text.lstrip(_BLANKS)
-    if begins[:1] not in ("{", "[") or _TIME_IN_BRACKETS.match(begins):
+    if not _BEGINS.match(begins) or _TIME_IN_BRACKETS.match(begins):
         return None
     place, at, trials = _Place(), 0, 0
     while trials < _MOST_TRIALS and len(place.path) < _MOST_OPEN and (token := _TOKEN.search(text, at)):

@@ -50,8 +50,13 @@ def _read_by_layout(layouts: Layouts, layout: Layout, example: Example) -> Mappi
 
 
 def _read_by_wrapper(layouts: Layouts, wrapper: Wrapper, example: Example) -> Mapping[str, Any] | str:
-    line = RecordReader(layouts, Profile(wrappers=(wrapper.name,))).unwrap(example.line)
-    return "nothing is taken off" if line.text == example.line else _without_nothing({"source": line.source, "ts": _utc(line.collector)})
+    profile = Profile(wrappers=(wrapper.name,), words=frozenset({""} if wrapper.words else ()), json="record")
+    line = RecordReader(layouts, profile).unwrap(example.line)
+    return (
+        "nothing is taken off"
+        if line.text == example.line
+        else _without_nothing({"source": line.source, "ts": _utc(line.collector), "level": line.level})
+    )
 
 
 def _without_nothing(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -41,6 +42,8 @@ _QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
 #: No terminal that a log is copied from is narrower, and so many lines are hardly of one length by chance.
 _NARROWEST, _FEWEST_FOLDED = 60, 8
+#: Names before records are few, or few for the number of records.
+_FEWEST_NAMES = 6
 #: Of a year that has a 29th of February.
 _LAST_OF_A_YEAR = date(2000, 12, 31)
 #: From one to the next, over the turn of most centuries.
@@ -303,12 +306,30 @@ def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profil
         holders += "json wrapper" in names
         nested += "json in json" in names
     kind = "both" if nested > max(objects, holders) else "wrapper" if holders > objects else "record" if objects or timed else ""
-    enabled = tuple(w.name for w in layouts.wrappers if wrapped.get(w.name, 0) > _COMMON * fitting)
-    return Profile(wrappers=enabled, json=kind, untimed=untimed, fitting=fitting)
+    enabled = tuple(w.name for w in layouts.wrappers if wrapped.get(w.name, 0) > (_MOSTLY if w.words else _COMMON) * fitting)
+    profile = Profile(wrappers=enabled, json=kind, untimed=untimed, fitting=fitting)
+    return replace(profile, words=_words(lines, layouts, profile))
 
 
-def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
-    """Names of the wrappers around a line that begins a record, outermost first; None when it begins none."""
+def _words(lines: Sequence[str], layouts: Layouts, profile: Profile) -> frozenset[str]:
+    """The words before a file's records, if it is wrapped in words; none where they are no names, but numbers of records, say."""
+    if not any(w.words and w.name in profile.wrappers for w in layouts.wrappers):
+        return frozenset()
+    reader = RecordReader(layouts, profile)
+    found = Counter(word for text in lines for word in reader.unwrap(text).words)
+    return frozenset(found) if len(found) <= max(_FEWEST_NAMES, _FEW * found.total()) else frozenset()
+
+
+def _chain(text: str, layouts: Layouts, untimed: bool, depth: int, *, telling: bool = False) -> list[str] | None:
+    """Names of the wrappers around a line that begins a record, outermost first; None when it begins none.
+
+    Args:
+        text: the line.
+        layouts: those to try.
+        untimed: whether these are the ones without a time.
+        depth: of wrappers, at most.
+        telling: whether a layout must say more than a time: behind any word of a message, a time may stand.
+    """
     if untimed and (names := _collected(text, layouts, depth)) is not None:
         return names
     if layouts.find_telling(text, untimed):
@@ -323,19 +344,19 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] 
         if message is not None and layouts.keys.get("time", found):
             return ["json text"]
     for wrapper in layouts.wrappers_at(text) if depth else ():
-        rest = _rest(text, wrapper, layouts)
+        rest = None if wrapper.words and untimed else _rest(text, wrapper, layouts)  # without times, words may be a thread or a level
         if rest is None:
             continue
-        inner_names = _chain(rest, layouts, untimed, depth - 1)
+        inner_names = _chain(rest, layouts, untimed, depth - 1, telling=telling or wrapper.words)
         if inner_names is not None and not (wrapper.name == "quote" and rest == text):
             return [wrapper.name, *inner_names]
-    return [] if layouts.find(text, untimed) else None
+    return [] if not telling and layouts.find(text, untimed) else None
 
 
 def _collected(text: str, layouts: Layouts, depth: int) -> list[str] | None:
     """As `_chain` for a line of a program that prints no times: what a collector prints before it would be taken for words of its own."""
     for wrapper in layouts.wrappers_at(text) if depth else ():
-        rest = None if wrapper.bare or wrapper.weak else _rest(text, wrapper, layouts)
+        rest = None if wrapper.bare or wrapper.weak or wrapper.words else _rest(text, wrapper, layouts)
         if rest is None:
             continue
         names = _collected(rest, layouts, depth - 1)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from forensics.records.kafka_words import kafka_words
 from forensics.records.layouts import TAIL_WINDOW, Layout
 from forensics.records.pattern_layout import LEVELS, LOGGER
-from forensics.records.timestamps import ZONES, TimeFormat
+from forensics.records.timestamps import SECOND, ZONES, TimeFormat
 
 _MOST_CELLS = 14
 _MOST_WORDS = 2
@@ -25,6 +25,8 @@ _COMMON = 0.05
 _MOST_LAYOUTS = 4
 _COLUMN = 0.9
 _HAVING = 0.1
+#: No zone is further from UTC.
+_MOST_OFFSET = 15 * 3600 * SECOND
 
 _LEVEL = "|".join(
     sorted(
@@ -58,6 +60,7 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "d/M/yyyy H:mm:ss"),
     (r"1[0-9]{12}(?![0-9A-Za-z.])", "epoch"),
     (r"1[0-9]{9}\.[0-9]{3,6}(?![0-9A-Za-z.])", "epoch"),
+    (r"1[4-9][0-9]{8}(?:[0-9]{6}|[0-9]{9})?(?![0-9A-Za-z.])", "epoch"),
     (_CLOCK, "HH:mm:ss"),
 )
 _TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_HALF})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))
@@ -194,7 +197,7 @@ class _Cells:
         self._parts: list[str] = []
         self._cells: list[str] = []
         self._groups: set[str] = set()
-        self._format = ""
+        self._format = self._printed = ""
 
     def read(self) -> Guess | None:
         at = 0
@@ -351,8 +354,9 @@ class _Cells:
     def _field(self, at: int, rest: str, begun: int) -> int | None:
         """Adds a time, level or logger; where it ends, or None."""
         line = self._line
-        time = _TIME.match(line, at) if "T" not in self._cells else None
-        if time and time.lastindex:
+        time = _TIME.match(line, at)
+        if time and time.lastindex and ("T" not in self._cells or self._is_better(time)):
+            self._printed = time[0]
             self._format = _concrete(_TIMES[time.lastindex - 1][1], time[0])
             self._add("T", f"(?P<ts>{TimeFormat(self._format).pattern})")
             return time.end()
@@ -362,6 +366,19 @@ class _Cells:
             return level.end()
         named = self._named(at) if "C" not in self._cells else None
         return self._logger(named) if named else None
+
+    def _is_better(self, time: re.Match[str]) -> bool:
+        """Whether it is the epoch of the time before it, which lacks its zone and perhaps its date: then that one is a word, and this the time."""
+        if self._format == "epoch" or _TIMES[(time.lastindex or 1) - 1][1] != "epoch":
+            return False
+        before, epoch = TimeFormat(self._format).read(self._printed), TimeFormat("epoch").read(time[0])
+        if before is None or epoch is None or epoch.wall_us is None or before.offset_us is not None:
+            return False
+        if before.wall_us is not None and abs(before.wall_us - epoch.wall_us) > _MOST_OFFSET:
+            return False
+        self._parts = [part.replace("(?P<ts>", "(?:") for part in self._parts]
+        self._cells[self._cells.index("T")] = "W"
+        return True
 
     def _named(self, at: int) -> re.Match[str] | None:
         """The logger that stands at a place."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
@@ -106,6 +106,7 @@ class Wrapper:
         time: format of the group ts, None without one.
         bare: gives neither name nor time.
         weak: looks as a layout's own time does: left where a layout fits the line as it stands and none fits the rest.
+        words: any word: left where it does not stand before a record, here or in other lines of the file.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Wrapper:
     time: TimeFormat | None
     bare: bool
     weak: bool = False
+    words: bool = False
     examples: tuple[Example, ...] = ()
 
 
@@ -124,11 +126,14 @@ class JsonKeys:
 
     def get(self, what: str, found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
         """The first value that is there, None otherwise. A key with points may also be one flat key."""
+        return next(self.all(what, found), None)
+
+    def all(self, what: str, found: Mapping[str, Any]) -> Iterator[Any]:
+        """All values that are there, in order of preference."""
         for path in self.paths[what]:
             value = found.get(path[0]) if len(path) == 1 else _value_of(path, found)
             if value is not None and not isinstance(value, dict):
-                return _text_of_bytes(value) if isinstance(value, list) else value
-        return None
+                yield _text_of_bytes(value) if isinstance(value, list) else value
 
 
 def _text_of_bytes(value: list[Any]) -> Any:  # noqa: ANN401  (JSON)
@@ -347,7 +352,15 @@ def parse_layouts(text: str, file: str) -> Layouts:
         table = tomllib.loads(text)
         layouts = tuple(_layout(block) for block in table["layout"])
         wrappers = tuple(
-            Wrapper(b["name"], b["head"], TimeFormat(b["time"]) if "time" in b else None, b.get("bare", False), b.get("weak", False), _examples(b))
+            Wrapper(
+                b["name"],
+                b["head"],
+                TimeFormat(b["time"]) if "time" in b else None,
+                b.get("bare", False),
+                b.get("weak", False),
+                b.get("words", False),
+                _examples(b),
+            )
             for b in table["wrapper"]
         )
         keys = JsonKeys({k: tuple(tuple(path.split(".")) for path in paths) for k, paths in table["json"].items()})

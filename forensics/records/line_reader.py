@@ -40,6 +40,7 @@ class Profile:
 
     Attributes:
         wrappers: names of wrappers to take off every line.
+        words: names that stand before its records, with what separates them: taken off lines that continue a record, too.
         colours: lines carry ANSI sequences.
         json: `record` when lines are JSON records, `wrapper` when JSON objects hold whole lines of another layout, `both` when they hold JSON records,
             else empty.
@@ -57,6 +58,7 @@ class Profile:
     """
 
     wrappers: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
     colours: bool = False
     json: str = ""
     untimed: bool = False
@@ -131,6 +133,8 @@ class Line:
         collector: time of a wrapper.
         bare: blanks and quotation marks that stood before it.
         wrapped: a wrapper with a name or a time was there.
+        words: words that stood before it.
+        level: printed before the record by who printed its lines.
         unended: what follows from the same source goes on in the same line: the container runtime, or who copied it, took it apart.
     """
 
@@ -139,6 +143,8 @@ class Line:
     collector: Moment | None = None
     bare: str = ""
     wrapped: bool = False
+    words: tuple[str, ...] = ()
+    level: str | None = None
     unended: bool = False
 
 
@@ -188,6 +194,8 @@ class RecordReader:
         find = self.layouts.find_telling
         if wrapper.weak and find(line.text, self.profile.untimed) and not find(rest, self.profile.untimed):
             return False
+        if wrapper.words and match[0] not in self.profile.words and not self._begins(rest, _NESTED_WRAPPERS):
+            return False
         if wrapper.bare:
             if self.layouts.find(rest, self.profile.untimed) is None and not any(
                 self.layouts.compiled(w.head).match(rest) for w in self._wrappers if not w.bare
@@ -196,14 +204,25 @@ class RecordReader:
             line.bare += match[0]
         else:
             found = match.groupdict()
-            if found.get("source"):
+            if wrapper.words:
+                line.words += (match[0],)
+            if found.get("source") and (self.profile.words or not wrapper.words):
                 line.source = f"{line.source}/{found['source']}" if line.source else found["source"]
             if found.get("ts") and wrapper.time:
                 line.collector = wrapper.time.read(found["ts"], self.profile.until)
             line.unended = line.unended or bool(found.get("unended"))
+            line.level = found.get("level") or line.level
             line.wrapped = True
         line.text = rest
         return True
+
+    def _begins(self, text: str, depth: int) -> bool:
+        """Whether a record begins here, or behind further words, that says more than a time."""
+        if self.profile.json and text.startswith('{"') or self.layouts.find_telling(text, self.profile.untimed):
+            return True
+        words = next((w for w in self._wrappers if w.words), None)
+        match = self.layouts.compiled(words.head).match(text) if words and depth else None
+        return match is not None and self._begins(text[match.end() :], depth - 1)
 
     def _open_json(self, line: Line) -> None:
         found = read_json(line.text)
@@ -358,6 +377,8 @@ def _moment_of_json(keys: JsonKeys, found: Mapping[str, Any]) -> tuple[Moment | 
     """Time of an object, and whether it has one that is none."""
     printed = _instant(found) or keys.get("time", found)
     moment = _json_time(printed)
+    if moment is not None and moment.offset_us is None:  # a time beside it may say its zone, or be an epoch
+        moment = next((m for value in keys.all("time", found) if (m := _json_time(value)) is not None and m.offset_us is not None), moment)
     return moment, moment is None and _is_time(printed)
 
 
@@ -506,6 +527,7 @@ class Assembler:
         open_ = self._open.pop(key)
         record = self._reader.finish(open_.start, open_.texts)
         record.source = open_.first.source or record.source
+        record.level = record.level or open_.first.level
         collector = open_.first.collector or record.collector
         if self._reader.profile.collected and not record.no_time and (record.moment is None or record.moment.wall_us is None):
             record.moment = replace(collector, resolution_ms=max(collector.resolution_ms, _COLLECTED_MS)) if collector else record.moment

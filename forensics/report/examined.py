@@ -177,6 +177,11 @@ def _named(report: Report) -> str:
         return f"Its lines name {who}, and {whose} missing: {and_more(members)}."
     if any((g["member_count"] or 0) > (g["seen_by_members"] or 0) for group in report.groups for g in group["generations"]):
         return "Its lines tell of more members than that, and their logs are missing."
+    counted = [(g["generation"], g["member_count"]) for group in report.groups for g in group["generations"] if g["is_count_told"]]
+    if counted and all(number == 1 for _, number in counted):
+        alone = sorted({generation for generation, _ in counted})
+        which = f"generation {alone[0]}" if len(alone) == 1 else f"generations {alone[0]} to {alone[-1]}"
+        return f"In {which} it was the only member; the logs do not show who was a member before or after."
     return "Nothing says that there were no other members."
 
 
