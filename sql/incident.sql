@@ -50,6 +50,7 @@ WITH explained AS (
     slice(array_distinct(flatten(array_sort(collect_list(o.witness)))), 1, 24) AS witness
   FROM finding_cause c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
+  WHERE c.incident_id IS NOT NULL
   GROUP BY c.incident_id
 ), hit AS (
   SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms,

@@ -30,7 +30,7 @@ COMMENT 'One row per time that a rule found something, the finding that it is to
 AS
 SELECT
   o.occurrence_id AS occurrence_id,
-  o.finding_id AS finding_id,
+  c.finding_id AS finding_id,
   o.rule AS rule,
   o.severity AS severity,
   o.verdict AS verdict,
@@ -51,4 +51,4 @@ SELECT
   c.caused_by AS caused_by,
   c.caused_how AS caused_how
 FROM occurrence_fact o
-LEFT JOIN finding_cause c ON c.occurrence_id = o.occurrence_id
+JOIN finding_cause c ON c.occurrence_id = o.occurrence_id

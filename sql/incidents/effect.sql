@@ -106,7 +106,7 @@ WITH teller AS (
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
   LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM occurrence_key GROUP BY occurrence_id) b
     ON b.occurrence_id = c.occurrence_id
-  WHERE (c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= coalesce(b.begun_ms, o.from_ms) + heartbeat_late_ms)
+  WHERE (c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= coalesce(b.begun_ms, o.from_ms))
     -- What made a rebalance begin does not make it slow: that does what lasts while the others wait.
     AND (o.rule <> 'slow-rebalance' OR o.code = 'unfinished'
       OR NOT c.is_trigger AND coalesce(c.until_ms >= o.from_ms + slow_rebalance_ms, true))

@@ -1,23 +1,25 @@
--- One row per occurrence of a finding that belongs to an incident: which, and the finding that it is an effect of.
+-- One row per occurrence: the finding that reports it, the incident that it belongs to, and the finding that it is an effect of.
 -- Reads: occurrence_fact, occurrence_key, effect, root_cause
 -- Grain: occurrence_id
--- An effect stands below its cause: a lost coordinator, a lost membership, rebalances, work without an owner or with two, what was read
--- twice.
+-- Causes come first: what happens to one subject again and again because of one incident, in the same case of a rule (its code), is one
+-- finding; what happens to many, from repeat_times on too. Tasks and partitions that had two owners are looked for by name: they stay
+-- apart longer. The same of another incident is another finding.
+-- An effect appears below its cause and does not begin before it: a lost coordinator, a lost membership, rebalances, work without an owner
+-- or with two, what was read twice.
 -- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown; with a commit that came too
--- late, where the same log tells how its member lost its membership.
+-- late, where the same log shows how its member lost its membership.
 CREATE OR REPLACE TEMPORARY VIEW finding_cause (
   occurrence_id COMMENT 'Occurrence',
-  finding_id    COMMENT 'Finding that tells it',
-  incident_id   COMMENT 'Incident',
+  finding_id    COMMENT 'Finding that reports it',
+  incident_id   COMMENT 'Incident; NULL: none, as of a setting that is only a risk',
   caused_by     COMMENT 'Finding that it is an effect of; NULL: of the incident''s cause itself',
   caused_how    COMMENT 'Fact that joins it to that finding or cause; NULL: none',
   is_alone      COMMENT 'True when nothing tells its cause'
 )
-COMMENT 'One row per occurrence of a finding that belongs to an incident: which, and the finding that it is an effect of.'
+COMMENT 'One row per occurrence: the finding that reports it, its incident, and the finding that it is an effect of.'
 AS
-WITH placed AS (
-  SELECT o.occurrence_id, o.finding_id, o.rule, o.severity, o.from_ms, coalesce(o.to_ms, o.from_ms) AS to_ms,
-    e.incident_id, e.caused_how, r.cause,
+WITH known AS (
+  SELECT o.*, e.incident_id, e.caused_how, r.cause,
     CASE
       WHEN o.rule IN ('offsets-topic-unsatisfiable', 'generation-reset', 'duplicate-declaration', 'group-id-collision',
         'static-member-fenced') THEN 0
@@ -32,8 +34,47 @@ WITH placed AS (
   FROM occurrence_fact o
   LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id
   LEFT JOIN root_cause r ON r.incident_id = e.incident_id
+), alone AS (
+  SELECT p.occurrence_id, p.rule, p.from_ms, coalesce(p.to_ms, p.from_ms) AS to_ms, k.begun_ms, k.kafka_cluster, k.group_id,
+    k.name AS process_id, k.number AS instance
+  FROM known p
+  JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
+  WHERE p.incident_id IS NULL AND p.severity <> 'note' AND p.rule IN ('session-timeout', 'stale-commit')
+), beside AS (
+  SELECT c.occurrence_id, max_by(p.occurrence_id, struct(p.from_ms, p.occurrence_id)) AS cause_id, max(c.process_id) AS process_id
+  FROM alone c
+  JOIN alone p ON p.rule = 'session-timeout' AND p.kafka_cluster <=> c.kafka_cluster AND p.group_id = c.group_id
+    AND p.process_id = c.process_id AND p.instance <=> c.instance AND p.from_ms <= c.begun_ms
+    AND c.from_ms <= p.to_ms + outage_untroubled_ms
+  WHERE c.rule = 'stale-commit'
+  GROUP BY c.occurrence_id
+), counted AS (
+  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause_key) AS alike
+  FROM (
+    SELECT p.*, b.cause_id, coalesce(p.incident_id, b.process_id, '-') AS cause_key
+    FROM known p
+    LEFT JOIN beside b ON b.occurrence_id = p.occurrence_id
+  )
+), sorted AS (
+  SELECT *,
+    concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), code,
+      CASE WHEN alike < CASE WHEN rule LIKE 'split-brain-%' THEN repeat_resources ELSE repeat_times END
+        -- Who surely had it first, and who then, is another story each time.
+        THEN concat_ws('|', coalesce(subject, '-'), CASE WHEN verdict = 'proved' THEN concat_ws('|',
+          get_json_object(facts, '$.process_a'), get_json_object(facts, '$.process_b')) END)
+      END) AS kind
+  FROM counted
+), placed AS (
+  SELECT *,
+    CASE
+      -- One that happened once keeps its own id.
+      WHEN count(*) OVER (PARTITION BY kind, cause_key) = 1 THEN occurrence_id
+      WHEN min(cause_key) OVER (PARTITION BY kind) = max(cause_key) OVER (PARTITION BY kind) THEN left(sha2(kind, 256), 12)
+      ELSE left(sha2(concat_ws('|', kind, cause_key), 256), 12)
+    END AS finding_id
+  FROM sorted
 ), fact AS (
-  SELECT p.occurrence_id, p.finding_id, p.incident_id, p.rule, p.level, p.cause, p.from_ms, p.to_ms, k.kind, k.kafka_cluster,
+  SELECT p.occurrence_id, p.finding_id, p.incident_id, p.rule, p.level, p.cause, p.from_ms, k.begun_ms, k.kind, k.kafka_cluster,
     k.group_id, k.name, k.number,
     CASE k.kind WHEN 'member' THEN 1 WHEN 'generation' THEN 2 WHEN 'resource' THEN 3 WHEN 'process' THEN 4 WHEN 'connector'
       THEN 5 WHEN 'group' THEN 6 END AS rank
@@ -48,7 +89,7 @@ WITH placed AS (
   JOIN fact p ON p.incident_id = c.incident_id AND p.kind = c.kind AND p.level < c.level AND p.finding_id <> c.finding_id
     AND p.kafka_cluster <=> c.kafka_cluster AND p.name <=> c.name AND (c.kind = 'process' OR p.number <=> c.number)
     AND (c.kind IN ('process', 'connector') OR p.group_id <=> c.group_id)
-  WHERE (p.from_ms IS NULL OR c.to_ms IS NULL OR p.from_ms <= c.to_ms)
+  WHERE (p.from_ms IS NULL OR c.begun_ms IS NULL OR p.from_ms <= c.begun_ms)
     -- A whole group suffers from what befalls all of it.
     AND (c.kind <> 'group' OR p.level <= 1)
     -- One member that loses its coordinator and its membership has lost both by one cause.
@@ -56,29 +97,22 @@ WITH placed AS (
     -- That a rebalance stood still delays what it gives away.
     AND (p.rule NOT IN ('rebalance-waits-for-ghost', 'slow-rebalance') OR c.rule = 'unassigned-tasks')
     AND p.rule <> 'heartbeat-rebalancing'
-), alone AS (
-  SELECT p.occurrence_id, p.finding_id, p.rule, p.from_ms, p.to_ms, k.kafka_cluster, k.group_id, k.name AS process_id, k.number AS instance
-  FROM placed p
-  JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
-  WHERE p.incident_id IS NULL AND p.severity <> 'note' AND p.rule IN ('session-timeout', 'stale-commit')
-), beside AS (
-  SELECT c.occurrence_id, max_by(p.finding_id, struct(p.from_ms, p.occurrence_id)) AS caused_by
-  FROM alone c
-  JOIN alone p ON p.rule = 'session-timeout' AND p.kafka_cluster <=> c.kafka_cluster AND p.group_id = c.group_id
-    AND p.process_id = c.process_id AND p.instance <=> c.instance AND p.from_ms <= c.to_ms
-    AND c.from_ms <= p.to_ms + outage_untroubled_ms
-  WHERE c.rule = 'stale-commit'
-  GROUP BY c.occurrence_id
+), late AS (
+  SELECT c.finding_id, max_by(p.finding_id, struct(p.from_ms, p.occurrence_id)) AS caused_by
+  FROM placed c
+  JOIN placed p ON p.occurrence_id = c.cause_id
+  GROUP BY c.finding_id
 )
 SELECT
   p.occurrence_id AS occurrence_id,
   p.finding_id AS finding_id,
-  coalesce(p.incident_id, left(sha2(concat_ws('|', 'alone', coalesce(b.caused_by, p.finding_id)), 256), 12)) AS incident_id,
+  CASE WHEN p.incident_id IS NOT NULL THEN p.incident_id
+    WHEN p.level > 0 AND p.severity <> 'note'
+      THEN left(sha2(concat_ws('|', 'alone', coalesce(b.caused_by, p.finding_id)), 256), 12) END AS incident_id,
   coalesce(c.caused_by, b.caused_by) AS caused_by,
   CASE WHEN p.incident_id IS NOT NULL THEN coalesce(c.caused_how, p.caused_how)
     WHEN b.caused_by IS NOT NULL THEN 'process_life' END AS caused_how,
-  p.incident_id IS NULL AS is_alone
+  coalesce(p.incident_id IS NULL AND p.level > 0 AND p.severity <> 'note', false) AS is_alone
 FROM placed p
 LEFT JOIN parent c ON c.occurrence_id = p.occurrence_id AND c.nth = 1
-LEFT JOIN beside b ON b.occurrence_id = p.occurrence_id
-WHERE p.incident_id IS NOT NULL OR p.level > 0 AND p.severity <> 'note'
+LEFT JOIN late b ON b.finding_id = p.finding_id

@@ -60,6 +60,16 @@ WITH told AS (
   WHERE t.rule = 'zombie-task' AND coalesce(j.worker_assigned_ms, j.synced_ms)
     BETWEEN try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT) - outage_untroubled_ms
       AND try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT)
+), wide AS (
+  -- What a member's own line dates: `from_ms` is the earliest moment that its clock allows.
+  SELECT t.occurrence_id, max(o.hi_ms - o.lo_ms) AS wide_ms
+  FROM (
+    SELECT occurrence_id, explode(CASE WHEN process_id IS NULL THEN processes ELSE array(process_id) END) AS process_id
+    FROM told
+    WHERE rule IN ('coordinator-unavailable', 'config-lag', 'poll-timeout', 'static-member-fenced', 'stale-commit')
+  ) t
+  JOIN clock_offset o ON o.process_id = t.process_id AND o.is_island_reference
+  GROUP BY t.occurrence_id
 ), coordinator AS (
   -- A rebalance that does not end, maybe because the coordinator of the generation before it went down: its members could not leave.
   SELECT t.occurrence_id, t.kafka_cluster, t.group_id, CAST(b.broker_id AS STRING) AS broker_id, t.from_ms, t.to_ms
@@ -133,7 +143,8 @@ SELECT
   k.incarnation AS incarnation,
   min(k.from_ms) AS from_ms,
   max(k.to_ms) AS to_ms,
-  coalesce(max(p.begun_ms), min(k.from_ms)) AS begun_ms
+  coalesce(max(p.begun_ms), min(k.from_ms) + coalesce(max(w.wide_ms), 0L)) AS begun_ms
 FROM keyed k
 LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM pair GROUP BY occurrence_id) p ON p.occurrence_id = k.occurrence_id
+LEFT JOIN wide w ON w.occurrence_id = k.occurrence_id
 GROUP BY k.occurrence_id, k.kind, k.kafka_cluster, k.group_id, k.name, k.number, k.incarnation

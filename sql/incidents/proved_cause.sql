@@ -1,6 +1,7 @@
 -- One row per root cause that a rule proves as it is: a configuration, a clock, a store that was lost, a connector that never rests.
 -- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration
--- Reads: rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, generation
+-- Reads: rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, generation, join_round
+-- Reads: cluster_broker, process_life, clock_offset
 -- Grain: cause, kafka_cluster, subject, group_ids, from_ms
 CREATE OR REPLACE TEMPORARY VIEW proved_cause (
   cause         COMMENT 'Cause',
@@ -20,10 +21,34 @@ WITH alive AS (
   SELECT kafka_cluster, group_id, incarnation, max(unix_millis(coalesce(assigned_ts, stabilized_ts, first_joined_ts))) AS at_ms
   FROM generation
   GROUP BY kafka_cluster, group_id, incarnation
+), begun AS (
+  -- A broker has its configuration since it started; of one that ran before its log begins nobody knows since when.
+  SELECT b.kafka_cluster, CASE WHEN min(l.instance) > 0 THEN min(l.first_ms - o.hi_ms) END AS at_ms
+  FROM cluster_broker b
+  JOIN process_life l ON l.process_id = b.process_id
+  JOIN clock_offset o ON o.process_id = b.process_id AND o.is_island_reference
+  GROUP BY b.kafka_cluster
+), used AS (
+  -- Each process's first use of a static member's id.
+  SELECT j.kafka_cluster, j.group_id, j.group_instance_id, j.process_id,
+    min(coalesce(j.joining_first_ms, j.joined_ms, j.synced_ms) - o.hi_ms) AS at_ms
+  FROM join_round j
+  JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
+  WHERE j.group_instance_id IS NOT NULL
+  GROUP BY j.kafka_cluster, j.group_id, j.group_instance_id, j.process_id
+), fenced AS (
+  -- Two share it when the second begins to use it, which the first learns later.
+  SELECT r.kafka_cluster, r.group_id, r.subject, r.facts.process_id AS process_id, r.from_ms, r.to_ms, r.proof, max(u.at_ms) AS since_ms
+  FROM rule_static_member_fenced r
+  LEFT JOIN used u ON u.kafka_cluster = r.kafka_cluster AND u.group_id = r.group_id AND u.group_instance_id = r.subject
+    AND u.at_ms <= r.from_ms
+  WHERE size(r.facts.users) > 1
+  GROUP BY r.kafka_cluster, r.group_id, r.subject, r.facts.process_id, r.from_ms, r.to_ms, r.proof
 ), proved AS (
-  SELECT 'offsets_topic_impossible' AS cause, kafka_cluster, facts.group_ids AS group_ids, subject, CAST(NULL AS STRING) AS process_id,
-    from_ms AS since_ms, from_ms, to_ms, proof
-  FROM rule_offsets_topic_unsatisfiable
+  SELECT 'offsets_topic_impossible' AS cause, r.kafka_cluster, r.facts.group_ids AS group_ids, r.subject,
+    CAST(NULL AS STRING) AS process_id, least(b.at_ms, r.from_ms) AS since_ms, r.from_ms, r.to_ms, r.proof
+  FROM rule_offsets_topic_unsatisfiable r
+  LEFT JOIN begun b ON b.kafka_cluster = r.kafka_cluster
   UNION ALL
   SELECT 'offsets_lost', r.kafka_cluster, array(r.group_id), '__consumer_offsets', r.facts.broker_process_id, coalesce(a.at_ms, r.from_ms),
     r.from_ms, r.to_ms, r.proof
@@ -47,9 +72,8 @@ WITH alive AS (
   FROM rule_group_id_collision
   WHERE severity <> 'note'
   UNION ALL
-  SELECT 'static_id_shared', kafka_cluster, array(group_id), subject, facts.process_id, from_ms, from_ms, to_ms, proof
-  FROM rule_static_member_fenced
-  WHERE size(facts.users) > 1
+  SELECT 'static_id_shared', kafka_cluster, array(group_id), subject, process_id, coalesce(since_ms, from_ms), from_ms, to_ms, proof
+  FROM fenced
   UNION ALL
   SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof
   FROM rule_clock_skew
