@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow.dataset as ds
 import pytest
+from effects import early
 from histories import parse
 from simulator import simulate
 from written_logs import CLIENT, case_of, consumer, joined, stamp, told
@@ -32,14 +33,20 @@ HISTORIES = {
     "rolling-clients": ("w1- 4s w1+ 12s w2- 4s w2+ 12s w3- 4s w3+ 20s", ("broker-1",)),
     "rolling-old": ("w1- 4s w1+ 12s w2- 4s w2+ 12s w3- 4s w3+ 20s", ()),
     "slow-broker": ("b~4s 20s", ()),
+    "frozen-thrice": ("w2~20s 2000s w2~20s 2000s w2~20s 40s", ()),
+    "frozen-both": ("w2~20s 60s w3~20s 40s", ()),
+    "frozen-after-rolling": ("w1- 4s w1+ 12s w2- 4s w2+ 12s w3- 4s w3+ 12s w2~20s 40s", ()),
 }
+#: Where several things happen; with member ids of their own, which would be those of another cluster too.
+AGAIN = ("frozen-thrice", "frozen-both", "frozen-after-rolling")
 #: When the first deed after the start is done, in seconds.
 BEGUN = 16.0
 
 
 def history(name):
     release = "2.3" if name.endswith("old") else "2.6"
-    return f"{release} tasks=a:2,b:2 seed=11 | {START} {HISTORIES[name][0]}"
+    seed = 20 + list(HISTORIES).index(name) if name in AGAIN else 11
+    return f"{release} tasks=a:2,b:2 seed={seed} | {START} {HISTORIES[name][0]}"
 
 
 def server_member(*lines):
@@ -173,10 +180,37 @@ def test_a_crash_loop_causes_what_follows(case, incidents):
     by_rule = {f["rule"]: f for f in findings.values()}
     assert by_rule["session-timeout"]["caused_by"] is None
     assert by_rule["session-timeout"]["caused_how"] == "member"
-    assert findings[by_rule["rebalance-storm"]["caused_by"]]["rule"] == "session-timeout"
+    # It came back before the session of its dead member ran out: the storm had begun by then.
+    assert by_rule["rebalance-storm"]["from_ts"] < min(f["from_ts"] for f in findings.values() if f["rule"] == "session-timeout")
+    assert by_rule["rebalance-storm"]["caused_by"] is None
     assert all(f["caused_by"] in findings for f in findings.values() if f["caused_by"])
     assert "w2" in loop["headline"]
     assert "3 times" in loop["headline"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("frozen-thrice", [("process_paused", "w2"), ("process_paused", "w2"), ("process_paused", "w2")]),
+        ("frozen-both", [("process_paused", "w2"), ("process_paused", "w3")]),
+        ("frozen-after-rolling", [("process_paused", "w2")]),
+    ],
+)
+def test_each_freeze_has_its_own_split_brain_and_timeout(case, incidents, name, expected):
+    paused = sorted((i for i in incidents[name] if i["cause"] != "deployment"), key=lambda i: i["from_lo"])
+    assert [(i["cause"], i["subject"].split("/")[1]) for i in paused] == expected
+    for number, one in enumerate(paused):
+        mine = [f for f in rows(case, "finding") if f["incident_id"] == one["incident_id"]]
+        assert {"session-timeout", "split-brain-task"} <= {f["rule"] for f in mine}
+        until = paused[number + 1]["from_lo"] if number + 1 < len(paused) else max(f["from_ts"] for f in mine)
+        assert all(one["from_lo"] <= f["from_ts"] <= until and f["occurrences"] == 1 for f in mine)
+    assert [
+        f["rule"] for i in incidents[name] if i["cause"] == "deployment" for f in rows(case, "finding") if f["incident_id"] == i["incident_id"]
+    ] == []
+
+
+def test_nothing_begins_before_what_it_is_an_effect_of(case):
+    assert early(case) == []
 
 
 def test_effects_name_incidents_that_are_there(case):

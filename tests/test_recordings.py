@@ -8,9 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from effects import early
 from expected_findings import expected, found
 from proof_checker import faults, read
 from truth import Recording, recordings
+
+from forensics.case.folder import open_case
 
 ROOT = os.environ.get("FORENSICS_RECORDINGS")
 FOUND = recordings(Path(ROOT)) if ROOT else []
@@ -68,6 +71,10 @@ def test_clock_bounds_hold_the_true_skew(result):
 
 def test_every_proof_implies_its_claim(result):
     assert faults(*read(result.case)) == []
+
+
+def test_nothing_begins_before_what_it_is_an_effect_of(result):
+    assert early(open_case(result.case)) == []
 
 
 def test_findings_are_those_that_the_truth_bears_out(result):

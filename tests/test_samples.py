@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from effects import early
 from expect_samples import SAMPLES, SHOWN, excerpt, names, rows_of, with_excerpt
 
 from forensics.case.folder import open_case
@@ -53,6 +54,12 @@ def test_the_partitioned_worker_kept_its_tasks() -> None:
 @pytest.mark.parametrize("name", ["rolling-bounce-skewed-clocks-3.9.1", "session-timeouts-consumers-3.9.1"])
 def test_no_split_brain_is_proved_where_there_was_none(name: str) -> None:
     assert proved(name, "work") == set()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", names())
+def test_nothing_begins_before_what_it_is_an_effect_of(name: str, sample_case) -> None:
+    assert early(sample_case(name)) == []
 
 
 @pytest.mark.engine

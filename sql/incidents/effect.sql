@@ -41,7 +41,8 @@ WITH teller AS (
     AND (t.group_id IS NULL OR size(r.group_ids) = 0 OR array_contains(r.group_ids, t.group_id) OR r.cause = 'duplicate_declaration')
     AND (r.from_lo_ms IS NULL OR t.from_ms IS NULL OR t.from_ms BETWEEN r.from_lo_ms AND coalesce(r.to_hi_ms, t.from_ms))
   UNION ALL
-  SELECT k.occurrence_id, m.incident_id, 'member', CASE m.role WHEN 'lost' THEN 1 ELSE 2 END, m.from_ms, m.to_ms, m.role <> 'lost'
+  -- That a member came back makes its group rebalance; what befalls it later has a cause of its own where there is one.
+  SELECT k.occurrence_id, m.incident_id, 'member', CASE m.role WHEN 'lost' THEN 1 ELSE 5 END, m.from_ms, m.to_ms, m.role <> 'lost'
   FROM occurrence_key k
   JOIN incident_member m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
   WHERE k.kind = 'member' AND (k.to_ms IS NULL OR m.from_ms IS NULL OR k.to_ms >= m.from_ms - heartbeat_late_ms)
