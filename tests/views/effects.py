@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 if TYPE_CHECKING:
     from forensics.case.folder import Case
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def early(case: Case) -> list[str]:
