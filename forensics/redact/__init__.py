@@ -8,5 +8,6 @@ The modules, in reading order:
     assignment_bytes  names inside of printed bytes
     records           records of a log
     snapshots         outputs of tools
+    copy_paths        paths of the files of a copy
     copying           a folder to its copy
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import json
 import lzma
@@ -22,11 +23,13 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import EvidenceError, UsageError, reason_of
 from forensics.evidence.containers import Content, Text, contents, place_of
 from forensics.evidence.objects import Location
+from forensics.evidence.streams import BROKEN
 from forensics.inventory.evidence import LOG, READ, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import RecordReader
+from forensics.redact.copy_paths import copy_paths
 from forensics.redact.pseudonyms import Pseudonyms, partition_of
 from forensics.redact.records import Collector, Counts, RecordRewriter, Whole, message_only, wholes
 from forensics.redact.snapshots import SnapshotRewriter, observations
@@ -47,6 +50,8 @@ _TOLD = {
     ("user or database", "users and databases"): ("user",), ("rack", "racks"): ("rack",), ("cluster or topic id", "cluster and topic ids"): ("id",),
     ("transactional id", "transactional ids"): ("transaction",), ("source in merged files", "sources in merged files"): ("source",),
 }  # fmt: skip
+#: What is wrong with the disk, and so with every file: nothing is written then.
+_OF_ALL_FILES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE})
 #: So many reasons are told when nothing could be copied.
 _REASONS = 3
 
@@ -244,9 +249,20 @@ class _Redaction:
         for e in self._evidence:
             by_place.setdefault(e.place.location, {})[e.place.member] = e
         for location, members in by_place.items():
-            for member, content in contents(place_of(location), frozenset(members)):
-                if member in members:
-                    yield members[member], content
+            reason = "it is not there any more"
+            try:
+                for member, content in contents(place_of(location), frozenset(members)):
+                    if member in members:
+                        yield members.pop(member), content
+            except BROKEN as e:
+                reason = reason_of(e)
+            for evidence in members.values():
+                self._lose(evidence, reason)
+
+    def _lose(self, evidence: Evidence, reason: str) -> None:
+        """Take note of a file that cannot be read, and go on without it."""
+        self._evidence = [e for e in self._evidence if e is not evidence]
+        self.summary.faults.append((evidence.path, reason))
 
     def _reader(self, evidence: Evidence) -> RecordReader:
         layouts: Layouts = packaged().with_pattern(evidence.format.pattern) if evidence.format.pattern else packaged()
@@ -266,18 +282,12 @@ class _Redaction:
         collector = Collector(self._recogniser, self._names)
         done = 0
         for evidence, content in self._contents():
-            stream = Text(content, evidence.text.encoding)
             if self._can(evidence):
                 continue
-            if evidence.format.kind == LOG:
-                reader = self._reader(evidence)
-                known = self._known[evidence.path] = bytearray()
-                for whole in wholes(_Lines(stream), reader):
-                    if whole.start is not None:
-                        known.append(_collected(collector, reader, whole))
-            else:
-                for seen in observations(evidence.format.kind, _all(stream)):
-                    collector.take_captures(seen.captures)
+            try:
+                self._collect_file(collector, evidence, content)
+            except Exception as e:  # whatever is wrong with one file, it is named, and not in the copy
+                self._lose(evidence, reason_of(e))
             done += evidence.text.size or 0
             self._progress("reading names", done, self._total)
         self._pseudonyms.keep_order(name for names in self._names.by_kind.values() for name in names)
@@ -287,6 +297,21 @@ class _Redaction:
         kept = self._pseudonyms.keep_partitions(groups, lambda g: self._rewriter.of_kind("group", g), sorted(counts))
         self.summary.groups_moved = [self._rewriter.of_kind("group", g) for g, same in kept.items() if not same]
         self._rewriter.learn()
+        self._hosts = self._names.of("host", "source")
+        self._paths = copy_paths((e.path for e in self._evidence), self._renamed)
+
+    def _collect_file(self, collector: Collector, evidence: Evidence, content: Content) -> None:
+        """Reads the names in a file."""
+        stream = Text(content, evidence.text.encoding)
+        if evidence.format.kind == LOG:
+            reader = self._reader(evidence)
+            known = self._known[evidence.path] = bytearray()
+            for whole in wholes(_Lines(stream), reader):
+                if whole.start is not None:
+                    known.append(_collected(collector, reader, whole))
+        else:
+            for seen in observations(evidence.format.kind, _all(stream)):
+                collector.take_captures(seen.captures)
 
     def write(self, stage: Path) -> None:
         """Writes all files below a folder."""
@@ -295,18 +320,18 @@ class _Redaction:
             reason = self._can(evidence)
             try:
                 reason = reason or self._write_file(stage, evidence, content)
-            except OSError:
-                raise
             except Exception as e:  # whatever is wrong with one file, it is named, and not in the copy
+                if isinstance(e, OSError) and e.errno in _OF_ALL_FILES:
+                    raise
                 reason = reason_of(e)
-                (stage / self.path(evidence.path)).unlink(missing_ok=True)
+                (stage / self._paths[evidence.path]).unlink(missing_ok=True)
             if content.error:
                 self.summary.faults.append((evidence.path, content.error))
             if reason:
                 self.summary.left_out.append((evidence.path, reason))
             else:
                 self.summary.files += 1
-                self._written[self.path(evidence.path)] = evidence
+                self._written[self._paths[evidence.path]] = evidence
             done += evidence.text.size or 0
             self._progress("writing without names", done, self._total)
         numbers = {told: len(self._replaced(*kinds)) for told, kinds in _TOLD.items()}
@@ -318,7 +343,7 @@ class _Redaction:
     def _write_file(self, stage: Path, evidence: Evidence, content: Content) -> str:
         """Writes a file; says why it could not."""
         stream = Text(content, evidence.text.encoding)
-        path = stage / self.path(evidence.path)
+        path = stage / self._paths[evidence.path]
         if evidence.format.kind != LOG:
             new = SnapshotRewriter(self._rewriter, self._recogniser.catalogue.fields).rewrite(evidence.format.kind, _all(stream))
             if new is None:
@@ -345,15 +370,9 @@ class _Redaction:
         self._counts[evidence.path] = records.counts
         return ""
 
-    def path(self, path: str) -> str:
-        """The path of a file in the copy: names in it are replaced, what tells kinds of logs and rotated files apart stays."""
-        return "/".join(self._part_of_path(part) for part in path.split("/"))
-
-    def _part_of_path(self, part: str) -> str:
-        known = self._names.of("host", "source")
-        if part in known:
-            return self._rewriter.of_kind("host", part)
-        return re.sub(r"[^\w.~@+=,-]", "_", self._rewriter.file_name(part))
+    def _renamed(self, part: str) -> str:
+        """The name of a folder or file in the copy: names in it are replaced, what tells kinds of logs and rotated files apart stays."""
+        return self._rewriter.of_kind("host", part) if part in self._hosts else self._rewriter.file_name(part)
 
     def compare(self, stage: Path, options: SourceOptions) -> None:
         """Takes out files that are not taken for what they were."""

@@ -14,7 +14,9 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from forensics.redact.vocabulary import Vocabulary
@@ -32,7 +34,11 @@ UUID = re.compile(_UUID)
 #: Four numbers right behind a library's name, before its ending: `snappy-java-1.1.10.5.jar`.
 _VERSION = r"(?<=\w-)(?!10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)\d[\d.]*(?:[.-][A-Za-z]\w*)*\.(?:jar|war)\b"
 IPV4 = re.compile(rf"(?<![^\W_])(?<!\.)(?!0\.)(?!{_VERSION})\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![^\W_]|\.\d)")
-IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]{1,4}){5}))[0-9a-fA-F:]{3,39}(?![\w:]|\.\d)")
+_GROUP, _QUAD = r"[0-9a-fA-F]{1,4}", r"\d{1,3}(?:\.\d{1,3}){3}"
+#: What may hold an IPv6 address: groups of hexadecimal digits with `::` among them, or eight of them; a port or other groups may be beside it.
+IPV6 = re.compile(
+    rf"(?<![^\W_])(?=[0-9a-fA-F:]{{0,40}}::|(?:{_GROUP}:){{6}}[0-9a-fA-F])(?:(?:{_GROUP})?:){{2,10}}(?:{_QUAD}(?!\.\d)|{_GROUP})?(?![^\W_])"
+)
 MAC = re.compile(r"(?<![\w:-])[0-9a-fA-F]{2}(?P<joint>[:-])(?:[0-9a-fA-F]{2}(?P=joint)){4}[0-9a-fA-F]{2}(?![\w:-])")
 
 
@@ -45,14 +51,21 @@ def _dashed(sign: str) -> str:
 
 #: An address as names of machines and pods hold it: `ip-10-1-2-3`, `10-1-2-3.billing.pod.cluster.local`, `worker_10_1_2_3`.
 DASHED = re.compile(rf"(?<![^\W_])(?:{_dashed('-')}|{_dashed('_')})")
-_PARTS = re.compile(
-    rf"(?P<uuid>(?<![0-9A-Za-z]){_UUID}(?![0-9A-Za-z]))|(?P<four>{IPV4.pattern})|(?P<dashed>{DASHED.pattern})|(?P<six>{IPV6.pattern})|(?P<word>[^\W_]+)"
+_SIMPLE_PARTS = re.compile(
+    rf"(?P<uuid>(?<![0-9A-Za-z]){_UUID}(?![0-9A-Za-z]))|(?P<four>{IPV4.pattern})|(?P<dashed>{DASHED.pattern})|(?P<word>[^\W_]+)"
 )
+_PARTS = re.compile(f"(?P<six>{IPV6.pattern})|{_SIMPLE_PARTS.pattern}")
+#: Colons of an address without `::`, and of one that ends in an IPv4 address.
+_COLONS, _POINTED_COLONS = 7, 6
+#: Networks in whose addresses the last four bytes are an IPv4 address that may be printed as such: mapped, compatible, and translated (RFC 6052).
+_HOLDS_FOUR = (0xFFFF, 0, 0x64FF9B << 64)
 _NUMBERED = re.compile(r"([^\W\d_]+)(\d{1,4})")
 _HEX = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 #: Numbers up to so many digits tell siblings apart, and stay in names; a longer one may be a ticket, an account or a day.
 _SHORT = 3
+#: So many characters in front of a number are looked at for the word that it belongs to.
+_FAR = 200
 #: So many pseudonyms of a number are tried until a longer one is taken.
 _PER_LENGTH = 1_000
 _OFTEN = 5
@@ -157,7 +170,11 @@ class Pseudonyms:
         self._taken.add(pseudonym)
 
     def address(self, text: str) -> str:
-        """The pseudonym of an address; what is no address, or that of the machine itself, stays."""
+        """The pseudonym of an address, whose spellings share it; what is no address, or that of the machine itself, stays."""
+        try:
+            text = str(ipaddress.ip_address(_without_zeros(text)))
+        except ValueError:
+            return text
         known = self.addresses.get(text)
         if known is None:
             known = self._new_address(text)
@@ -167,10 +184,7 @@ class Pseudonyms:
         return known
 
     def _new_address(self, text: str) -> str:
-        try:
-            parsed = ipaddress.ip_address(text)
-        except ValueError:
-            return text
+        parsed = ipaddress.ip_address(text)
         if parsed.is_loopback or parsed.is_unspecified:
             return text
         made, attempt = "", 0
@@ -182,6 +196,23 @@ class Pseudonyms:
                 made = str(ipaddress.IPv6Address(_SIX + number % (1 << 96)))
             attempt += 1
         return made
+
+    def around_six(self, text: str) -> tuple[str, str, str]:
+        """Split what `IPV6` found: what is in front of the address, its pseudonym, and what is behind it; without one, all is in front.
+
+        An address without brackets may be followed by a port. What can be read as its last group as well as a port goes with the address.
+        """
+        found = _six(text)
+        if found is None:
+            return text, "", ""
+        begin, end, parsed = found
+        made = text[begin:end]
+        if _holds_four(made, parsed):
+            head, _, four = made.rpartition(":")
+            made = f"{head}:{self.address(four)}"
+        elif not (parsed.is_loopback or parsed.is_unspecified):
+            made = self.address(str(parsed))
+        return text[:begin], made, text[end:]
 
     def dashed(self, text: str) -> str:
         """The pseudonym of an address that is part of a name: that of the same address with points, with dashes again."""
@@ -222,11 +253,14 @@ class Pseudonyms:
             kind, value = found.lastgroup, found[0]
             if kind == "uuid":
                 return self.uuid(value)
-            if kind in ("four", "six"):
+            if kind == "four":
                 return self.address(value)
+            if kind == "six":
+                before, made, behind = self.around_six(value)
+                return f"{_SIMPLE_PARTS.sub(part, before)}{made}{_SIMPLE_PARTS.sub(part, behind)}"
             if kind == "dashed":
                 return self.dashed(value)
-            if value in stay or (value.isdigit() and _is_short(text, found.start(), value, stay)):
+            if value in stay or (value.isdigit() and _is_short(found.string, found.start(), value, stay)):
                 return value
             return self.word(value)
 
@@ -284,9 +318,51 @@ class Pseudonyms:
             self._take(word, best)
 
 
+@lru_cache(maxsize=8_192)
+def _six(text: str) -> tuple[int, int, ipaddress.IPv6Address] | None:
+    """The longest address in what `IPV6` found: its begin, its end, and the address; None without one."""
+    borders = [0, *(i for at, char in enumerate(text) if char == ":" for i in (at, at + 1)), len(text)]
+    for _, begin, end in sorted((begin - end, begin, end) for begin in borders for end in borders if end - begin > 1):
+        part = text[begin:end]
+        if not _may_be_six(part):
+            continue
+        head, colon, last = part.rpartition(":")
+        with suppress(ValueError):
+            return begin, end, ipaddress.IPv6Address(f"{head}{colon}{_without_zeros(last)}" if "." in last else part)
+    return None
+
+
+def _may_be_six(text: str) -> bool:
+    """Return False if the colons of a text are not those of an IPv6 address: this sorts out most parts of a text."""
+    gaps = text.count("::")
+    if gaps != 1:
+        return gaps == 0 and text.count(":") == (_POINTED_COLONS if "." in text else _COLONS)
+    return ":::" not in text and (text[0] != ":" or text[1] == ":") and (text[-1] != ":" or text[-2] == ":")
+
+
+def _holds_four(text: str, parsed: ipaddress.IPv6Address) -> bool:
+    """Whether an address is printed with an IPv4 address in it, which it shares with others."""
+    return "." in text and int(parsed) >> 32 in _HOLDS_FOUR
+
+
+def is_foreign_six(text: str) -> bool:
+    """Whether what `IPV6` found holds an address that is neither a pseudonym nor that of the machine itself."""
+    found = _six(text)
+    if found is None:
+        return False
+    begin, end, parsed = found
+    ours = parsed.is_loopback or parsed.is_unspecified or int(parsed) >> 96 == _SIX >> 96
+    return not ours and not _holds_four(text[begin:end], parsed)
+
+
+def _without_zeros(text: str) -> str:
+    """An IPv4 address as `ipaddress` reads it: some programs fill its numbers up with zeros."""
+    return ".".join(part.lstrip("0") or "0" for part in text.split(".")) if "." in text else text
+
+
 def _is_short(text: str, at: int, number: str, stay: Collection[str]) -> bool:
     """Whether a number in a name stays: it has few digits, or is a port, a year or the id of a broker."""
-    before = text[:at]
+    before = text[max(0, at - _FAR) : at]
     if len(number) <= _SHORT or before.endswith(":"):
         return True
     words = re.findall(r"[^\W_]+", before)

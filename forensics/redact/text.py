@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from forensics.redact.assignment_bytes import hides_text, rewritten_decimals
-from forensics.redact.pseudonyms import DASHED, IPV4, IPV6, MAC, UUID, Pseudonyms
+from forensics.redact.pseudonyms import DASHED, IPV4, IPV6, MAC, UUID, Pseudonyms, is_foreign_six
 from forensics.redaction import hide
 
 #: Classes of Kafka, of Java and of what both are used with: everybody has them.
@@ -25,7 +25,9 @@ _NUMBERED = re.compile(r"(.+)-(\d+)", re.DOTALL)
 _TASK_THREAD = re.compile(r"(task-thread-)(.+)(-\d+)", re.DOTALL)
 _HEARTBEAT = re.compile(r"(kafka-coordinator-heartbeat-thread \| )(.+)", re.DOTALL)
 _SINK_GROUP = "connect-"
-_ADDRESS = re.compile(r"(?P<before>[\s/]*(?:\d+@)?)(?:(?P<scheme>[\w.+-]+)://)?(?P<host>\[[^\]]*\]|[^\s/:]*)(?P<rest>.*)", re.DOTALL)
+_ADDRESS = re.compile(
+    rf"(?P<before>[\s/]*(?:\d+@)?)(?:(?P<scheme>[\w.+-]+)://)?(?P<host>(?:[^\s/:@]*@)?(?:\[[^\]]*\]|{IPV6.pattern})|[^\s/:]*)(?P<rest>.*)", re.DOTALL
+)
 _FRAME = re.compile(r"\s*(?:at [\w.$/@<>]+\(.*|\.\.\. \d+ (?:more|common frames omitted).*)")
 _OWN_FRAME = re.compile(
     r"\s*at (?:(?:app|java\.base|platform)//?(?:[\w.@]*/)?)?(?:org\.apache|java|javax|jdk|sun|scala|kafka|org\.eclipse\.jetty|org\.glassfish)\."
@@ -137,7 +139,7 @@ class Rewriter:
         #: Hosts that are words of Kafka, as `broker`: they are hosts before a port.
         self._hosts: dict[str, str] = {}
         self._leak: re.Pattern[str] | None = None
-        self._tokens = re.compile("|".join(self._alternatives()))
+        self._compile()
 
     def learn(self) -> None:
         """Makes ready for running text; to be called when all words of names are chosen."""
@@ -149,9 +151,15 @@ class Rewriter:
         self._hosts = {name: mapped for name in sorted(self._names.of("host")) if name not in self._known and (mapped := self._whole(name)) != name}
         few = sorted(name for name in self._names.of(*_NAMED) if name not in self._known and len(name) <= _FEW and name.isalpha())
         self._short = {name: mapped for name in few if (mapped := self._whole(name)) != name}
-        self._tokens = re.compile("|".join(self._alternatives()))
+        self._compile()
         told = [name for name in self._known if not name.isdigit()]
         self._leak = re.compile(rf"(?<![^\W_])(?:{one_of(told)})(?![^\W_])") if told else None
+
+    def _compile(self) -> None:
+        """Make the expressions for tokens of running text: all, and those in what only looks like an IPv6 address."""
+        parts = self._alternatives()
+        self._tokens = re.compile("|".join(parts))
+        self._simple_tokens = re.compile("|".join(part for part in parts if not part.startswith("(?P<six>")))
 
     def _alternatives(self) -> list[str]:
         parts = [
@@ -160,10 +168,10 @@ class Rewriter:
             *([rf"(?P<short>(?<=[^\W_][-_./|])(?:{few})(?![^\W_])|(?<![^\W_])(?:{few})(?=[-_./|][^\W_]))"] if (few := one_of(self._short)) else []),
             f"(?P<when>{_WHEN})",
             f"(?P<grouped>{_GROUPED})",
-            f"(?P<four>{IPV4.pattern})",
-            f"(?P<dashed>{DASHED.pattern})",
             f"(?P<mac>{MAC.pattern})",
             f"(?P<six>{IPV6.pattern})",
+            f"(?P<four>{IPV4.pattern})",
+            f"(?P<dashed>{DASHED.pattern})",
             r"(?P<word>[^\W_]+)",
         ]
         if self._hosts:
@@ -176,7 +184,12 @@ class Rewriter:
     def _is_plain(self, name: str) -> bool:
         """Whether a name is made of nothing but words that stay inside names."""
         words = re.findall(r"[^\W_]+", name)
-        return not IPV4.search(name) and not DASHED.search(name) and all(w.isdigit() or w in self._vocabulary.inside for w in words)
+        return (
+            not IPV4.search(name)
+            and not IPV6.search(name)
+            and not DASHED.search(name)
+            and all(w.isdigit() or w in self._vocabulary.inside for w in words)
+        )
 
     def _may_run(self, name: str) -> bool:
         """Whether a name may be replaced wherever it stands: it is no word of Kafka."""
@@ -224,6 +237,8 @@ class Rewriter:
         found = _ADDRESS.fullmatch(text)
         if found is None or (text.startswith("/") and not found["scheme"]):
             return self.running(text)
+        if any(six.start() < found.end("host") < six.end() for six in IPV6.finditer(text)):
+            return self._whole(text)  # a sign in front of an address without brackets: what ends at the first colon is no host
         scheme, host = found["scheme"], found["host"]
         user, at, bare = host.rpartition("@")
         before = self.running(user) + at if at else ""
@@ -267,6 +282,8 @@ class Rewriter:
         if self._leak is not None and self._leak.search(text):
             return True
         if "ip-" in text and any(not found.startswith(_OUR_DASHED) for found in _DASHED_HOST.findall(text)):
+            return True
+        if any(is_foreign_six(found) for found in IPV6.findall(text)):
             return True
         return _PRIVATE.search(text) is not None or any(not found.startswith(_OUR_ADDRESSES) for found in IPV4.findall(text))
 
@@ -414,6 +431,9 @@ class Rewriter:
             return self.pseudonyms.dashed(text) if kind == "dashed" else self.pseudonyms.mac(text)
         if kind == "grouped":
             return re.sub(r"\d+", lambda m: self.pseudonyms.passing(m[0]), text)
+        if kind == "six":
+            before, made, behind = self.pseudonyms.around_six(text)
+            return f"{self._simple_tokens.sub(self._token, before)}{made}{self._simple_tokens.sub(self._token, behind)}"
         return text if kind in ("cls", "when") else self.pseudonyms.address(text)
 
     def _word(self, word: str) -> str:
