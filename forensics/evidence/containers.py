@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import struct
-import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -22,12 +21,16 @@ from typing import Any, BinaryIO
 
 from forensics.evidence.objects import Location, place
 from forensics.evidence.streams import BLOCK, BROKEN, COMPRESSION, Budget, Checked, Lost, Part, Peekable, Readable, deflated, fault_of, lost_of, why
+from forensics.evidence.tar_members import TarMembers
 
 _SPOOL_BYTES = 64 << 20
 _TAR_MARK = slice(257, 262)
 _ENTRY, _DIRECTORY = b"PK\x03\x04", (b"PK\x01\x02", b"PK\x05\x06")
 _ENTRY_HEAD = struct.Struct("<4sHHHHHIIIHH")
 _UNKNOWN_SIZE = (0, 0xFFFFFFFF)
+_NEAR = 4 << 10
+#: Longer names are cut; no system has such paths.
+_LONGEST_NAME = 4_096
 SEPARATOR = "!"
 
 Members = Iterator[tuple[str | None, "Content"]]
@@ -123,16 +126,12 @@ class _Walk:
             yield name, Content(stream, error=stream.fault or why(e))
 
     def _tar(self, stream: Peekable, name: str | None, depth: int) -> Members:
-        names, damaged = _Names(name), _Damaged()
-        # damaged headers are passed over, block by block, and counted: what stands behind them is evidence too
-        with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK, tarinfo=damaged.entries(), ignore_zeros=True) as archive:  # type: ignore[call-overload]
-            for entry in archive:
-                full = names.of(entry.name) if entry.isreg() else None
-                if full is not None and self._may_hold(full):
-                    part = archive.extractfile(entry) if entry.issparse() else Part(archive.fileobj, entry.size, stream)
-                    yield from self.expand(Peekable(part), full, depth + 1)
-                archive.members = []  # a stream never goes back; its index would only grow
-        if fault := stream.fault or damaged.told:
+        names, members = _Names(name), TarMembers(stream, self._budget)
+        for member in members:
+            full = names.of(member.name)
+            if self._may_hold(full):
+                yield from self.expand(Peekable(member.stream), full, depth + 1)
+        if fault := stream.fault or members.told:
             yield name, Content(stream, error=fault)
 
     def _zip(self, stream: Peekable, name: str | None, depth: int, on_disk: BinaryIO | None) -> Members:
@@ -148,8 +147,9 @@ class _Walk:
                 yield name, Content(stream, error=f"{stream.fault or why(e)}: its directory is lost, its files were looked for one by one")
                 return
             names = _Names(name)
+            apart, overlapping = _apart(archive.infolist())
             with archive:
-                for entry in archive.infolist():
+                for entry in apart:
                     full = names.of(entry.filename) if not entry.is_dir() else None
                     if full is None or not self._may_hold(full):
                         continue
@@ -158,6 +158,8 @@ class _Walk:
                             yield from self.expand(Peekable(self._unpacked(raw, entry)), full, depth + 1)
                     except BROKEN as e:
                         yield full, Content(stream, error=why(e))
+            if overlapping:
+                yield name, Content(stream, error=f"{overlapping:,} of its members lie on others, as no program packs them, and were not read")
 
     def _unpacked(self, raw: Readable, entry: zipfile.ZipInfo) -> Readable:
         """A file in a zip archive, by its bytes as they are packed."""
@@ -168,7 +170,7 @@ class _Walk:
 
     def _zip_by_entries(self, file: Any, name: str | None, depth: int) -> Members:  # noqa: ANN401  (a file, or one in memory)
         """Files of a zip archive that was cut, by what stands before each."""
-        names = _Names(name)
+        names, end = _Names(name), file.seek(0, os.SEEK_END)
         at = _find(file, 0, _ENTRY)
         while at >= 0:
             file.seek(at)
@@ -178,13 +180,13 @@ class _Walk:
             _, _, flags, method, _, _, checksum, size, whole, name_size, extra_size = _ENTRY_HEAD.unpack(head)
             told = file.read(name_size).decode("utf-8" if flags & 0x800 else "cp437", "replace")
             begin = at + _ENTRY_HEAD.size + name_size + extra_size
-            known = size not in _UNKNOWN_SIZE and not flags & 8
+            known = size not in _UNKNOWN_SIZE and not flags & 8 and begin + size <= end
             at = _find(file, begin + size if known else begin, _ENTRY)
             full = names.of(told)
             if told.endswith("/") or flags & 1 or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or not self._may_hold(full):
                 continue
             if not known:
-                size = (at if at >= 0 else file.seek(0, os.SEEK_END)) - begin
+                size = max(0, (at if at >= 0 else end) - begin)
             file.seek(begin)
             part: Readable = Part(file, size)
             if method == zipfile.ZIP_DEFLATED:
@@ -203,38 +205,22 @@ class _Names:
 
     def of(self, name: str) -> str:
         """The member's name in the file on disk."""
-        name = written(name)
+        name = written(name)[:_LONGEST_NAME]
         self._seen[name] = number = self._seen.get(name, 0) + 1
         if number > 1:
             return self.of(f"{name}~{number}")
         return f"{self._outer}{SEPARATOR}{name}" if self._outer else name
 
 
-class _Damaged:
-    """Counts the blocks of a tar archive that should be headers and are none."""
-
-    def __init__(self) -> None:
-        self._blocks = 0
-
-    @property
-    def told(self) -> str:
-        size = self._blocks * tarfile.BLOCKSIZE
-        return f"{size:,} bytes of the archive are neither a file nor its header, and were passed over" if size else ""
-
-    def entries(self) -> type[tarfile.TarInfo]:
-        """A class of entries that tells when one cannot be read."""
-        damaged = self
-
-        class Entry(tarfile.TarInfo):
-            @classmethod
-            def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Any:  # noqa: ANN401
-                try:
-                    return super().frombuf(buf, encoding, errors)
-                except tarfile.HeaderError:
-                    damaged._blocks += any(buf)
-                    raise
-
-        return Entry
+def _apart(entries: list[zipfile.ZipInfo]) -> tuple[list[zipfile.ZipInfo], int]:
+    """Return the entries of a zip archive that lie on no other, in their order, and how many do: thousands of them can share a few bytes."""
+    kept, end = set[int](), -1
+    for entry in sorted(entries, key=lambda e: e.header_offset):
+        if entry.header_offset > end:
+            kept.add(id(entry))
+            end = entry.header_offset + _ENTRY_HEAD.size + len(entry.filename) + entry.compress_size - 1
+    apart = [entry for entry in entries if id(entry) in kept]
+    return apart, len(entries) - len(apart)
 
 
 def _as_stored(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
@@ -250,8 +236,9 @@ def _as_stored(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
 def _find(file: Any, at: int, mark: bytes) -> int:  # noqa: ANN401
     """Where a mark stands at or behind a place; -1 when it does not."""
     file.seek(at)
-    held = b""
-    while data := file.read(BLOCK):
+    held, size = b"", _NEAR  # mostly it is near, and there may be many
+    while data := file.read(size):
+        size = min(2 * size, BLOCK)
         held += data
         found: int = held.find(mark)
         if found >= 0:
