@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
 
 from forensics.engines import engine as engine_of
@@ -18,6 +19,7 @@ from forensics.errors import CaseError, ForensicsError, UsageError, did_you_mean
 from forensics.evidence.objects import S3Path, place
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
 from forensics.pandas_import import show
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,11 +224,30 @@ class Case:
         """The case folder with its views; computes them first when `outdated` says why.
 
         Raises:
-            CaseError: they cannot be computed, or another process is writing to the case.
+            CaseError: they cannot be computed, another process is writing to the case, or it was moved: then it is only read.
         """
-        if self.outdated:
-            self.compute_views()
+        self.prepare()
         return self._stored
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Compute the views if they must be computed before they are read; arguments and errors as those of `compute_views`.
+
+        Raises:
+            CaseError: the case was moved: it is only read until its user asks for more.
+        """
+        if why := self.outdated:
+            if was := self._stored.moved_from:
+                said = {"none": "it has no views yet", "thresholds": "its views were built with other thresholds"}.get(why, why)
+                raise CaseError(
+                    f"The case was moved here from `{printable(was)}`, and is only read.", why=said, where=str(self.root),
+                    fix=f"If you trust it, `forensics verify {quote(str(self.root))} --rebuild` makes it yours: it builds the views.",
+                )  # fmt: skip
+            self.compute_views(progress)
+
+    @property
+    def moved_from(self) -> str:
+        """Where the case was when it was written, if that was elsewhere; a moved case is read and not written to. Empty: it is where it was."""
+        return self._stored.moved_from
 
     @property
     def outdated(self) -> str | None:
@@ -235,8 +256,8 @@ class Case:
 
         if not self._current:
             why = views.outdated(self._stored, self._knobs)
-            # Rows of another version, in a folder that nobody may write to, are read as they are.
-            if why is not None and (why != views.OLDER or os.access(self.root, os.W_OK)):
+            # Rows of another version, in a folder that nobody may write to, or that was moved, are read as they are.
+            if why is not None and (why != views.OLDER or (os.access(self.root, os.W_OK) and not self.moved_from)):
                 return why
             self._current = True
         return None
@@ -456,7 +477,7 @@ def ingest(
 
         def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str] | None]:
             if case_views.outdated(found, knobs) is None:
-                return found, None  # nothing is new
+                return case_views.as_moved(found) if found.moved_from else (found, None)  # nothing is new
             if not views:
                 return case_views.without(found, knobs)
             try:

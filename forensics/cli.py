@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -16,7 +17,7 @@ import typer
 
 from forensics import __version__, api, engines
 from forensics.api import ReportFormat
-from forensics.console import progress, say, say_ingested, say_redacted
+from forensics.console import output_file, progress, say, say_ingested, say_redacted
 from forensics.errors import SHELL, ForensicsError, UsageError
 from forensics.evidence.objects import Location
 from forensics.evidence.objects import place as location
@@ -151,6 +152,13 @@ NoPagerOption = Annotated[
         "--no-pager", help="Print all at once, also what is longer than the screen. $FORENSICS_PAGER or $PAGER names the pager; by default less."
     ),
 ]
+EvidenceOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--evidence", metavar="DIR",
+        help="Where the evidence is now: a folder, a file or s3://BUCKET/PREFIX. Evidence of a case that you did not make is read only there. Repeatable.",
+    ),
+]  # fmt: skip
 CASE = Path("forensics-case")
 
 
@@ -386,12 +394,19 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
     from forensics.case.views import OLDER
 
     case = api.open_case(path, engine=engine, master=master, jobs=jobs, assume_skew_ms=assume_skew)
+    if case.moved_from:
+        say(f"The case was moved here from {case.moved_from}: it is only read, and its open.sql names that place. {_make_yours(path)}")
     if case.outdated == OLDER:
         say("The case's views were built by another version of this program; they are built again.")
     if case.outdated:
         with progress() as step:
-            case.compute_views(step)
+            case.prepare(step)
     return case
+
+
+def _make_yours(case: Path) -> str:
+    """What to do with a case that was moved."""
+    return f"`forensics verify {quote(str(location(case)))} --rebuild` makes it yours."
 
 
 def _tell(told: api.Report, form: ReportFormat, output: Path | None, *, all_lines: bool, pager: bool) -> None:
@@ -403,10 +418,13 @@ def _tell(told: api.Report, form: ReportFormat, output: Path | None, *, all_line
         return
     written = told.render(form, all_lines=all_lines)
     if output is None:
+        if form in (ReportFormat.html, ReportFormat.json) and isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as the page says of itself, and as JSON has to be
         sys.stdout.write(written)
         return
     try:
-        output.write_text(written, encoding="utf-8")
+        with output_file(output) as file:
+            file.write(written)
     except OSError as e:
         raise UsageError(f"The report cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
     say(f"The report is in {output}.")
@@ -461,7 +479,7 @@ def export(
 
     told = _opened(case, engine, master, jobs).report(since=since, until=until, groups=group or ())
     try:
-        with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output.open("w", encoding="utf-8") as file:
+        with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output_file(output) as file:
             written = perfetto.write(told.model, file) if to is ExportFormat.perfetto else timesketch.write(told.case, told.model, file)
     except BrokenPipeError:
         raise
@@ -526,6 +544,7 @@ def show(
         ),
     ] = False,
     tz: TzOption = "",
+    evidence: EvidenceOption = None,
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
 ) -> None:
@@ -539,14 +558,21 @@ def show(
 
         text.render(merged(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)
         return
-    text.render(shown(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)
+    text.render(shown(open_case(case), wanted, context, _zone(tz), [*map(location, evidence or ())]), pager=not no_pager)
 
 
 @app.command(short_help="Check a case and its evidence against what was recorded.")
 def verify(
     named: Annotated[Path | None, typer.Argument(metavar="CASE", help="The case; --case may be left out before it.")] = None,
     case: CaseOption = CASE,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make damaged views again from the case's tables, if those are whole.")] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild",
+            help="Make damaged views again from the case's tables, if those are whole. Of a case that was moved, make open.sql name its present place.",
+        ),
+    ] = False,
+    evidence: EvidenceOption = None,
     engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
@@ -554,7 +580,8 @@ def verify(
 ) -> None:
     """Check every file of a case, and the evidence where it still is, against the hashes and row counts that were recorded.
 
-    Exits with 4 when the case is damaged, with 3 when evidence has changed or cannot be read. Missing evidence is only reported.
+    Exits with 4 when the case is damaged, with 3 when evidence has changed or cannot be read. Missing evidence is only reported. Evidence that you
+    have not ingested yourself is read only below a folder that --evidence names.
     """
     from forensics.case import integrity
     from forensics.case.folder import open_case
@@ -563,16 +590,18 @@ def verify(
 
     opened = open_case(named or case, check=False, again=True)
     faults = opened.faults()
-    if rebuild and faults and integrity.of_views(faults):
-        damaged = api.Case(opened, engines.engine(engine, master=master, jobs=jobs))
+    if rebuild and ((faults and integrity.of_views(faults)) or (not faults and opened.moved_from)):
+        wanting = api.Case(opened, engines.engine(engine, master=master, jobs=jobs))
         with progress() as step:
-            damaged.compute_views(step)
-        opened = damaged.folder
+            wanting.compute_views(step)
+        opened = wanting.folder
         faults = opened.faults()
-    checked = look.evidence(opened)
+    checked = look.evidence(opened, [*map(location, evidence or ())])
     text.render(look.compose(opened, faults, checked), pager=not no_pager)
+    if opened.moved_from:
+        say(f"The case was moved here from {opened.moved_from}, which its open.sql names. {_make_yours(named or case)}")
     if faults:
-        raise integrity.error(location(case), faults)
+        raise integrity.error(location(named or case), faults)
     if any(c.state in look.WRONG for c in checked):
         raise typer.Exit(3)
 
@@ -647,6 +676,28 @@ def compare(
         raise typer.Exit(1)
 
 
+@app.command(short_help="Show the cache of cases, or clear it.")
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Delete all that the cache holds.")] = False,
+) -> None:
+    """Show where the cache of cases is, how many it holds and how large it is.
+
+    `forensics report LOGS` keeps its cases there, standard input that it read, and copies of cases in S3. What was not used for 30 days is deleted, and
+    what was used longest ago when all of it takes more than 512 MiB.
+    """
+    from forensics.case import shelf
+    from forensics.wording.formats import count
+
+    if clear:
+        number, freed = shelf.tidy(everything=True)
+        say(f"{count(number, 'entry', 'entries')} deleted, {freed / 1e6:,.1f} MB.")
+    held = shelf.kept()
+    typer.echo(f"{shelf.where()}")
+    typer.echo(f"{count(len(held), 'entry', 'entries')}, {sum(one.size for one in held) / 1e6:,.1f} MB")
+    if not clear:
+        typer.echo(f"Deleted when not used for {shelf.MOST_DAYS} days; the oldest when all takes more than {shelf.MOST_BYTES >> 20} MiB.")
+
+
 @app.command("offsets-topic", short_help="Say what dies with each broker of an internal topic; make the reassignment.")
 def offsets_topic(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What kafka-topics --describe printed.")],
@@ -682,7 +733,11 @@ def offsets_topic(
     )  # fmt: skip
     found = question.answer(file, asked)
     if output is not None:
-        question.write(found, output)
+        try:
+            with output_file(output) as written:
+                question.write(found, written)
+        except OSError as e:
+            raise UsageError(f"The reassignment cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
     if form is AnswerFormat.json:
         import json
 
@@ -747,6 +802,10 @@ def main() -> None:
     if sys.stdout is None:  # closed by who called (`>&-`)
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (until the process ends)
     try:
+        # A character that the terminal's encoding lacks is shown as an escape, and so is half of one in a name.
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             app(prog_name="forensics")
         except SystemExit as e:

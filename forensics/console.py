@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from forensics.wording.formats import count, printable
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from forensics.redact.copying import Summary as Redacted
 
 _SHOWN = 5
+_NEW_FILE = 0o666
 _FORBIDDEN = "Run the command again as a user who may read the file, or on a copy of it."
 
 
@@ -43,6 +45,44 @@ def in_words(step: str) -> str:
     """A step as it is told: `views: split_brain` is `Working out split brain`."""
     view = step.removeprefix("views: ")
     return f"Working out {view.replace('_', ' ')}" if view != step else _STEPS.get(step, step)
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[TextIO]:
+    """Open a file for the output of a command. The file is whole or, after an error, as it was: it is written beside its place and then renamed.
+
+    A link is written through. Where nothing can be renamed (a pipe, a device, a folder in which no file can be made), it is written as it is.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    target = path.resolve() if path.is_symlink() else path
+    is_new = not target.exists()
+    try:
+        if not (is_new or target.is_file()):
+            raise PermissionError  # noqa: TRY301  (a pipe or a device: as where no file can be made beside it)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    except PermissionError:
+        with target.open("w", encoding="utf-8") as out:
+            yield out
+        return
+    beside = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            yield out
+            out.flush()
+            os.fsync(handle)
+        beside.chmod(_NEW_FILE & ~_umask() if is_new else target.stat().st_mode & 0o7777)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager

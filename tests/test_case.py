@@ -163,27 +163,54 @@ def test_what_spark_leaves_beside_its_rows_is_no_damage(case: Path) -> None:
     assert run("report", "--case", case).exit_code == 0
 
 
-def test_a_moved_case_is_whole_and_a_damaged_one_is_not_mended_over(case: Path, tmp_path: Path) -> None:
+def _every_file(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {str(f.relative_to(folder)): (f.stat().st_mtime_ns, f.read_bytes()) for f in sorted(folder.rglob("*")) if f.is_file()}
+
+
+def test_a_moved_case_is_read_and_not_written_to_until_its_user_asks(case: Path, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere" / "case"
     shutil.copytree(case, moved)
-    assert run("report", "--case", moved).exit_code == 0
+    before = _every_file(moved)
+    for command in (("report",), ("timeline",), ("sql", "split_brain"), ("export", "--to", "perfetto", "-o", tmp_path / "x"), ("verify",)):
+        done = run(*command, "--case", moved)
+        assert done.exit_code == 0, done.output
+    assert f"forensics verify {moved} --rebuild" in run("report", "--case", moved).stderr
+    assert _every_file(moved) == before
+    # What asks for other views writes, and a moved case is not written to.
+    assert "is only read" in failed(run("report", "--case", moved, "--assume-skew", 7)).what
+    assert _every_file(moved) == before
+
+
+def test_adding_to_a_moved_case_makes_its_open_sql_name_this_place(case: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere" / "case"
+    shutil.copytree(case, moved)
+    (tmp_path / "nothing").mkdir()
+    run("ingest", tmp_path / "nothing", "--case", moved)
     assert f"`{moved}/" in (moved / "open.sql").read_text()
-    assert run("report", "--case", moved).exit_code == 0
+    assert not run("report", "--case", moved).stderr.startswith("The case was moved")
+
+
+def test_a_damaged_open_sql_is_not_mended_over(case: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     shutil.copytree(case, again)
     (again / "open.sql").write_text("SELECT 1;\n")
     assert "open.sql" in failed(run("report", "--case", again)).why
 
 
-def test_a_kill_between_manifest_and_open_sql_is_made_good(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = case_folder.open_case(case)
-    with monkeypatch.context() as killed:
+def test_a_kill_between_manifest_and_open_sql_is_made_good_by_the_next_writer(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with case_folder.writing(case) as writer, monkeypatch.context() as killed:
+        assert writer.case is not None
         killed.setattr(case_folder, "_settle", lambda case: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            case_folder.publish(opened, {"open.sql": "SELECT 2;\n", "sql/knobs.sql": "-- other\n"})
+            case_folder.publish(writer.case, {"open.sql": "SELECT 2;\n", "sql/knobs.sql": "-- other\n"})
+    before = _every_file(case)
     assert case_folder.open_case(case).faults() == []
+    assert _every_file(case) == before, "reading writes nothing"
+    with case_folder.writing(case):
+        pass
     assert (case / "open.sql").read_text() == "SELECT 2;\n"
     assert [f.name for f in (case / "sql").iterdir()] == ["knobs.sql"]
+    assert case_folder.open_case(case).faults() == []
 
 
 def test_what_another_command_publishes_meanwhile_is_no_damage(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:

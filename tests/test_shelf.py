@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import io
 import os
+import time
+from pathlib import Path
 
 import pytest
+from filelock import FileLock
+from typer.testing import CliRunner
 
 from forensics.case import shelf
+from forensics.cli import app
 from forensics.errors import UsageError
 
 
@@ -51,20 +56,49 @@ def test_nothing_on_standard_input_is_an_error_and_leaves_nothing():
     assert list(shelf.shelf().iterdir()) == []
 
 
-def test_cases_that_nobody_used_for_long_make_room(cache):
-    for n in range(shelf.KEPT + 3):
-        folder = shelf.shelf() / f"{n:02d}"
-        folder.mkdir()
-        os.utime(folder, (1_000_000 + n, 1_000_000 + n))
-    shelf.tidy()
-    assert sorted(p.name for p in shelf.shelf().iterdir()) == [f"{n:02d}" for n in range(3, shelf.KEPT + 3)]
+def _kept(name: str, size: int, days: float) -> Path:
+    folder = shelf.shelf() / name
+    (folder / "tables").mkdir(parents=True)
+    (folder / "tables" / "rows").write_bytes(b"x" * size)
+    then = time.time() - days * 86_400
+    os.utime(folder, (then, then))
+    return folder
 
 
-def test_a_case_of_today_stays(cache):
-    for n in range(shelf.KEPT + 3):
-        (shelf.shelf() / f"{n:02d}").mkdir()
+def test_the_cache_stays_within_its_size_and_age(cache, monkeypatch):
+    """118 cases of one day made 763 MB: nothing that was used within a day went."""
+    monkeypatch.setattr(shelf, "MOST_BYTES", 10_000)
+    for n in range(118):
+        _kept(f"case-{n:03d}", 1_000, days=(n + 1) / 24)
+    _kept("old", 1, days=shelf.MOST_DAYS + 1)
     shelf.tidy()
-    assert len(list(shelf.shelf().iterdir())) == shelf.KEPT + 3
+    assert [one.path.name for one in shelf.kept()] == [f"case-{n:03d}" for n in range(10)]
+    assert sum(one.size for one in shelf.kept()) <= shelf.MOST_BYTES
+
+
+def test_what_is_in_use_stays(cache, monkeypatch):
+    monkeypatch.setattr(shelf, "MOST_BYTES", 10)
+    _kept("just used", 1_000, days=0)
+    busy = _kept("busy", 1_000, days=40)
+    (busy / ".lock").touch()
+    os.utime(busy, (1, 1))
+    half = shelf.shelf() / ".input-killed"
+    half.write_bytes(b"x" * 100)
+    os.utime(half, (1, 1))
+    with FileLock(busy / ".lock"):
+        shelf.tidy()
+        assert {one.path.name for one in shelf.kept()} == {"just used", "busy"}
+    assert shelf.tidy(everything=True)[0] == 2
+    assert shelf.kept() == []
+
+
+def test_the_command_says_where_the_cache_is_and_clears_it(cache):
+    _kept("one", 2_000_000, days=1)
+    told = CliRunner().invoke(app, ["cache"])
+    assert told.exit_code == 0
+    assert told.stdout.splitlines()[:2] == [str(shelf.where()), "1 entry, 2.0 MB"]
+    assert CliRunner().invoke(app, ["cache", "--clear"]).stdout.splitlines() == [str(shelf.where()), "0 entries, 0.0 MB"]
+    assert list(shelf.where().iterdir()) == []
 
 
 def test_a_pipe_that_a_shell_gives_as_a_path_is_kept_as_standard_input_is(cache):

@@ -3,6 +3,7 @@
 The modules, in reading order:
 
     integrity       what files were when they were written
+    named           places of evidence that the user has named
     folder          tables, the manifest, `open.sql`; writing, whole or not at all
     ingestion       evidence into a case
     remote          a case in S3: its objects, and the copy of them that is worked in

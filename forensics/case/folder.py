@@ -2,6 +2,9 @@
 
 A case is written whole or not at all. Rows go to folders that no manifest names yet; replacing `case.json`, in one rename, makes them part of
 the case. Whatever dies before that leaves the last good case, and folders that the next writer removes.
+
+Others may have made a case. Reading one writes nothing. Writing to one makes each file new, and takes away only what bears a name that this program
+gives, in a folder without links (`integrity.refuse_strange`).
 """
 
 from __future__ import annotations
@@ -13,35 +16,41 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from forensics.case import integrity
+from forensics.case import integrity, named
 from forensics.case.remote import Remote
 from forensics.engines.paths import quoted
 from forensics.errors import CaseError
-from forensics.evidence.objects import S3Path, place
-from forensics.inventory.evidence import NEEDED, READ, SUPERSEDED, Evidence, Place
+from forensics.evidence.objects import S3Path, opened, place
+from forensics.inventory.evidence import READ, SUPERSEDED, Evidence, Place, is_record
 from forensics.schema import TABLES, Field, table_schema
 
 MANIFEST, OPEN_SQL = "case.json", "open.sql"
-#: Files that become part of the case with a manifest, until they are in their places.
-STAGED = ".next"
 KEPT_SQL = "sql"
 FORMAT = 3
 #: Tables whose rows are of one file each, and are dropped and renamed with it.
 _OF_FILES = ("event_row", "unrecognised_row", "counted_row", "range_row")
 _BATCH = 50_000
-_SEGMENT = re.compile(r"segment-\d+(~\d+)?")
-_VIEW_FOLDER = re.compile(r"views/build-\d+/\w+")
+_SEGMENT = re.compile(r"segment-\d{1,9}(~\d{1,9})?")
+_BUILD = re.compile(r"build-\d{1,9}")
+_VIEW_FOLDER = re.compile(rf"views/{_BUILD.pattern}/\w+")
+#: Of a manifest: a file of the evidence takes less than 1 kB.
+_MOST_MANIFEST = 256 << 20
+_KINDS = {
+    "root": str, "tables": dict, "views": dict, "files": list, "contents": dict,
+    "tool_version": str, "catalogue_hash": str, "command_line": list, "created": str, "updated": str, "keep_all": bool,
+}  # fmt: skip
+_MOST_NUMBER = 2**63
+_REQUIRED = ("root", "tables", "views", "files", "contents")
 
 
 @dataclass(frozen=True)
@@ -84,13 +93,19 @@ class Case:
         """The user's own thresholds that the views were built with."""
         return dict(self.manifest.get("knobs", {}))
 
+    @property
+    def moved_from(self) -> str:
+        """Where the case was when it was written, if that was elsewhere: then `open.sql` names that place. Empty: it is where it was."""
+        written, remote = str(self.manifest["root"]), Remote.of(self.root)
+        return "" if written == str(self.root) or (remote is not None and written == remote.spark_url) else written
+
     def evidence(self) -> list[Evidence]:
         """The evidence that the case was made from, superseded versions included."""
-        return [Evidence.of_record(file) for file in self.manifest["files"]]
+        return [replace(Evidence.of_record(f), is_named=named.is_sealed(f["location"], f.get("seal"))) for f in self.manifest["files"]]
 
 
 def open_case(path: Path, *, check: bool = True, again: bool = False) -> Case:
-    """Reads a case and makes sure that its files are what was written; one that was moved gets its `open.sql` mended.
+    """Read a case, and make sure that its files are what was written. Nothing is written, also not to one that was moved.
 
     Args:
         path: the case's folder, or the URL of one in S3, whose copy is then the case.
@@ -102,9 +117,7 @@ def open_case(path: Path, *, check: bool = True, again: bool = False) -> Case:
     """
     case = _opened(path, again=again)
     while check and (faults := case.faults()):
-        # What another command has just published, or was killed before it had put into its place, is no damage.
-        with suppress(CaseError), _locked(path, case.root):
-            _settle(_opened(path))
+        # What another command has just published is no damage.
         now = _opened(path, again=True)
         if now.manifest == case.manifest and (faults := now.faults()):
             raise integrity.error(place(path), faults)
@@ -116,14 +129,15 @@ def _opened(path: Path, *, again: bool = False) -> Case:
     called = place(path)
     remote = Remote.of(path) if isinstance(called, S3Path) else None
     root = (remote.pulled(again=again) if remote else path).resolve()
+    integrity.refuse_strange(root, called)
     try:
-        manifest = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError as e:
+        manifest = _manifest(root / MANIFEST)
+    except (FileNotFoundError, NotADirectoryError) as e:
         raise CaseError(
             f"There is no case in `{called}`.", where=str(root / MANIFEST), fix="Make one with `forensics ingest PATH... --case DIR`."
         ) from e
-    except (OSError, ValueError) as e:
-        raise CaseError(f"The case in `{called}` cannot be read.", why=str(e), where=str(root / MANIFEST)) from e
+    except (OSError, ValueError, RecursionError) as e:
+        raise CaseError(f"The case in `{called}` cannot be read.", why=_first(str(e)), where=str(root / MANIFEST)) from e
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise CaseError(
             f"The case in `{called}` has another format.", why=f"this version reads format {FORMAT}", where=str(root / MANIFEST), fix="Ingest again."
@@ -141,15 +155,37 @@ def _opened(path: Path, *, again: bool = False) -> Case:
             where=str(root / MANIFEST),
             fix="Ingest the logs again, into a new folder.",
         )
-    case = Case(root, manifest)
-    return _mend(case) if manifest["root"] != str(root) else case
+    return Case(root, manifest)
+
+
+def _manifest(file: Path) -> Any:  # noqa: ANN401  (JSON)
+    """The content of a manifest, whatever it is.
+
+    Raises:
+        OSError, ValueError, RecursionError: it cannot be read.
+    """
+    with opened(file, links=False) as content:
+        text = content.read(_MOST_MANIFEST + 1)
+    if len(text) > _MOST_MANIFEST:
+        raise ValueError(f"it has more than {_MOST_MANIFEST:,} bytes")
+    return json.loads(text)
+
+
+def _first(text: str) -> str:
+    return text.split("\n")[0][:200]
 
 
 def _fault(manifest: Mapping[str, Any]) -> str:
     """What is wrong with a manifest, empty when nothing is: others may have written it, and its paths lead nowhere but into the case."""
-    for key, kind in (("root", str), ("tables", dict), ("views", dict), ("files", list), ("contents", dict)):
-        if not isinstance(manifest.get(key), kind):
-            return f"has no `{key}`" if key not in manifest else f"has a `{key}` of a wrong form"
+    for key, kind in _KINDS.items():
+        if key not in manifest and key in _REQUIRED:
+            return f"has no `{key}`"
+        if key in manifest and not isinstance(manifest[key], kind):
+            return f"has a `{key}` of a wrong form"
+    if not all(isinstance(word, str) for word in manifest.get("command_line", ())):
+        return "has a `command_line` of a wrong form"
+    if not integrity.is_contents(manifest["contents"]):
+        return "has a `contents` of a wrong form"
     for name, segments in manifest["tables"].items():
         if not isinstance(segments, list) or not all(isinstance(s, str) and _SEGMENT.fullmatch(s) for s in segments):
             return f"names a wrong folder of the table `{name}`"
@@ -160,26 +196,11 @@ def _fault(manifest: Mapping[str, Any]) -> str:
         if not isinstance(folder, str) or not _VIEW_FOLDER.fullmatch(folder):
             return f"names a wrong folder of the view `{name}`"
     knobs = manifest.get("knobs", {})
-    if not isinstance(knobs, dict) or not all(isinstance(v, int) and name.isidentifier() for name, v in knobs.items()):
+    if not isinstance(knobs, dict) or not all(type(v) is int and abs(v) < _MOST_NUMBER and name.isidentifier() for name, v in knobs.items()):
         return "has thresholds that are no numbers"
-    if not all(isinstance(file, dict) and file.keys() >= NEEDED for file in manifest["files"]):
+    if not all(map(is_record, manifest["files"])):
         return "lists a file without all that is to be known of it"
     return ""
-
-
-def _mend(case: Case) -> Case:
-    """Writes the present place of a moved case into `open.sql`, where that is allowed."""
-    old, script = case.manifest["root"], case.root / OPEN_SQL
-    moved = Case(case.root, {**case.manifest, "root": str(case.root)})
-    known = case.manifest["contents"].get(OPEN_SQL)
-    try:
-        if known is None or integrity.record(case.root, [script]).get(OPEN_SQL) != known:
-            return moved  # it is said to be damaged, and not mended over
-        text = script.read_text(encoding="utf-8").replace(f"`{quoted(old)}/", f"`{quoted(str(case.root))}/")
-        with _locked(case.root, case.root):
-            return publish(moved, {OPEN_SQL: text})
-    except (OSError, CaseError):
-        return moved  # a case on a read-only disk is still read
 
 
 def new_views_folder(case: Case) -> Path:
@@ -213,41 +234,42 @@ def open_sql(statements: Sequence[str]) -> str:
 
 
 def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
-    """Makes a case what stands in its folder, at once: by one rename of the manifest. The caller writes alone.
+    """Makes a case what stands in its folder, by one rename of the manifest. The caller writes alone.
 
     Args:
         case: what is to be; all files of its tables and views are written.
         texts: further files by their path, which take the place of `open.sql` and of the folder `sql` where they have such; None: they stay.
     """
-    staged = case.root / STAGED
-    shutil.rmtree(staged, ignore_errors=True)
-    contents = dict(case.manifest["contents"])
+    staged = _fresh(case.root / integrity.STAGED)
+    manifest = dict(case.manifest)
     if texts is not None:
         replaced = {path.split("/")[0] for path in texts}
-        contents = {path: told for path, told in contents.items() if path.split("/")[0] not in replaced}
+        manifest["contents"] = {path: told for path, told in case.manifest["contents"].items() if path.split("/")[0] not in replaced}
+        manifest["root"] = str(case.root)
         for folder in {(staged / name).parent for name in texts}:
             folder.mkdir(parents=True, exist_ok=True)
         # A disk takes many small files in the time of a few.
         with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda text: _replace(staged / text[0], text[1]), texts.items()))
-        contents |= integrity.record(staged, [staged] if texts else [])
-    published = Case(case.root, {**case.manifest, "contents": contents})
-    _replace(case.root / MANIFEST, _dump(published.manifest))
+            list(pool.map(lambda text: _write_new(staged / text[0], text[1]), texts.items()))
+        manifest["contents"] |= integrity.record(staged, [staged] if texts else [])
+    published = Case(case.root, manifest)
+    _write_new(staged / MANIFEST, _dump(manifest))
+    (staged / MANIFEST).replace(case.root / MANIFEST)
     _settle(published)
     _sweep(published)
     return published
 
 
 def _settle(case: Case) -> None:
-    """Puts staged files in their places, if the manifest speaks of them; a kill between the two is made good by the next command."""
-    staged, contents = case.root / STAGED, case.manifest["contents"]
+    """Puts staged files in their places, if the manifest speaks of them; a kill between the two is made good by the next writer."""
+    staged, contents = case.root / integrity.STAGED, case.manifest["contents"]
     for top in (KEPT_SQL, OPEN_SQL):
         told = {path: what for path, what in contents.items() if path.split("/")[0] == top}
         if (staged / top).exists() and integrity.record(staged, [staged / top]) == told:
             if (case.root / top).is_dir():
                 shutil.rmtree(case.root / top)
             (staged / top).replace(case.root / top)
-    shutil.rmtree(staged, ignore_errors=True)
+    _remove(staged)
 
 
 class CaseWriter:
@@ -328,7 +350,7 @@ class CaseWriter:
         current = next((s for s in self._tables[table] if s.split("~")[0] == segment), None)
         if current is None:
             return
-        rest = ds.dataset(str(self.root / "tables" / table / current), format="parquet")
+        rest = integrity.rows_in(self.root / "tables" / table / current)
         batches = rest.to_batches(filter=~pc.field("path").isin(pa.array(sorted(paths), pa.string())), batch_size=_BATCH)
         number = int(current.partition("~")[2] or 0) + 1
         name = f"{segment}~{number}"
@@ -351,7 +373,7 @@ class CaseWriter:
             evidence: all rows of `evidence_file`.
             facts: further keys of the manifest.
         """
-        files = [e.as_record() for e in evidence]
+        files = [e.as_record() | ({"seal": sealed} if e.is_named and (sealed := named.seal(e.place.location)) else {}) for e in evidence]
         if self.case is not None and self._tables == self.case.manifest["tables"] and json.loads(json.dumps(files)) == self.case.manifest["files"]:
             return Case(self.root, {**self.case.manifest, **facts})
         name = _next([self.root / "tables" / "evidence_file"], "segment")
@@ -433,18 +455,18 @@ def _writing(path: Path, *, check: bool) -> Iterator[CaseWriter]:
             root.chmod(0o700)  # lines of logs are nobody else's business; whoever wants to share a case changes it later
     except OSError as e:
         raise CaseError(f"The case `{path}` cannot be written.", why=e.strerror or str(e), where=str(root)) from e
+    integrity.refuse_strange(root, path)
     with _locked(path, root):
         case = None
         if (root / MANIFEST).exists():
             _settle(_opened(root))
             case = open_case(root, check=check)
         writer = CaseWriter(root, case)
-        shutil.rmtree(writer.staging, ignore_errors=True)
-        writer.staging.mkdir()
+        _fresh(writer.staging)
         try:
             yield writer
         finally:
-            shutil.rmtree(writer.staging, ignore_errors=True)
+            _remove(writer.staging)
 
 
 @contextmanager
@@ -497,29 +519,46 @@ def _next(folders: Iterable[Path], word: str) -> str:
 
 
 def _sweep(case: Case) -> None:
-    """Removes what the manifest does not name: earlier evidence tables, views of earlier builds and their SQL, what a killed ingest left."""
-    named = {Path(p) for t in TABLES for p in case.table_paths(t)} | {Path(p) for p in case.views().values()}
-    for folder in [*case.root.glob("tables/*/*"), *case.root.glob("views/*/*")]:
-        if folder not in named:
-            shutil.rmtree(folder, ignore_errors=True)
-    for build in case.root.glob("views/*"):
-        if not any(build.iterdir()):
-            build.rmdir()
+    """Removes what bears a name that this program gives and is not in the manifest: earlier tables and views, what a killed ingest left.
+
+    All is moved away first: who reads it still finds a folder with all files, or none.
+    """
+    tables = {Path(p) for t in TABLES for p in case.table_paths(t)}
+    views = {Path(p) for p in case.views().values()}
+    gone = [p for t in TABLES for p in case.root.glob(f"tables/{t}/*") if _SEGMENT.fullmatch(p.name) and p not in tables]
+    for build in [p for p in case.root.glob("views/*") if _BUILD.fullmatch(p.name) and p.is_dir()]:
+        here = [p for p in build.iterdir() if re.fullmatch(r"\w+", p.name)]
+        gone += [build] if not views & set(here) else [p for p in here if p not in views]
     known = {path.split("/")[0] for path in case.manifest["contents"]}
-    if OPEN_SQL not in known:
-        (case.root / OPEN_SQL).unlink(missing_ok=True)
-    if KEPT_SQL not in known:
-        shutil.rmtree(case.root / KEPT_SQL, ignore_errors=True)
+    gone += [case.root / name for name in (OPEN_SQL, KEPT_SQL) if name not in known and (case.root / name).exists()]
+    if gone:
+        trash = _fresh(case.root / integrity.STAGED)
+        for number, path in enumerate(gone):
+            path.replace(trash / str(number))
+        _remove(trash)
 
 
-def _replace(file: Path, text: str) -> None:
-    """Writes a file whole: beside it first, then by one rename."""
-    beside = file.with_name(f".{file.name}.new")
-    with beside.open("w", encoding="utf-8") as out:
+def _fresh(folder: Path) -> Path:
+    """Makes a folder that did not exist, in the place of what was there."""
+    _remove(folder)
+    folder.mkdir()
+    return folder
+
+
+def _remove(path: Path) -> None:
+    """Takes away a folder with all that is in it; of a link only the link."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _write_new(file: Path, text: str) -> None:
+    """Writes a file that does not exist yet."""
+    with file.open("x", encoding="utf-8") as out:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())
-    beside.replace(file)
 
 
 def _dump(manifest: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ import pyarrow.dataset as ds
 
 from forensics import __version__
 from forensics.case.folder import Case, CaseWriter, files_to_drop, publish, writing
+from forensics.case.integrity import rows_in
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
 from forensics.evidence.containers import place_of
@@ -269,8 +270,8 @@ def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str]
 
 
 def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Summary:
-    ranges = ds.dataset(case.table_paths("range_row")[0], format="parquet") if len(case.table_paths("range_row")) == 1 else ds.dataset(
-        [ds.dataset(p, format="parquet") for p in case.table_paths("range_row")]
+    ranges = rows_in(case.table_paths("range_row")[0]) if len(case.table_paths("range_row")) == 1 else ds.dataset(
+        [rows_in(p) for p in case.table_paths("range_row")]
     )  # fmt: skip
     columns = ["path", "range_start", "lines", "records", "events", "counted", "unrecognised", "unfit", "unfit_line", "unfit_text", "layouts"]
     table = ranges.to_table(columns=columns).sort_by([("path", "ascending"), ("range_start", "ascending")])
@@ -297,5 +298,5 @@ def _copies(case: Case) -> list[tuple[str, str]]:
     path = case.view_path("coverage")
     if path is None:
         return []
-    rows = ds.dataset(str(path), format="parquet").to_table(columns=["process_id", "note"], filter=pc.field("kind") == "copy").to_pylist()
+    rows = rows_in(path).to_table(columns=["process_id", "note"], filter=pc.field("kind") == "copy").to_pylist()
     return sorted((row["process_id"], row["note"]) for row in rows)

@@ -14,6 +14,7 @@ import pyarrow.dataset
 
 from forensics.case import emptiness
 from forensics.case.emptiness import Known
+from forensics.case.integrity import rows_in
 from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import split
 from forensics.case.view_files import RULE_FINDING, View, gather, knob_values, knobs, rule_id, statements, views
@@ -56,10 +57,10 @@ def build(
     for statement in statements(knobs(overrides)):
         engine.sql(statement)
     for name, paths in tables.items():
-        found = {column for path in paths for column in pyarrow.dataset.dataset(path, format="parquet").schema.names}
+        found = {column for path in paths for column in rows_in(path).schema.names}
         engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
-    events = sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in tables.get("event_row", ()))
+    events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.tuned(small=small, events=events), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
         return _Build(engine, tables, target, Path(parts), small=small, overrides=overrides).run(progress or (lambda view, number, of: None))
 
@@ -152,7 +153,7 @@ class _Build:
         if not (self._small or empty or view.words):
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             if path.exists():
-                return Known(empty=not pyarrow.dataset.dataset(str(path), format="parquet").count_rows())
+                return Known(empty=not rows_in(path).count_rows())
             # Sail writes no file, nor the folder, where there is no row.
             empty = True
         table, schema = _named_here(*self._rows(rows, empty=empty), view.columns)
@@ -177,7 +178,7 @@ _CHOSEN_BY = ("event", "category")
 
 def _looked_at(paths: Sequence[str], *, whole: bool) -> pa.Table:
     """A table's rows; of a large one only the columns by which views choose."""
-    rows = pyarrow.dataset.dataset([pyarrow.dataset.dataset(path, format="parquet") for path in paths])
+    rows = pyarrow.dataset.dataset([rows_in(path) for path in paths])
     return rows.to_table(columns=None if whole else [name for name in _CHOSEN_BY if name in rows.schema.names])
 
 
@@ -214,7 +215,7 @@ def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, pyarrow.DataTy
     for view in views().values():
         path = folder(view.name) if view.folder == "rules" else None
         if path is not None and path.is_dir():
-            found[rule_id(view.name)] = pyarrow.dataset.dataset(str(path), format="parquet").schema.field("facts").type
+            found[rule_id(view.name)] = rows_in(path).schema.field("facts").type
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.dataset
 
+from forensics.case.integrity import rows_in
 from forensics.case.view_files import View, knobs, statements, views
 from forensics.engines.paths import quoted
 from forensics.schema import table_columns
@@ -31,13 +31,13 @@ def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overr
 def _table(name: str, paths: Sequence[str]) -> str:
     """A table as a view over its Parquet, each column with its meaning."""
     meanings = {column.name: column.meaning for column in table_columns(name)}
-    schemas = [pyarrow.dataset.dataset(path, format="parquet").schema for path in paths]
+    schemas = [rows_in(path).schema for path in paths]
     types = {field.name: field.type for schema in reversed(schemas) for field in schema}
     types |= {column.name: column.type for column in table_columns(name) if column.name not in types}
-    columns = ", ".join(f"`{c}` COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in types)
+    columns = ", ".join(f"{_name(c)} COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in types)
     # Each ingest leaves a folder of its own, and an earlier version's may lack columns; no engine's SQL joins them by name.
     union = " UNION ALL ".join(
-        f"SELECT {', '.join(f'`{c}`' if c in schema.names else _null(c, kind) for c, kind in types.items())} FROM parquet.`{quoted(path)}`"
+        f"SELECT {', '.join(_name(c) if c in schema.names else _null(c, kind) for c, kind in types.items())} FROM parquet.`{quoted(path)}`"
         for path, schema in zip(paths, schemas, strict=True)
     )
     return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS {union}"
@@ -53,7 +53,12 @@ def _null(name: str, kind: pa.DataType) -> str:
     """An expression for a column without values."""
     from pyspark.sql.pandas.types import from_arrow_type
 
-    return f"CAST(NULL AS {from_arrow_type(kind).simpleString()}) AS `{name}`"
+    return f"CAST(NULL AS {from_arrow_type(kind).simpleString()}) AS {_name(name)}"
+
+
+def _name(column: str) -> str:
+    """A column within a statement: whoever made the file may have written SQL into its name."""
+    return "`" + column.replace("`", "``") + "`"
 
 
 def create_over(view: View, path: str) -> str:
@@ -61,10 +66,10 @@ def create_over(view: View, path: str) -> str:
 
     Rows that another version kept may have other columns: then they come as they are.
     """
-    found = pyarrow.dataset.dataset(path, format="parquet").schema.names
+    found = rows_in(path).schema.names
     if sorted(found) != sorted(view.columns):
         return f"CREATE OR REPLACE TEMPORARY VIEW {view.name}\nAS\nSELECT * FROM parquet.`{quoted(path)}`"
-    columns = ", ".join(f"`{c}`" for c in columns_over(view, found))
+    columns = ", ".join(_name(c) for c in columns_over(view, found))
     return f"{view.create}\nAS\nSELECT {columns} FROM parquet.`{quoted(path)}`"
 
 

@@ -116,6 +116,7 @@ class Remote:
         if self._mark() != mark:
             return False
         (self._home / _MARK).write_text(mark, encoding="utf-8")
+        shelf.tidy()
         return True
 
     def _fetch(self, path: str, told: Mapping[str, Any]) -> None:

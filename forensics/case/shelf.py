@@ -8,20 +8,23 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import platformdirs
+from filelock import FileLock
 
 from forensics.errors import UsageError
 from forensics.evidence.objects import Location, S3Path
 from forensics.inventory.walk import walk
 
-#: Cases that are kept; of more the ones that were used longest ago go.
-KEPT = 20
-#: A case that somebody used so lately is not taken away, seconds.
-_LATELY = 24 * 3600
+#: What was not used for so long goes; of the rest what was used longest ago, until it takes no more than so many bytes.
+MOST_DAYS, MOST_BYTES = 30, 512 << 20
+#: What somebody used so lately is not taken away, seconds.
+_LATELY = 600
+_DAY = 24 * 3600
 _CHUNK = 1 << 20
 
 
@@ -107,7 +110,7 @@ def shelf() -> Path:
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as e:
-        raise UsageError("There is no place for the case.", why=e.strerror or str(e), where=str(place), fix="--case DIR names one.") from e
+        raise UsageError("The case cache cannot be created.", why=e.strerror or str(e), where=str(place), fix="--case DIR names one.") from e
     return place
 
 
@@ -116,10 +119,53 @@ def where() -> Path:
     return Path(platformdirs.user_cache_dir("kafka-forensics")) / "cases"
 
 
-def tidy() -> None:
-    """Takes away the cases, and kept inputs, that were used longest ago."""
-    with suppress(OSError):
-        found = sorted((p for p in shelf().iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime, reverse=True)
-        for old in found[KEPT:]:
-            if time.time() - old.stat().st_mtime > _LATELY:
-                shutil.rmtree(old, ignore_errors=True)
+@dataclass(frozen=True)
+class Kept:
+    """An entry of the cache: the folder of a case, of an input, or of the copy of a case in S3, or an input that a killed command left half read.
+
+    Attributes:
+        path: where it is.
+        size: bytes of its files.
+        used: when it was used last, seconds since 1970.
+    """
+
+    path: Path
+    size: int
+    used: float
+
+
+def kept() -> list[Kept]:
+    """What the cache holds, the last used first."""
+    place, found = where(), []
+    for path in place.iterdir() if place.is_dir() else ():
+        with suppress(OSError):  # another command has just taken it away
+            size = sum(f.lstat().st_size for f in (path, *(path.rglob("*") if path.is_dir() else ())) if f.is_file())
+            found.append(Kept(path, size, path.lstat().st_mtime))
+    return sorted(found, key=lambda one: (-one.used, one.path))
+
+
+def tidy(*, everything: bool = False) -> tuple[int, int]:
+    """Takes away what was not used for `MOST_DAYS`, and what was used longest ago of more than `MOST_BYTES`.
+
+    What is being written to, or was used in the last minutes, stays.
+
+    Args:
+        everything: take away all that nobody writes to.
+
+    Returns:
+        How many folders went, and their bytes.
+    """
+    now, total, gone, freed = time.time(), 0, 0, 0
+    for one in kept():
+        total += one.size
+        age = now - one.used
+        if everything or (age > _LATELY and (age > MOST_DAYS * _DAY or total > MOST_BYTES)):
+            with suppress(OSError), ExitStack() as held:  # `Timeout` is an OSError
+                if (one.path / ".lock").is_file():
+                    held.enter_context(FileLock(one.path / ".lock", timeout=0))
+                if one.path.is_dir() and not one.path.is_symlink():
+                    shutil.rmtree(one.path)
+                else:
+                    one.path.unlink()
+                total, gone, freed = total - one.size, gone + 1, freed + one.size
+    return gone, freed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-import pyarrow.dataset
-
 from forensics.case import folder as case_folder
 from forensics.case import materialise, view_files
+from forensics.case.integrity import rows_in
 from forensics.case.open_sql import opening
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, d
     return _with(case, {}, case.knobs if knobs is None else dict(knobs))
 
 
+def as_moved(case: Case) -> tuple[Case, dict[str, str]]:
+    """The case with the views that it has, and an `open.sql` that names its present place; its views are current."""
+    return _with(case, case.views(), case.knobs)
+
+
 def _with(case: Case, built: Mapping[str, str], overrides: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
     case = case_folder.with_views(case, built, overrides)
     texts = {f"{case_folder.KEPT_SQL}/{name}": text for name, text in _texts(overrides).items()} if built else {}
@@ -90,12 +95,12 @@ def outdated(case: Case, knobs: Mapping[str, int] | None = None) -> str | None:
 
 def _is_current(case: Case) -> bool:
     """Whether the case's views were built with the SQL of this version, but for the user's own thresholds."""
-    folder = case.root / case_folder.KEPT_SQL
-    kept = {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in folder.rglob("*.sql")}
-    return kept == _texts(case.knobs)
+    top = f"{case_folder.KEPT_SQL}/"
+    kept = {path.removeprefix(top): told["sha256"] for path, told in case.manifest["contents"].items() if path.startswith(top)}
+    return kept == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _texts(case.knobs).items()}
 
 
 def is_small(case: Case) -> bool:
     """Whether the case has fewer events than `SMALL_EVENTS`."""
-    events = sum(pyarrow.dataset.dataset(path, format="parquet").count_rows() for path in case.table_paths("event_row"))
+    events = sum(rows_in(path).count_rows() for path in case.table_paths("event_row"))
     return bool(events < SMALL_EVENTS)

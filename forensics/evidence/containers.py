@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from forensics.evidence.objects import Location, place
+from forensics.evidence.objects import Location, opened, place
 from forensics.evidence.streams import BLOCK, BROKEN, COMPRESSION, Budget, Checked, Lost, Part, Peekable, Readable, deflated, fault_of, lost_of, why
 from forensics.evidence.tar_members import TarMembers
 
@@ -82,7 +82,7 @@ def contents(location: Location, wanted: frozenset[str | None] | None = None) ->
     Raises:
         OSError: the file cannot be opened at all.
     """
-    with location.open("rb") as file:
+    with opened(location) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         walk = _Walk(Budget(size), wanted)

@@ -6,10 +6,12 @@ variables that all programs of AWS know, and by their configuration files.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
 import shutil
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -200,6 +202,28 @@ Location = Path | S3Path
 def place(told: str | os.PathLike[str]) -> Location:
     """What a user names: a path, or the URL of an object or of some."""
     return S3Path.parse(os.fspath(told)) or Path(told)
+
+
+def opened(location: Location, *, links: bool = True) -> BinaryIO:
+    """Open a regular file or an object for reading.
+
+    A FIFO or a device would block, or never end: neither is opened for reading, whoever names it.
+
+    Args:
+        location: what to open.
+        links: False where the last part of the path must not be a link.
+
+    Raises:
+        OSError: it is gone, cannot be read, or is no regular file.
+    """
+    if isinstance(location, S3Path):
+        return location.open()
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(location, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(location))
+    return os.fdopen(handle, "rb")
 
 
 class _Ranges(io.RawIOBase):

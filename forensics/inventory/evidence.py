@@ -137,6 +137,7 @@ class Evidence:
         note: why it was not read, or not to its end.
         segment: segment of the case's tables that has its rows.
         seen: what the disk or the store said of the file before it was looked at; see `walk.mark_of`.
+        is_named: whether the user has named its place; False: a case alone says it, so nothing is opened there.
     """
 
     path: str
@@ -151,6 +152,7 @@ class Evidence:
     origin: Origin = Origin()
     segment: str = ""
     seen: tuple[object, ...] = ()
+    is_named: bool = True
 
     @property
     def root(self) -> str:
@@ -213,3 +215,23 @@ class Evidence:
 _NOTHING = Evidence("", Place("")).as_record()
 #: Without these a record says of no file what it is.
 NEEDED = frozenset({"file_id", "sha256", "path", "location", "archive_member"})
+_TEXTS = ("path", "location", "status", "kind", "below", "encoding", "start_id", "segment")
+_NUMBERS = ("bytes", "lines", "ordinal", "text_bytes", "first", "last")
+_YES_OR_NO = ("plain", "host_told")
+_MOST_NUMBER = 2**63
+
+
+def is_record(record: object) -> bool:
+    """Return True if `Evidence.of_record` can read it: others may have written it."""
+    if not isinstance(record, dict) or not record.keys() >= NEEDED:
+        return False
+    for key, value in record.items():
+        if key in _NUMBERS:
+            fits = value is None or (type(value) is int and abs(value) < _MOST_NUMBER)
+        elif key in _YES_OR_NO:
+            fits = isinstance(value, bool)
+        else:
+            fits = isinstance(value, str) or (value is None and key not in _TEXTS) or key not in _NOTHING
+        if not fits:
+            return False
+    return True

@@ -92,7 +92,9 @@ def _is_unchanged(evidence: Evidence) -> bool:
 
 
 def _prefix_hash(evidence: Evidence, size: int) -> str | None:
-    """Hash of the first `size` bytes of a content, None when it cannot be read any more."""
+    """Hash of the first `size` bytes of a content, None when it cannot be read any more, or its place is one that only a case names."""
+    if not evidence.is_named:
+        return None
     whole = hashlib.sha256()
     try:
         with open_content(place_of(evidence.place.location), evidence.place.member) as content:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from forensics.case.folder import open_case
+from forensics.case.integrity import rows_in
 from forensics.errors import ForensicsError
 
 #: A shell that lists more than this helps nobody.
@@ -36,13 +37,12 @@ def ids(case: Path, incomplete: str) -> list[tuple[str, str]]:
 def _rows(case: Path, view: str, columns: list[str], begins: str = "", incomplete: str = "") -> list[dict[str, str | None]]:
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.dataset as ds
 
     try:
         path = open_case(case, check=False).view_path(view)
         if path is None:
             return []
         wanted = pc.starts_with(pc.field(begins), incomplete) if begins and incomplete else None
-        return ds.dataset(str(path), format="parquet").to_table(columns=columns, filter=wanted).to_pylist()  # type: ignore[no-any-return]
+        return rows_in(path).to_table(columns=columns, filter=wanted).to_pylist()  # type: ignore[no-any-return]
     except (ForensicsError, OSError, pa.ArrowException):
         return []

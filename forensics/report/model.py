@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from forensics.case.integrity import rows_in
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
 from forensics.report.window import CaseTime, parse
@@ -265,7 +266,6 @@ def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
     """The lines behind event ids: `event_id, process_id, path, line, byte_offset, ts, text`."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.dataset as ds
 
     wanted, paths = sorted(set(ids)), [str(p) for p in case.table_paths("event_row")]
     found: dict[str, Row] = {}
@@ -273,7 +273,7 @@ def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
         return found
     columns = ["event_id", "process_id", "path", "line", "byte_offset", "ts", "message"]
     for path in paths:
-        table = ds.dataset(path, format="parquet").to_table(columns=columns, filter=pc.field("event_id").isin(pa.array(wanted)))
+        table = rows_in(path).to_table(columns=columns, filter=pc.field("event_id").isin(pa.array(wanted)))
         for row in pylist(table):
             row["text"] = row.pop("message")
             found.setdefault(row["event_id"], row)
@@ -297,14 +297,13 @@ def rows_of(view: str, path: Path | None) -> list[Row]:
         CaseError: the view is not there; nothing is said of what cannot be read.
     """
     import pyarrow as pa
-    import pyarrow.dataset as ds
 
     if path is None:
         raise CaseError(
             f"The case has no view `{view}`.", why="another version of this program made it", fix="Ingest the logs again, into a new folder."
         )
     try:
-        return pylist(ds.dataset(str(path), format="parquet").to_table())
+        return pylist(rows_in(path).to_table())
     except (OSError, pa.ArrowException) as e:
         raise CaseError(f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix="`forensics verify` says more.") from e
 

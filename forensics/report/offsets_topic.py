@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from forensics.case.integrity import rows_in
 from forensics.errors import EvidenceError, UsageError
 from forensics.evidence.containers import Text, contents, encoding_of
 from forensics.evidence.streams import BROKEN
@@ -409,26 +410,18 @@ def _listed(brokers: Sequence[int]) -> str:
     return ", ".join(map(str, brokers)) or "none"
 
 
-def write(found: Answer, output: Path) -> None:
-    """Writes the reassignment.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    try:
-        output.write_text(json.dumps(found.reassignment, separators=(",", ":")) + "\n", encoding="utf-8")
-    except OSError as e:
-        raise UsageError(f"The reassignment cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
+def write(found: Answer, output: TextIO) -> None:
+    """Write the reassignment."""
+    output.write(json.dumps(found.reassignment, separators=(",", ":")) + "\n")
 
 
 def groups_of_case(view_path: Callable[[str], Path | None]) -> list[str]:
     """Groups that a case knows, from logs and from what lay beside them."""
     import pyarrow.compute as pc
-    import pyarrow.dataset as ds
 
     found: set[str] = set()
     for view in ("generation", "member", "group_snapshot"):
         path = view_path(view)
         if path is not None:
-            found |= set(pc.unique(ds.dataset(str(path), format="parquet").to_table(columns=["group_id"]).column(0)).to_pylist())
+            found |= set(pc.unique(rows_in(path).to_table(columns=["group_id"]).column(0)).to_pylist())
     return sorted(g for g in found if g)

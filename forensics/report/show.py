@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from forensics.case.integrity import rows_in
+from forensics.case.named import NotNamedError, is_sealed, source
 from forensics.errors import UsageError
-from forensics.evidence.containers import Content, Text, encoding_of, open_content, place_of
+from forensics.evidence.containers import Content, Text, encoding_of, open_content
 from forensics.evidence.objects import Location
 from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.inventory.evidence import LOG
@@ -37,7 +39,7 @@ _WITH_WITNESS = (
 )
 
 
-def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Document:
+def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders: Sequence[Location] = ()) -> Document:
     """The lines behind an id.
 
     Args:
@@ -45,6 +47,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
         wanted: id of an event, incident, finding or ownership, or its first characters, six at least.
         context: lines to show before and after each.
         zone: the reader's, for the times that are told beside the lines.
+        folders: where the user says that the evidence is now.
 
     Raises:
         UsageError: no row has the id, or several do.
@@ -59,11 +62,12 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     if missing:
         out.add(Para(f"{count(len(missing), 'witness', 'witnesses')} not in the case's tables: {', '.join(sorted(missing))}.", tone="warn"))
     files = {f["file_id"]: f for f in _table(case, "evidence_file").to_pylist()}
+    known = {f["location"] for f in case.manifest["files"] if is_sealed(f["location"], f.get("seal"))}
     by_file: dict[str, dict[int, Row]] = {}
     for row in rows:
         by_file.setdefault(row["file_id"], {})[row["line"]] = row
     for file_id, lines in sorted(by_file.items(), key=lambda x: min(str(iso(r["ts"])) for r in x[1].values())):
-        _show_file(files[file_id], lines, context, out, zone)
+        _show_file(files[file_id], lines, context, out, zone, lambda place: source(place, is_named=place in known, folders=folders))
     return out
 
 
@@ -101,13 +105,12 @@ def events_dataset(case: CaseLike) -> ds.Dataset:
 def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
     """Event ids of a finding's or an ownership's witnesses; none when the id is an event's."""
     import pyarrow.compute as pc
-    import pyarrow.dataset as ds
 
     for view, column, word, titles in _WITH_WITNESS:
         path = case.view_path(view)
         if path is None:
             continue  # the case was ingested with --no-views
-        rows = ds.dataset(str(path), format="parquet").to_table(filter=pc.starts_with(pc.field(column), wanted)).to_pylist()
+        rows = rows_in(path).to_table(filter=pc.starts_with(pc.field(column), wanted)).to_pylist()
         _one_only(wanted, [r[column] for r in rows])
         if rows:
             (row,) = findings_in(case, rows[:1], zone) if view == "finding" else rows[:1]
@@ -141,7 +144,7 @@ def _pylist(dataset: ds.Dataset, condition: Any) -> list[Row]:  # noqa: ANN401 (
 def _dataset(case: CaseLike, table: str) -> ds.Dataset:
     import pyarrow.dataset as ds
 
-    return ds.dataset([ds.dataset(str(p), format="parquet") for p in case.table_paths(table)])
+    return ds.dataset([rows_in(p) for p in case.table_paths(table)])
 
 
 def _table(case: CaseLike, table: str) -> Any:  # noqa: ANN401 (an Arrow table)
@@ -153,17 +156,26 @@ def _one_only(wanted: str, found: list[str]) -> None:
         raise UsageError(f"{len(set(found))} ids begin with `{wanted}`.", why=", ".join(sorted(set(found))[:5]), where="ID", fix="Give more of it.")
 
 
-def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document, zone: tzinfo) -> None:
+def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document, zone: tzinfo, find: Callable[[str], Location]) -> None:
     """One file's lines; what is wrong with the evidence is said before them."""
     where = file["location"] + (f" ({file['archive_member'].replace('!', ' / ')})" if file["archive_member"] else "")
     out.add(Heading(3, f"{file['path']}  {_dates(lines, zone)}"), Para(where, tone="dim"))
     near = {n for line in lines for n in range(max(1, line - context), line + context + 1)}
     secretive = (file.get("kind") or LOG) != LOG
     try:
-        found, digest = _read(place_of(file["location"]), file["archive_member"], near | {n - 1 for n in near if secretive}, file["bytes"])
+        found, digest = _read(find(file["location"]), file["archive_member"], near | {n - 1 for n in near if secretive}, file["bytes"])
+    except NotNamedError as e:
+        out.add(Para(f"The evidence was not opened: {e}. `--evidence DIR` names the folder that has it.", tone="warn"))
+        out.add(Raw(tuple(RawLine(n, f"(event {row['event']} at byte {row['byte_offset']:,})", row["event_id"]) for n, row in sorted(lines.items()))))
+        return
     except BROKEN as e:
         why = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        out.add(Para(f"The evidence cannot be read any more: {why}. Put it back at this place, or ingest it anew, to see its lines.", tone="bad"))
+        out.add(
+            Para(
+                f"The evidence cannot be read any more: {why}. Put it back at this place, name its folder with `--evidence DIR`, or ingest it anew, to see its lines.",
+                tone="bad",
+            )
+        )
         out.add(Raw(tuple(RawLine(n, f"(event {row['event']} at byte {row['byte_offset']:,})", row["event_id"]) for n, row in sorted(lines.items()))))
         return
     if digest != file["sha256"]:

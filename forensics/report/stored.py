@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 from pyarrow import types
 
 from forensics.case import view_files
+from forensics.case.integrity import rows_in
 from forensics.case.open_sql import columns_over
 from forensics.engines.cells import is_number
 from forensics.engines.rows import ArrowRows
@@ -111,7 +112,7 @@ def _kept_of(case: Case, view: view_files.View) -> StoredView | None:
     path = case.view_path(view.name)
     if path is None or not view.kept:
         return None
-    source = ds.dataset(str(path), format="parquet")
+    source = rows_in(path)
     return StoredView(source, tuple((column, column) for column in columns_over(view, source.schema.names)))
 
 

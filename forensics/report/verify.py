@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forensics.evidence.containers import Content, contents, place_of
+from forensics.case.named import NotNamedError, source
+from forensics.evidence.containers import Content, contents
 from forensics.evidence.objects import Location
 from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.inventory.evidence import READ, Evidence
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from forensics.case.integrity import Fault
 
 SAME, GROWN, GONE, CHANGED, UNREADABLE = "unchanged", "grown since", "not there any more", "changed", "cannot be read"
+#: Of a place that the user has not named; see `forensics.case.named`.
+NOT_OPENED = "not opened"
 #: States of evidence that make what the case says of it doubtful.
 WRONG = (CHANGED, UNREADABLE)
 _SHOWN = 30
@@ -31,7 +34,7 @@ class Checked:
 
     Attributes:
         path: as the case calls it.
-        state: `SAME`, `GROWN` (what was read is unchanged), `GONE`, `CHANGED` or `UNREADABLE`.
+        state: `SAME`, `GROWN` (what was read is unchanged), `GONE`, `CHANGED`, `UNREADABLE` or `NOT_OPENED`.
         why: more on that, maybe empty.
     """
 
@@ -40,17 +43,27 @@ class Checked:
     why: str = ""
 
 
-def evidence(case: Case) -> list[Checked]:
-    """Every file that the case has rows of, read again from its place."""
+def evidence(case: Case, folders: Sequence[Location] = ()) -> list[Checked]:
+    """Every file that the case has rows of, read again from its place.
+
+    Args:
+        case: the case.
+        folders: where the user says that the evidence is now.
+    """
     places: dict[str, list[Evidence]] = {}
     for e in case.evidence():
         if e.status == READ and e.fingerprint.sha256 is not None:
             places.setdefault(e.place.location, []).append(e)
-    return sorted((c for place, files in places.items() for c in _place(place_of(place), files)), key=lambda c: c.path)
+    return sorted((c for place, files in places.items() for c in _place(place, files, folders)), key=lambda c: c.path)
 
 
-def _place(location: Location, files: list[Evidence]) -> Iterator[Checked]:
+def _place(recorded: str, files: list[Evidence], folders: Sequence[Location]) -> Iterator[Checked]:
     """The files that one file on disk is or holds; an archive is read once."""
+    try:
+        location = source(recorded, is_named=all(e.is_named for e in files), folders=folders)
+    except NotNamedError:
+        yield from (Checked(e.path, NOT_OPENED, recorded) for e in files)
+        return
     left = {e.place.member: [f for f in files if f.place.member == e.place.member] for e in files}
     wrong: dict[str, Checked] = {}
     try:
@@ -116,15 +129,19 @@ def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
 
 def _evidence(checked: list[Checked]) -> tuple[str, list[Block], Tone]:
     states = Counter(c.state for c in checked)
-    said = ", ".join(f"{states[s]:,} {s}" for s in (SAME, GROWN, GONE, CHANGED, UNREADABLE) if states[s]) or "the case has read none"
+    said = ", ".join(f"{states[s]:,} {s}" for s in (SAME, GROWN, GONE, CHANGED, UNREADABLE, NOT_OPENED) if states[s]) or "the case has read none"
     blocks: list[Block] = [Para(f"{count(len(checked), 'file')} of logs: {said}." if checked else "The case has read no file.")]
     strange = [c for c in checked if c.state not in (SAME, GROWN)]
     if strange:
         blocks.append(Table((Column("file"), Column("is"), Column("")), tuple((c.path, c.state, shorten(c.why, 200)) for c in strange[:_SHOWN])))
         if len(strange) > _SHOWN:
             blocks.append(Para(f"… and {len(strange) - _SHOWN} more."))
+    if states[NOT_OPENED]:
+        blocks.append(Para("What you did not ingest yourself is opened only below a folder that you name: `--evidence DIR`."))
     if any(states[s] for s in WRONG):
         return "The evidence is not what the case was made from", blocks, "bad"
+    if states[NOT_OPENED]:
+        return "Not all of the evidence was looked at", blocks, "warn"
     if states[GONE]:
         return "Evidence that is still there is what the case was made from", blocks, "warn"
     return "The evidence is what the case was made from", blocks, "good"

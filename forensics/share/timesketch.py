@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TextIO
 
-import pyarrow.dataset as ds
-
+from forensics.case.integrity import rows_in
 from forensics.report.model import CaseLike, Report, pylist
 
 Row = Mapping[str, Any]
@@ -63,7 +62,7 @@ def _rows(case: CaseLike, report: Report) -> Iterator[Row]:
 
 def _events(paths: Sequence[str]) -> Iterator[Row]:
     for path in paths:
-        for batch in ds.dataset(str(path), format="parquet").to_batches(batch_size=_BATCH):
+        for batch in rows_in(path).to_batches(batch_size=_BATCH):
             yield from pylist(batch)
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forensics.case.integrity import rows_in
 from forensics.report.model import pylist
 
 if TYPE_CHECKING:
@@ -63,23 +64,21 @@ def read(case: CaseLike, report: Report, most: int = MOST_LINES) -> Sight:
 
 
 def _view(case: CaseLike, name: str) -> list[Row]:
-    import pyarrow.dataset as ds
 
     path = case.view_path(name)
-    return pylist(ds.dataset(str(path), format="parquet").to_table()) if path is not None else []
+    return pylist(rows_in(path).to_table()) if path is not None else []
 
 
 def _edges(case: CaseLike, ids: set[str]) -> Iterator[Row]:
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.dataset as ds
 
     path = case.view_path("clock_edge")
     if path is None or not ids:
         return
     wanted = pa.array(sorted(ids))
     both = pc.field("from_event_id").isin(wanted) & pc.field("to_event_id").isin(wanted)
-    yield from pylist(ds.dataset(str(path), format="parquet").to_table(filter=both))
+    yield from pylist(rows_in(path).to_table(filter=both))
 
 
 def _lines(case: CaseLike, report: Report, proofs: dict[str, Row], most: int) -> tuple[list[Row], int]:
@@ -89,7 +88,7 @@ def _lines(case: CaseLike, report: Report, proofs: dict[str, Row], most: int) ->
     paths = [Path(p) for p in case.table_paths("event_row")]
     if not paths:
         return [], 0
-    events = ds.dataset([ds.dataset(str(p), format="parquet") for p in paths])
+    events = ds.dataset([rows_in(p) for p in paths])
     total = events.count_rows()
     if total <= most:
         return _unique(pylist(events.to_table(columns=list(_COLUMNS))), most), total

@@ -1,0 +1,100 @@
+"""Which places of evidence the user has named: no other place is opened, whatever a case says.
+
+A case may come from a stranger, and its manifest may name a device, a named pipe, a file of the reader's or the sender's bucket. What an ingest of
+this user has read bears a seal, made with a key that only this user has. A file without a valid seal is read only below a folder that the user names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import platformdirs
+
+from forensics.evidence.containers import place_of
+from forensics.evidence.objects import Location, S3Path
+
+_KEY_BYTES = 32
+#: Folders of a recorded place that are looked for below the folder that the user names.
+_DEEPEST = 40
+
+
+class NotNamedError(OSError):
+    """A place that the user has not named: it is not opened."""
+
+
+def seal(location: str) -> str:
+    """Return the seal of a place that this user's ingest has read; empty where the key cannot be kept."""
+    key = _key(Path(platformdirs.user_data_dir("kafka-forensics")))
+    return hmac.new(key, location.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest() if key else ""
+
+
+def is_sealed(location: str, sealed: object) -> bool:
+    """Return True if this user's ingest has read the place."""
+    return bool(sealed) and isinstance(sealed, str) and hmac.compare_digest(sealed.encode("utf-8", "replace"), seal(location).encode())
+
+
+def source(location: str, *, is_named: bool, folders: Sequence[Location] = ()) -> Location:
+    """Find where a file of the evidence may be read now.
+
+    Args:
+        location: its place as the case has it.
+        is_named: whether the user's own ingest has read it there.
+        folders: folders, files and prefixes of objects that the user names now. A file is looked for there under its place, then under the last parts of
+            it: `/old/logs/w1/connect.log` is `DIR/w1/connect.log` too.
+
+    Raises:
+        NotNamedError: the user has not named its place.
+    """
+    recorded = S3Path.parse(location)
+    for folder in folders:
+        if isinstance(folder, S3Path):
+            if recorded is not None and (recorded == folder or str(recorded).startswith(f"{folder}/")):
+                return recorded
+        elif recorded is None and (found := _below(folder, location)) is not None:
+            return found
+    if is_named:
+        return place_of(location)
+    raise NotNamedError("its place is known from the case alone, and you have not named it")
+
+
+def _below(folder: Path, location: str) -> Path | None:
+    """The file below a folder that a recorded place is, or ends like; links that lead out of the folder are not followed."""
+    base = folder.resolve()
+    if base.is_file():
+        return base if base.name == PurePosixPath(location).name else None
+    parts = PurePosixPath(location).parts[1:]
+    if ".." in parts or "\0" in location or len(parts) > _DEEPEST:
+        return None
+    lexical = PurePosixPath(location)
+    inside = [lexical.relative_to(base).parts] if lexical.is_relative_to(base) else []
+    for tail in [*inside, *(parts[n:] for n in range(len(parts)))]:
+        with suppress(OSError, ValueError):
+            found = place_of(str(base.joinpath(*tail)))
+            if isinstance(found, Path) and (found := found.resolve()).is_relative_to(base) and found.is_file():
+                return found
+    return None
+
+
+@cache
+def _key(folder: Path) -> bytes:
+    """The key of this user, made with its first use; empty where it cannot be kept."""
+    file = folder / "key"
+    with suppress(OSError):
+        if not file.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside = folder / f".key-{secrets.token_hex(8)}"
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+                out.write(secrets.token_bytes(_KEY_BYTES))
+            with suppress(FileExistsError):  # another command was first
+                os.link(beside, file)
+            beside.unlink()
+        key = file.read_bytes()
+        return key if len(key) == _KEY_BYTES else b""
+    return b""
