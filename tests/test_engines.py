@@ -45,7 +45,10 @@ needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is n
             "SELECT CAST(7 AS BIGINT), x.gap_ms, `gap_ms`, gap_ms(1), 'gap_ms', gap_ms2",
         ),
         ("WHERE a > GAP_MS -- not gap_ms\nAND b", "WHERE a > CAST(7 AS BIGINT) " + " " * len("-- not gap_ms") + "\nAND b"),
-        ("FROM parquet.`/a \\[1\\]/b``c`", "FROM parquet.`file:///a%20%5B1%5D/b%60c`"),
+        (
+            "FROM parquet.`/a \\[1\\]/b``c`",
+            "FROM (SELECT __file.* FROM parquet.`file:///a%20%5B1%5D/b%60c` AS __file LATERAL VIEW explode(array(1)) AS __one)",
+        ),
         ("SELECT '-- no comment', '/* nor this */' /* but this */", "SELECT '-- no comment', '/* nor this */' " + " " * len("/* but this */")),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -72,6 +73,8 @@ class Engine(ABC):
         with self._starting:
             if self._session is None:
                 show()
+                # Of a pandas that was installed for something else; no query here goes through pandas.
+                warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
                 self._session = self._start()
             return self._session
 
@@ -130,9 +133,13 @@ class Engine(ABC):
             missing: expressions for columns that no folder has.
             small: whether it is so small that one task reads it best.
         """
-        rows = self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths))
+        rows = self._from_files(self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths)))
         rows = rows.selectExpr("*", *missing) if missing else rows
         (self._as_one(rows) if small else rows).createOrReplaceTempView(name)
+
+    def _from_files(self, rows: DataFrame) -> DataFrame:
+        """Return the rows of files as queries may join them."""
+        return rows
 
     def _as_one(self, rows: DataFrame) -> DataFrame:
         """The rows as one partition, where that spares the engine work."""

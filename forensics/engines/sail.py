@@ -10,7 +10,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,8 +18,10 @@ from forensics.engines import SAIL
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url
 from forensics.engines.rows import ArrowRows, are_numbers
+from forensics.engines.sail_server import SailServer
 from forensics.engines.sail_sql import Variables, to_sail
 from forensics.errors import ForensicsError
+from forensics.extract.reading_processes import cores
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
 _SENT_BYTES = 1 << 20
 #: In one part, the planner of Sail 0.7.2 refuses to merge what the branches of a union have sorted.
 _FEWEST_PARTS = 2
+#: A column that no file has.
+_ONE = "__one"
+#: The path of a socket is no name of a host. A connection that was left idle could not be made anew.
+_CHANNEL = [("grpc.default_authority", "localhost"), ("grpc.client_idle_timeout_ms", (1 << 31) - 1)]
+_FOR_EVER = 10 * 365 * 24 * 3600
 #: Where in a statement its parser found what it did not expect, in bytes.
 _AT = re.compile(r" at (?P<place>[0-9]+):[0-9]+(?= expected )")
 #: More than `struct sigaction` has on any system.
@@ -121,11 +128,19 @@ class Sail(Engine):
         """As for every engine. Types are the files': Sail does not read a list as one whose elements are never NULL. It writes nothing of no rows."""
         rows.write.parquet(str(path))
         if path.exists():
-            self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)
+            self._read(name, path)
+
+    def _read(self, name: str, path: Path) -> None:
+        self._from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
+
+    def _from_files(self, rows: DataFrame) -> DataFrame:
+        # A join that is hashed has the scans of its other side wait for what it has found, and two such joins can wait for each other for ever
+        # (docs/engines.md). No such filter passes what makes rows of lists; conditions and columns of the query itself do.
+        return rows.selectExpr("*", f"explode(array(1)) AS {_ONE}").drop(_ONE)
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
         if table.nbytes > _SENT_BYTES:
-            self.session.read.parquet(self.place(str(path))).createOrReplaceTempView(name)
+            self._read(name, path)
         else:  # Arrow makes no frame without rows.
             self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
 
@@ -136,14 +151,14 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     Raises:
         ForensicsError: a package is missing, or of a version that does not fit the others.
     """
-    # PySpark's client says so of every pandas that is new enough for it; no query here goes through pandas.
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)  # an error says so, too
     # Read when the server is loaded.
     os.environ.setdefault("RUST_LOG", "error")
     # By them its planner reckons how many rows a condition leaves, and fails where rounding makes that more than all.
     os.environ["SAIL_EXECUTION__COLLECT_STATISTICS"] = "false"
-    os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(max(jobs or _cores(), _FEWEST_PARTS))
+    os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(max(jobs or cores(), _FEWEST_PARTS))
+    # By default a session is forgotten, and its views, when nothing was asked for 15 minutes: its user reads, and this process is its only client.
+    os.environ["SAIL_SPARK__SESSION_TIMEOUT_SECS"] = str(_FOR_EVER)
     try:
         import pysail.spark  # noqa: F401 - whether it is there
     except ImportError as e:
@@ -165,25 +180,20 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
     return session, stop
 
 
-def _cores() -> int:
-    """Cores of this machine, or so many as a container may use."""
-    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with suppress(OSError, ValueError):  # another system, an older one, or no limit
-        quota, period = map(int, Path("/sys/fs/cgroup/cpu.max").read_text().split())
-        found = min(found, max(1, round(quota / period)))
-    return found
-
-
 def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | None]:
     """A session with a server that has answered, what ends both, and the answer if it was an error."""
-    from pysail.spark import SparkConnectServer
+    import grpc
     from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client.core import DefaultChannelBuilder
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-    server = SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
-    host, port = server.listening_address
-    session = ConnectSession.builder.remote(f"sc://{host}:{port}").create()
+    server = SailServer()
+
+    class Channel(DefaultChannelBuilder):
+        def toChannel(self) -> grpc.Channel:  # noqa: N802  (PySpark's name)
+            return self._insecure_channel(server.target)
+
+    session = ConnectSession.builder.channelBuilder(Channel("sc://localhost", _CHANNEL)).create()
     session.client.set_retry_policies([_seldom(), _again_when_garbled()])
 
     def stop() -> None:

@@ -19,6 +19,7 @@ from forensics.engines import class_archive
 from forensics.engines.base import is_far
 from forensics.errors import ForensicsError
 from forensics.evidence.objects import endpoint, region
+from forensics.extract.reading_processes import cores
 from forensics.import_guard import SAFE, forget_working_folder, importable
 from forensics.resources import parsers_dir
 from forensics.scratch import PREFIX, scratch
@@ -56,8 +57,8 @@ def session(master: str = "", jobs: int | None = None, *, little: bool = False) 
             _expect_much()
         # Spark's own guess is the `python3` of PATH, which may lack this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("kafka-forensics").master(master or f"local[{jobs or '*'}]")
-    for key, value in (_COMMON | (_s3a() if master else _local(jobs or os.cpu_count() or 1))).items():
+    builder = SparkSession.builder.appName("kafka-forensics").master(master or f"local[{jobs or cores()}]")
+    for key, value in (_COMMON | (_s3a() if master else {}) | ({} if is_far(master) else _local(jobs or cores()))).items():
         builder = builder.config(key, value)
     try:
         with _quiet_start():
@@ -165,6 +166,8 @@ def _local(jobs: int) -> dict[str, str]:
         "spark.local.dir": str(temporary),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        # Other users of this machine can connect to the ports of the driver and of its blocks, too: Spark makes up a secret that they do not have.
+        "spark.authenticate": "true",
         "spark.sql.warehouse.dir": str(temporary / "warehouse"),
         "spark.sql.shuffle.partitions": str(max(2, jobs)),
         "spark.default.parallelism": str(max(2, jobs)),

@@ -51,6 +51,15 @@ serve(told[0])
 """
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use: those of the machine, or fewer in a container."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # another system, an older one, or no limit
+        quota, period = map(int, Path("/sys/fs/cgroup/cpu.max").read_text().split())
+        found = min(found, max(1, round(quota / period)))
+    return found
+
+
 class Readers:
     """Processes that read. Where one is enough, this process reads.
 
@@ -60,7 +69,7 @@ class Readers:
 
     def __init__(self, most: int | None) -> None:
         # Windows has no fork.
-        self.most = min(most or os.cpu_count() or 1, _MOST_PROCESSES) if hasattr(os, "fork") else 1
+        self.most = min(most or cores(), _MOST_PROCESSES) if hasattr(os, "fork") else 1
         self._families: list[_Family] = []
         self._work: tuple[Catalogue, Path] | None = None
 

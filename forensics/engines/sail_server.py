@@ -1,0 +1,176 @@
+"""Sail's server in this process, which no other process can reach.
+
+It can listen on a TCP port only, and obeys whoever connects: any user of the machine could have it read this user's files. So the port is closed as soon
+as the one connection that is needed has been accepted, and PySpark's client reaches that connection through a Unix socket in a folder of this user alone.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forensics.errors import ForensicsError
+
+if TYPE_CHECKING:
+    from pysail.spark import SparkConnectServer
+
+#: Set to 1, it lets Sail run where its port cannot be closed.
+OPEN_PORT = "FORENSICS_SAIL_OPEN_PORT"
+_FDS = Path("/dev/fd")
+#: A server that has not accepted a connection by then never will.
+_ACCEPT_SECONDS = 30.0
+_LOOK_SECONDS = 0.0005
+#: Of a Unix socket's path, on every system.
+_LONGEST_PATH = 100
+_PIECE = 1 << 18
+
+
+class SailServer:
+    """A server that runs, and the way to it.
+
+    Attributes:
+        target: what a gRPC channel connects to.
+    """
+
+    def __init__(self) -> None:
+        """Start it.
+
+        Raises:
+            ForensicsError: its port cannot be closed, or another process connected to it first.
+        """
+        from pysail.spark import SparkConnectServer
+
+        may_stay_open = os.environ.get(OPEN_PORT) == "1"
+        if not may_stay_open and not (hasattr(socket, "AF_UNIX") and _FDS.is_dir()):
+            raise _open_port(f"this system has no {_FDS}, or no Unix sockets")
+        self._server: SparkConnectServer = SparkConnectServer("127.0.0.1", 0)
+        self._ends: list[socket.socket] = []
+        self._server.start(background=True)
+        try:
+            host, port = self._server.listening_address or ("", 0)
+            self.target = f"{host}:{port}" if may_stay_open else self._closed((host, port))
+        except BaseException:
+            self.stop()
+            raise
+
+    def _closed(self, address: tuple[str, int]) -> str:
+        """Close the port behind one connection; return the target that leads to it."""
+        ours = socket.create_connection(address)
+        self._ends.append(ours)
+        try:
+            _close_behind(ours, address)
+        except OSError as e:
+            raise _open_port(e.strerror or str(e)) from e
+        ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        folder = Path(tempfile.mkdtemp(prefix="forensics-"))  # 0700
+        if len(os.fsencode(folder / "sail")) > _LONGEST_PATH:
+            folder.rmdir()
+            folder = Path(tempfile.mkdtemp(prefix="forensics-", dir="/tmp"))  # noqa: S108
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._ends.append(listener)
+        listener.bind(str(folder / "sail"))
+        listener.listen(1)
+        threading.Thread(target=self._join, args=(listener, folder / "sail", ours), daemon=True).start()
+        return f"unix:{folder / 'sail'}"
+
+    def _join(self, listener: socket.socket, path: Path, ours: socket.socket) -> None:
+        """Take the client's connection, remove the way to it, and pass bytes on."""
+        try:
+            listener.settimeout(_ACCEPT_SECONDS)
+            with suppress(OSError):
+                client, _ = listener.accept()
+                self._ends.append(client)
+                client.setblocking(True)
+                for ends in ((client, ours), (ours, client)):
+                    threading.Thread(target=_pass_on, args=ends, daemon=True).start()
+        finally:
+            with suppress(OSError):
+                listener.close()
+            with suppress(OSError):
+                path.unlink()
+            with suppress(OSError):
+                path.parent.rmdir()
+
+    def cut(self) -> None:
+        """End the connection: whoever waits for an answer gets an error."""
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def stop(self) -> None:
+        """End the server, which waits for its client to go."""
+        self.cut()
+        self._server.stop()
+
+
+def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
+    """Close the port that a server in this process listens on, once it has accepted our connection.
+
+    Raises:
+        OSError: the port cannot be closed.
+        ForensicsError: somebody else is connected.
+    """
+    mine = ours.getsockname()
+    give_up = time.monotonic() + _ACCEPT_SECONDS
+    while True:
+        accepted = {peer for _, peer in _sockets(address) if peer is not None}
+        if mine in accepted:
+            break
+        if time.monotonic() > give_up:
+            raise OSError("the server accepts no connection")
+        time.sleep(_LOOK_SECONDS)
+    listening = [number for number, peer in _sockets(address) if peer is None]
+    if not listening:
+        raise OSError("its socket was not found")
+    for number in listening:
+        # Nothing but a number is left of the listener, so its server waits for ever and never learns of it.
+        with socket.socket() as nothing:
+            os.dup2(nothing.fileno(), number, inheritable=False)
+    if strangers := {peer for _, peer in _sockets(address)} - {mine}:
+        why = f"from {', '.join(f'{peer[0]}:{peer[1]}' for peer in strangers if peer)}"
+        raise ForensicsError(
+            "Another process connected to Sail's port while Sail started.", why=why, where="--engine", fix="Run this again, or with --engine spark."
+        )
+
+
+def _sockets(address: tuple[str, int]) -> Iterator[tuple[int, tuple[str, int] | None]]:
+    """Yield each socket of this process with this address of its own: its number, and its peer; None for one that listens."""
+    for entry in os.listdir(_FDS):  # noqa: PTH208
+        number = int(entry)
+        try:
+            # Of a file, a second number must not be closed: that would end its locks.
+            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                continue
+            with socket.socket(fileno=os.dup(number)) as same:
+                if same.family != socket.AF_INET or same.getsockname() != address:
+                    continue
+                if same.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    yield number, None
+                else:
+                    yield number, same.getpeername()
+        except OSError:
+            continue  # it has been closed meanwhile
+
+
+def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+    """Pass bytes on until one side ends."""
+    piece = memoryview(bytearray(_PIECE))
+    with suppress(OSError):
+        while size := source.recv_into(piece):
+            sink.sendall(piece[:size])
+    for end in (source, sink):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
+def _open_port(why: str) -> ForensicsError:
+    fix = f"Use --engine spark; or set {OPEN_PORT}=1 on a machine that no other user works on."
+    return ForensicsError("The port of Sail's server cannot be closed to other users of this machine.", why=why, where="--engine", fix=fix)
