@@ -123,7 +123,8 @@ def _shared(small: Sequence[FileSplit], range_bytes: int) -> list[tuple[int, lis
 def _may_be_cut(e: Evidence) -> bool:
     """Whether any of its lines can be read without those before it; of what is packed, whether it is one whole text."""
     alone = e.text.plain or (e.place.member is None and e.text.encoding == "utf-8" and e.note is None)
-    return alone and e.format.kind == LOG and not e.format.profile.holes and e.format.profile.document is None
+    profile = e.format.profile
+    return alone and e.format.kind == LOG and not (profile.holes or profile.headings) and profile.document is None
 
 
 def _packed_range(size: int, share: int) -> int:

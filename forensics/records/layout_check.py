@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from forensics.errors import CatalogueError
-from forensics.records.layouts import Example, Layout, Layouts, Wrapper, packaged
+from forensics.records.layouts import Example, Heading, Layout, Layouts, Wrapper, packaged
 from forensics.records.line_reader import Profile, RecordReader, read_records
 from forensics.records.timestamps import Moment, Zone
 
@@ -17,15 +17,17 @@ _READ = ("level", "thread", "logger", "source_line", "context", "message", "sour
 
 
 def check(layouts: Layouts | None = None) -> Iterator[CatalogueError]:
-    """What is wrong with some layouts and wrappers; the packaged ones when none are given."""
+    """What is wrong with some layouts, wrappers and headings; the packaged ones when none are given."""
     layouts = layouts or packaged()
     for layout in layouts.layouts:
         yield from _check(layout, [(e, _read_by_layout(layouts, layout, e)) for e in layout.examples])
     for wrapper in layouts.wrappers:
         yield from _check(wrapper, [(e, _read_by_wrapper(layouts, wrapper, e)) for e in wrapper.examples])
+    for heading in layouts.headings:
+        yield from _check(heading, [(e, _read_by_heading(layouts, heading, e)) for e in heading.examples])
 
 
-def _check(block: Layout | Wrapper, read: list[tuple[Example, Mapping[str, Any] | str]]) -> Iterator[CatalogueError]:
+def _check(block: Layout | Wrapper | Heading, read: list[tuple[Example, Mapping[str, Any] | str]]) -> Iterator[CatalogueError]:
     if not read:
         yield CatalogueError(f"`{block.name}` has no example.", where=_WHERE, fix="Add a line that it takes, and what must be read from it.")
     for example, found in read:
@@ -57,6 +59,13 @@ def _read_by_wrapper(layouts: Layouts, wrapper: Wrapper, example: Example) -> Ma
         if line.text == example.line
         else _without_nothing({"source": line.source, "ts": _utc(line.collector), "level": line.level})
     )
+
+
+def _read_by_heading(layouts: Layouts, heading: Heading, example: Example) -> Mapping[str, Any] | str:
+    found = layouts.heading(example.line)
+    if found is None or found[0].name != heading.name:
+        return f"`{found[0].name}` takes it" if found else "no heading takes it"
+    return _without_nothing({"source": found[1]})
 
 
 def _without_nothing(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -40,6 +40,8 @@ _MOST_TIMES = 400
 #: A collector's clock is the machine's own, read when it has the line; an appender may have kept that back for a while.
 _QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
+#: What names one file alone, below other lines, may be part of a message.
+_FEWEST_FILES = 2
 #: No terminal that a log is copied from is narrower, and so many lines are hardly of one length by chance.
 _NARROWEST, _FEWEST_FOLDED = 60, 8
 #: Names before records are few, or few for the number of records.
@@ -74,6 +76,9 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]
+    headings = _headings(lines, layouts)
+    if headings:
+        lines = [t for t in lines if layouts.heading(t, headings) is None]
     export = layout_of_export(lines, layouts)
     if export is not None:
         reader = RecordReader(layouts, found := Profile(learned=(export,), lines=len(lines), fitting=len(lines)))
@@ -83,10 +88,18 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
         profile = _profile(lines, layouts, untimed=True)
     looked = _LayoutScore.of(_stretches(lines), layouts, profile)
     profile = _timed_by_collector(profile, looked, lines, layouts) or _with_learned(profile, looked, lines, layouts)
-    profile = replace(profile, colours=colours, lines=len(lines), folded=_folded_at(profile, lines, layouts))
+    profile = replace(profile, headings=headings, colours=colours, lines=len(lines), folded=_folded_at(profile, lines, layouts))
     profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
     profile = replace(profile, until=_last_day(profile, lines, layouts, changed) if changed else None)
     return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
+
+
+def _headings(lines: Sequence[str], layouts: Layouts) -> tuple[str, ...]:
+    """Names of the headings in a file that holds the lines of several: the first line is one, or several files are named."""
+    found = [(h[0].name, h[1], i) for i, text in enumerate(lines) if (h := layouts.heading(text)) is not None]
+    if not found or found[0][2] > 0 and len({source for _, source, _ in found if source}) < _FEWEST_FILES:
+        return ()
+    return tuple(sorted({name for name, _, _ in found}))
 
 
 def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> bytes:

@@ -1,4 +1,4 @@
-"""Whole lines: `parsers/layouts.toml` to compiled layouts and wrappers. Says what a line is; joining lines to records is for `records`."""
+"""Whole lines: `parsers/layouts.toml` to compiled layouts, wrappers and headings. Says what a line is; joining lines to records is for `records`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from forensics.resources import parsers_dir
 #: A tail is looked for in so many last characters of a line.
 TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
+#: No heading is longer.
+_MOST_HEADING = 500
 #: So many different first characters of lines are remembered.
 _MOST_FIRST = 256
 #: What a paste may leave behind a line: marks of code and of bold, the end of a paragraph.
@@ -119,6 +121,20 @@ class Wrapper:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A line that a tool puts before the lines of each of several files.
+
+    Attributes:
+        name: as in the file.
+        head: regular expression of the whole line, with the group source; without it, the line is an ornament.
+    """
+
+    name: str
+    head: str
+    examples: tuple[Example, ...] = ()
+
+
+@dataclass(frozen=True)
 class JsonKeys:
     """Keys of JSON lines, in order of preference; each a path of keys."""
 
@@ -167,19 +183,21 @@ class Layouts:
         wrappers: those to try.
         keys: for JSON lines.
         learned: those of the layouts that a file or the user told.
+        headings: lines that name the file of the lines below them.
     """
 
     layouts: tuple[Layout, ...]
     wrappers: tuple[Wrapper, ...]
     keys: JsonKeys
     learned: tuple[Layout, ...] = ()
+    headings: tuple[Heading, ...] = ()
     _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict, compare=False, repr=False)
     _any: dict[bool, tuple[tuple[tuple[Layout, ...], re.Pattern[str]], ...]] = field(default_factory=dict, compare=False, repr=False)
     _begins: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     _wrapping: dict[str, tuple[Wrapper, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Layouts, (self.layouts, self.wrappers, self.keys, self.learned)
+        return Layouts, (self.layouts, self.wrappers, self.keys, self.learned, self.headings)
 
     @cached_property
     def nameless(self) -> frozenset[str]:
@@ -203,6 +221,17 @@ class Layouts:
             if len(self._wrapping) < _MOST_FIRST:
                 self._wrapping[first] = found
         return found
+
+    def heading(self, line: str, names: Sequence[str] | None = None) -> tuple[Heading, str | None] | None:
+        """The heading that a line is, of those with some names or of all, and the file that it names; None for any other line."""
+        if len(line) > _MOST_HEADING:
+            return None
+        for heading in self.headings:
+            if names is None or heading.name in names:
+                match = self.compiled(heading.head).fullmatch(line)
+                if match is not None:
+                    return heading, match.groupdict().get("source")
+        return None
 
     def candidates(self, untimed: bool) -> tuple[Layout, ...]:
         """Layouts to try in a file that has times, or in one that has none."""
@@ -252,7 +281,7 @@ class Layouts:
         if not learned:
             return self
         at = 0 if first else next((i for i, x in enumerate(self.layouts) if x.general), len(self.layouts))
-        return Layouts((*self.layouts[:at], *learned, *self.layouts[at:]), self.wrappers, self.keys, (*self.learned, *learned))
+        return Layouts((*self.layouts[:at], *learned, *self.layouts[at:]), self.wrappers, self.keys, (*self.learned, *learned), self.headings)
 
     def with_pattern(self, pattern: str) -> Layouts:
         """The same with a user's PatternLayout string tried first.
@@ -261,7 +290,7 @@ class Layouts:
             UsageError: it cannot be compiled.
         """
         own = layout_of_pattern("told", (pattern,))
-        return Layouts((own, *self.layouts), self.wrappers, self.keys, (own, *self.learned))
+        return Layouts((own, *self.layouts), self.wrappers, self.keys, (own, *self.learned), self.headings)
 
 
 @lru_cache(maxsize=64)
@@ -363,10 +392,11 @@ def parse_layouts(text: str, file: str) -> Layouts:
             )
             for b in table["wrapper"]
         )
+        headings = tuple(Heading(b["name"], b["head"], _examples(b)) for b in table.get("heading", ()))
         keys = JsonKeys({k: tuple(tuple(path.split(".")) for path in paths) for k, paths in table["json"].items()})
     except (tomllib.TOMLDecodeError, KeyError, TypeError, re.error, UsageError) as e:
         raise CatalogueError("The layout file has a wrong form.", why=str(e), where=file) from e
-    return Layouts(layouts, wrappers, keys)
+    return Layouts(layouts, wrappers, keys, headings=headings)
 
 
 def _layout(block: Mapping[str, Any]) -> Layout:

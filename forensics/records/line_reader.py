@@ -52,6 +52,7 @@ class Profile:
         document: it is a JSON document, and its records are there; see `json_documents`.
         folded: something broke lines that are longer than so many characters, which went on in the next; 0: nothing did.
         collected: its lines have no time, or no date, and are given that of whoever collected them.
+        headings: names of the headings that say which file the lines below them are from.
         until: the day of its last line, where such times have no year.
         lines: lines looked at that are not blank.
         fitting: those that begin a record.
@@ -69,6 +70,7 @@ class Profile:
     document: tuple[str, ...] | None = None
     folded: int = 0
     collected: bool = False
+    headings: tuple[str, ...] = ()
     until: date | None = None
     lines: int = 0
     fitting: int = 0
@@ -86,6 +88,7 @@ class Profile:
             or self.colours
             or self.holes
             or self.folded
+            or self.headings
             or self.is_table
             or self.document is not None
             or self.json in ("wrapper", "both")
@@ -236,6 +239,13 @@ class RecordReader:
         line.text = text.removesuffix("\n")
         line.unended = "stream" in found and line.text == text and abs(len(text.encode("utf-8", "replace")) - _DOCKER_PART) < _DOCKER_CUT
         line.wrapped = True
+
+    def heading(self, line: str) -> str | None:
+        """The file that a heading names, empty for an ornament around one; None for a line that is no heading."""
+        if not self.profile.headings:
+            return None
+        found = self.layouts.heading(strip_colours(line) if self.profile.colours else line, self.profile.headings)
+        return None if found is None else found[1] or ""
 
     def start(self, line: Line) -> Start | None:
         """What the line begins, None when it continues a record."""
@@ -468,6 +478,7 @@ class Assembler:
         self.fault: tuple[int, str] | None = None
         self._open: dict[str | None, _Open] = {}
         self._latest: str | None = None
+        self._headed: str | None = None
 
     def has_open(self, start: int, end: int | None) -> bool:
         """Whether a record that begins in a range waits for more lines."""
@@ -486,11 +497,17 @@ class Assembler:
             Records that it ends, and False when it belongs to no record though it is not blank.
         """
         try:
-            line = self._reader.unwrap(decode(raw[:MOST_RECORD_BYTES]) if text is None else text)
+            whole = decode(raw[:MOST_RECORD_BYTES]) if text is None else text
+            heading = self._reader.heading(whole)
+            line = self._reader.unwrap(whole)
             start = self._reader.start(line)
         except Exception as e:
             self.fault = self.fault or (number, reason_of(e))
             return [], False
+        if heading is not None:
+            self._headed = heading or self._headed
+            return self.close(), True
+        line.source = "/".join(filter(None, (self._headed, line.source))) or None
         key = line.source
         if line.wrapped and key in self._open and self._open[key].unended:
             start = None
