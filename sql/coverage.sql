@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
+-- Reads: merged_log, log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -190,23 +190,6 @@ WITH placed AS (
     -- Of longer ones no more is kept.
     WHERE char_length(first_line) < 2000
   )
-), mixed AS (
-  -- A process is one broker: where lines of one stand between lines of another, its log is of several.
-  SELECT process_id, min(ts) AS from_ts, max(ts) AS to_ts, count(DISTINCT broker_id) AS broker_count,
-    array_join(transform(array_sort(collect_set(broker_id)), id -> CAST(id AS STRING)), ', ') AS broker_ids
-  FROM (
-    SELECT *, count_if(NOT broker_id <=> last_id) OVER (PARTITION BY process_id, instance, broker_id ORDER BY stream_pos
-      ROWS UNBOUNDED PRECEDING) AS turn
-    FROM (
-      SELECT process_id, instance, broker_id, ts, stream_pos,
-        lag(broker_id) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS last_id
-      FROM event
-      WHERE broker_id IS NOT NULL AND event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired',
-        'group_loaded', 'group_unloaded')
-    )
-  )
-  GROUP BY process_id
-  HAVING max(turn) > 1
 ), stretch AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
@@ -286,9 +269,12 @@ WITH placed AS (
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_members', 'several_members' AS code,
     member_count, group_id, client
   FROM shared_log
+  WHERE client IS NOT NULL OR member_count > 1
   UNION ALL
-  SELECT process_id, from_ts, to_ts, 'several_brokers', 'several_brokers' AS code, broker_count, broker_ids, NULL
-  FROM mixed
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_brokers', 'several_brokers' AS code, broker_count,
+    broker_ids, NULL
+  FROM merged_log
+  WHERE broker_count > 0
   UNION ALL
   SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL
   FROM unknown_line

@@ -1,5 +1,5 @@
 -- One row per event before which its process's printed time had gone back: the clock was set back there.
--- Reads: process_line, event_row, shared_log
+-- Reads: process_line, event_row, shared_log, merged_log
 -- Grain: process_id, stream_pos
 -- Threads print a little out of order, so only a return by more than `clock_jitter_ms` beyond two seconds counts, and none of a single
 -- line: a clock that was set back stays back, and what stands alone was printed late. The lines that show it may be only counted: then the
@@ -20,8 +20,8 @@ WITH near AS (
     lag(at_ms, 2) OVER (PARTITION BY process_id ORDER BY stream_pos) AS second_before_ms,
     lead(at_ms) OVER (PARTITION BY process_id ORDER BY stream_pos) AS next_ms
   FROM process_line p
-  -- Lines of another member go back by themselves.
-  LEFT ANTI JOIN (SELECT DISTINCT process_id FROM shared_log) s ON s.process_id = p.process_id
+  -- Lines of another member, or of another process, go back by themselves.
+  LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM merged_log) s ON s.process_id = p.process_id
   WHERE at_ms IS NOT NULL
 ), step AS (
   SELECT process_id, stream_pos, event_id, before_id, before_ms - at_ms AS by_ms

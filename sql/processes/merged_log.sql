@@ -1,31 +1,57 @@
--- One row per log whose lines are of several Connect workers, merged by time.
+-- One row per log that holds the lines of several Connect workers or brokers, merged by time or one log behind the other.
 -- Reads: event
 -- Grain: process_id
--- A life of a process runs one Connect worker: lines of two do not alternate in it. MirrorMaker 2 is left out: it runs a worker
--- for each pair of clusters, named by it, in one process.
+-- A process run has one Connect worker, or one broker: lines of two do not alternate in it. Where nothing says which file a line is from,
+-- as in the output of `cat` or `grep -h`, the next process begins at an earlier time than the one before it ended: so does a clock that was
+-- set back, but the process that goes on then is the same. MirrorMaker 2 is left out: it runs a worker for each pair of clusters, named by
+-- it, in one process.
 CREATE OR REPLACE TEMPORARY VIEW merged_log (
   process_id   COMMENT 'Process as which the log was read',
-  group_id     COMMENT 'Groups of the workers',
+  group_id     COMMENT 'Groups of the workers; NULL: there are brokers only',
   worker_count COMMENT 'How many workers',
+  broker_count COMMENT 'How many brokers',
+  broker_ids   COMMENT 'Their ids; NULL: there is none',
   from_ms      COMMENT 'First line of any of them, by the log''s clock (milliseconds since 1970)',
   to_ms        COMMENT 'Last line of any of them'
 )
-COMMENT 'One row per log whose lines are of several Connect workers, merged by time.'
+COMMENT 'One row per log that holds the lines of several Connect workers or brokers.'
 AS
 WITH line AS (
-  SELECT process_id, instance, group_id, client_id, unix_millis(ts) AS at_ms, stream_pos,
-    concat_ws('|', group_id, client_id) AS worker,
-    lag(concat_ws('|', group_id, client_id)) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS last_worker
+  SELECT process_id, instance, CAST(NULL AS BIGINT) AS broker_id, group_id, concat_ws('|', group_id, client_id) AS writer,
+    unix_millis(ts) AS at_ms, stream_pos
   FROM event
   WHERE client_kind = 'Worker' AND group_id IS NOT NULL AND client_id NOT LIKE '%->%'
+  UNION ALL
+  SELECT process_id, instance, CAST(broker_id AS BIGINT), CAST(NULL AS STRING), concat('broker ', broker_id), unix_millis(ts), stream_pos
+  FROM event
+  WHERE broker_id IS NOT NULL AND event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired',
+    'group_loaded', 'group_unloaded')
 ), turned AS (
-  -- How often its lines begin anew behind another's.
-  SELECT *, count_if(NOT worker <=> last_worker) OVER (PARTITION BY process_id, instance, worker
+  -- How often its lines begin anew behind those of another of its kind.
+  SELECT *, count_if(NOT writer <=> last_writer) OVER (PARTITION BY process_id, instance, writer
     ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS stretch
-  FROM line
+  FROM (
+    SELECT *, lag(writer) OVER (PARTITION BY process_id, instance, broker_id IS NULL ORDER BY stream_pos) AS last_writer
+    FROM line
+  )
+), writing AS (
+  SELECT process_id, writer, max(group_id) AS group_id, max(broker_id) AS broker_id, min(stream_pos) AS from_pos, min(at_ms) AS from_ms,
+    max(at_ms) AS to_ms, max(stretch) > 1 AS is_turned
+  FROM turned
+  GROUP BY process_id, writer
+), behind AS (
+  SELECT *, max(to_ms) OVER (PARTITION BY process_id ORDER BY from_pos, writer ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    - from_ms > clock_setback_ms + clock_jitter_ms AS is_earlier
+  FROM writing
 )
-SELECT process_id AS process_id, array_join(array_sort(collect_set(group_id)), ' and ') AS group_id, count(DISTINCT worker) AS worker_count,
-  min(at_ms) AS from_ms, max(at_ms) AS to_ms
-FROM turned
+SELECT
+  process_id AS process_id,
+  nullif(array_join(array_sort(collect_set(group_id)), ' and '), '') AS group_id,
+  count_if(broker_id IS NULL) AS worker_count,
+  count_if(broker_id IS NOT NULL) AS broker_count,
+  nullif(array_join(transform(array_sort(collect_set(broker_id)), id -> CAST(id AS STRING)), ', '), '') AS broker_ids,
+  min(from_ms) AS from_ms,
+  max(to_ms) AS to_ms
+FROM behind
 GROUP BY process_id
-HAVING max(stretch) > 1
+HAVING bool_or(is_turned) OR bool_or(coalesce(is_earlier, false))

@@ -4,7 +4,7 @@
 -- A coordinator gives an id once: a client that joins with one id, then with another, never joins with the first again.
 -- Where one does, the log is of several clients that nothing tells apart, as where the logs of all pods of a deployment run
 -- into one file. So it is where two ids stand one behind the other and both joined generations that the group had once: the log of
--- another client was appended.
+-- another client was appended. So it is, too, where the second id begins at an earlier time than the first ended, and in no later generation.
 CREATE OR REPLACE TEMPORARY VIEW shared_log (
   process_id   COMMENT 'Process',
   client       COMMENT 'Client inside the process; NULL: they are Connect workers, each with a client id of its own',
@@ -36,8 +36,21 @@ WITH joined AS (
   FROM joined j JOIN once o ON o.group_id = j.group_id AND o.generation = j.generation
   GROUP BY j.process_id, j.client, j.group_id, j.generation
   HAVING count(DISTINCT j.member_id) > 1
+), stay AS (
+  SELECT process_id, client, group_id, member_id, min(stream_pos) AS from_pos, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+    min(generation) AS first_generation, max(generation) AS last_generation
+  FROM joined
+  GROUP BY process_id, client, group_id, member_id
 ), appended AS (
   SELECT process_id, client FROM twice GROUP BY process_id, client HAVING count(*) > 1
+  UNION
+  SELECT process_id, client
+  FROM (
+    SELECT *, max(to_ms) OVER before AS last_ms, max(last_generation) OVER before AS generation_before
+    FROM stay
+    WINDOW before AS (PARTITION BY process_id, client, group_id ORDER BY from_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  )
+  WHERE last_ms - from_ms > clock_setback_ms + clock_jitter_ms AND first_generation <= generation_before
 )
 SELECT t.process_id AS process_id, t.client AS client, min(group_id) AS group_id, bool_or(is_worker) AS is_worker,
   count(DISTINCT member_id) AS member_count, min(at_ms) AS from_ms, max(at_ms) AS to_ms
@@ -47,6 +60,8 @@ LEFT ANTI JOIN merged_log m ON m.process_id = t.process_id
 GROUP BY t.process_id, t.client
 HAVING max(stretch) > 1 OR max(a.client) IS NOT NULL
 UNION ALL
-SELECT process_id AS process_id, CAST(NULL AS STRING) AS client, group_id AS group_id, true AS is_worker, worker_count AS member_count,
+SELECT process_id AS process_id, CAST(NULL AS STRING) AS client, group_id AS group_id, true AS is_worker,
+  worker_count AS member_count,
   from_ms AS from_ms, to_ms AS to_ms
 FROM merged_log
+WHERE worker_count > 0
