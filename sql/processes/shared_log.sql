@@ -4,7 +4,7 @@
 -- A coordinator gives an id once: a client that joins with one id, then with another, never joins with the first again.
 -- Where one does, the log is of several clients that nothing tells apart, as where the logs of all pods of a deployment run
 -- into one file. So it is where two ids stand one behind the other and both joined generations that the group had once: the log of
--- another client was appended. So it is, too, where the second id begins at an earlier time than the first ended, and in no later generation.
+-- another client was appended. So it is, too, where the second begins at an earlier time than the first ended, in no later generation.
 CREATE OR REPLACE TEMPORARY VIEW shared_log (
   process_id   COMMENT 'Process',
   client       COMMENT 'Client inside the process; NULL: they are Connect workers, each with a client id of its own',
