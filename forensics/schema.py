@@ -169,6 +169,10 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),
     Column("note", pa.string(), "Why it was not read, or what of it was not"),
     Column(
+        "filtered", pa.string(), "Why its lines must be a selection, as grep makes one: separators, line_numbers or values; NULL: nothing shows it"
+    ),
+    Column("literal", pa.string(), "A word that all lines of such a selection have"),
+    Column(
         "kind",
         pa.string(),
         "log, or what second witness it is: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties",

@@ -1,6 +1,6 @@
 -- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: merged_log, log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
+-- Reads: merged_log, filtered_log, log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is worth no more than the coverage of that time.
@@ -8,8 +8,8 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or what names the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, several_members, several_brokers, cut_lines, no_info, copy
-    or missing_process',
+  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, several_members, several_brokers, cut_lines,
+    no_info, copy or missing_process',
   note       COMMENT 'In words',
   code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
   facts      COMMENT 'What the words tell: lives of the process, length of a gap, why lines must be missing, a file and its fault, a group
@@ -38,8 +38,8 @@ WITH placed AS (
   SELECT process_id, from_pos, event_id, why, max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
   FROM log_hole h
-  -- What does not fit together in a log of several members are the members.
-  LEFT ANTI JOIN shared_log s ON s.process_id = h.process_id
+  -- What does not fit together in a log of several members are the members; of a filtered log its own row says enough.
+  LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM filtered_log) s ON s.process_id = h.process_id
 ), crowd AS (
   -- Old clients do not print their ids: where each generation has as many members as logs, some of the members are those of the logs.
   SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count
@@ -223,12 +223,17 @@ WITH placed AS (
   SELECT process_id, timestamp_millis(last_ms), timestamp_millis(coalesce(next_start_ms, left_ms)), 'missing_lines',
     'missing_lines' AS code, NULL,
     CASE WHEN next_start_ms IS NULL THEN 'ends_early' ELSE 'left_unsaid' END, NULL
-  FROM early_end
+  FROM early_end x
+  LEFT ANTI JOIN filtered_log f ON f.process_id = x.process_id
   UNION ALL
   SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life l
   LEFT ANTI JOIN begun b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false) AND NOT coalesce(l.is_broker, false)
+  LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.instance = 0
+  UNION ALL
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered', 'filtered' AS code, NULL, literal, why
+  FROM filtered_log
   UNION ALL
   SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', 'unreadable' AS code, NULL, path, note
   FROM evidence_file
@@ -282,12 +287,13 @@ WITH placed AS (
   HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
-  FROM quiet_log
+  FROM quiet_log q
+  LEFT ANTI JOIN filtered_log f ON f.process_id = q.process_id
   UNION ALL
   SELECT c.process_id, timestamp_millis(min(c.from_ms)), timestamp_millis(max(c.to_ms)), 'no_info', 'no_client_info' AS code, count(*),
     array_join(slice(array_sort(collect_list(c.client)), 1, 3), ', '), NULL
   FROM quiet_client c
-  LEFT ANTI JOIN quiet_log q ON q.process_id = c.process_id
+  LEFT ANTI JOIN (SELECT process_id FROM quiet_log UNION SELECT process_id FROM filtered_log) q ON q.process_id = c.process_id
   GROUP BY c.process_id
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', 'copy' AS code, equal_lines, of_process,
@@ -304,7 +310,8 @@ SELECT
   named_struct(
     'lives', CASE WHEN code = 'covered' THEN number END,
     'silent_ms', CASE WHEN code = 'gap' THEN number END,
-    'why', CASE WHEN code = 'missing_lines' THEN name END,
+    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code = 'filtered' THEN said END,
+    'literal', CASE WHEN code = 'filtered' THEN name END,
     'path', CASE WHEN code = 'unreadable' THEN name END,
     'reason', CASE WHEN code = 'unreadable' THEN said END,
     'client', CASE WHEN code = 'several_members' THEN said END,

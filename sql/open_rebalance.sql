@@ -1,6 +1,6 @@
 -- One row per group whose last rebalance had not ended when the logs end.
 -- Reads: event, process_cluster, process_life, client_event, fact_line, task_life, member_round, member_generation, member, generation
--- Reads: clock_offset
+-- Reads: clock_offset, filtered_log
 -- Grain: kafka_cluster, group_id
 -- Its coordinator prepares it, or members ask to join, and neither the end of its join phase nor an answer is printed by the end of their
 -- logs. One that ended by any line of the group is none. Members that are closed, and processes that stop, wait for nothing any more:
@@ -41,11 +41,12 @@ WITH newest AS (
   WHERE group_protocol = 'classic'
   GROUP BY kafka_cluster, group_id
 ), living AS (
-  -- The last life of each log; of one that says that it ends, up to there.
+  -- The last life of each log; of one that says that it ends, up to there. A filtered log does not show what was not printed.
   SELECT l.process_id, l.instance, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.ending_id IS NOT NULL AS is_ending,
     o.lo_ms, o.hi_ms, o.stepped, o.reference_process_id
   FROM process_life l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.next_start_ms IS NULL
 ), word AS (
   SELECT c.kafka_cluster, e.group_id, e.process_id,

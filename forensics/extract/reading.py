@@ -80,7 +80,7 @@ class _Kind:
 
 def _how_written(split: FileSplit) -> Profile:
     """A log's profile, but for how much was looked at."""
-    return replace(split.format.profile, lines=0, fitting=0)
+    return replace(split.format.profile, lines=0, fitting=0, filtered="", literal="")
 
 
 class Tools:

@@ -190,7 +190,7 @@ class Evidence:
             "ordinal": self.origin.ordinal, "status": self.status, "note": self.note, "kind": self.format.kind,
             "start_id": self.fingerprint.start_id, "encoding": self.text.encoding, "plain": self.text.plain, "pattern": self.format.pattern,
             "text_bytes": self.text.size, "below": self.below, "segment": self.segment, "first": self.times.first, "last": self.times.last,
-            "host_told": self.origin.host_told,
+            "host_told": self.origin.host_told, "filtered": self.format.profile.filtered or None, "literal": self.format.profile.literal or None,
         }  # fmt: skip
 
     @classmethod
@@ -205,7 +205,7 @@ class Evidence:
             kept["note"],
             Fingerprint(kept["file_id"], kept["sha256"], kept["bytes"], kept["lines"], start_id=kept["start_id"]),
             TextForm(kept["encoding"], kept["plain"], kept["text_bytes"]),
-            Format(kept["kind"], pattern=kept["pattern"]),
+            Format(kept["kind"], Profile(filtered=kept["filtered"] or "", literal=kept["literal"] or ""), kept["pattern"]),
             Times(kept["time_zone"], kept["time_zone_how"], kept["time_by"], first=kept["first"], last=kept["last"]),
             Origin(kept["process_id"], kept["host"], kept["host_told"], kept["ordinal"]),
             kept["segment"],

@@ -11,6 +11,7 @@ The modules, in reading order:
     json_documents      JSON documents that hold records: arrays, answers of log stores
     line_reader         the plain reading, one line at a time
     layout_check        layouts held to their examples
+    filtered_lines      what only a selection of lines, as `grep` makes one, can look like
     layout_inference    layouts that nobody described, from a file's own lines
     layout_detection    the beginning of a file to its profile
     nearest_layout      how far a layout gets on a line that none fits

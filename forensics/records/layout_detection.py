@@ -12,6 +12,7 @@ from io import BytesIO
 from itertools import islice
 
 from forensics.records.exports import layout_of_export
+from forensics.records.filtered_lines import common_literal, filtered_by
 from forensics.records.json_documents import Document, Path, document_path, last_records
 from forensics.records.kafka_words import kafka_words
 from forensics.records.layout_inference import infer
@@ -89,6 +90,8 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     looked = _LayoutScore.of(_stretches(lines), layouts, profile)
     profile = _timed_by_collector(profile, looked, lines, layouts) or _with_learned(profile, looked, lines, layouts)
     profile = replace(profile, headings=headings, colours=colours, lines=len(lines), folded=_folded_at(profile, lines, layouts))
+    filtered = filtered_by(raw_lines, profile.wrappers)
+    profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
     profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
     profile = replace(profile, until=_last_day(profile, lines, layouts, changed) if changed else None)
     return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))

@@ -53,6 +53,9 @@ class Profile:
         folded: something broke lines that are longer than so many characters, which went on in the next; 0: nothing did.
         collected: its lines have no time, or no date, and are given that of whoever collected them.
         headings: names of the headings that say which file the lines below them are from.
+        filtered: why its lines must be a selection of those that were written, as `grep` makes one: `separators`, `line_numbers` or `values`; empty: nothing
+            shows it.
+        literal: a word that all its lines have, and a command may have looked for; empty: there is none.
         until: the day of its last line, where such times have no year.
         lines: lines looked at that are not blank.
         fitting: those that begin a record.
@@ -71,6 +74,8 @@ class Profile:
     folded: int = 0
     collected: bool = False
     headings: tuple[str, ...] = ()
+    filtered: str = ""
+    literal: str = ""
     until: date | None = None
     lines: int = 0
     fitting: int = 0

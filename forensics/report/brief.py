@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
-from forensics.report.examined import logs_of_several, rests_on, silences, undated
+from forensics.report.examined import filtered_logs, logs_of_several, rests_on, silences, undated
 from forensics.report.incidents import began, by_incident, effects, is_worth_telling, walk
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
@@ -324,6 +324,8 @@ def _advised(report: Report) -> tuple[str, str]:
         why = f"nothing tells the lines of {'its' if len(shared) == 1 else 'their'} members apart, so that they are left out"
         return f"Collect the log of each process by itself in place of {and_more(shared, 3)}: {why}.", "unseen"
     graver = [f for f in report.findings if f["advice"] and f["severity"] != "note"]
+    if not graver and (filtered := filtered_logs(report)):
+        return f"Send the whole files in place of {and_more(filtered, 3)}: what was filtered out decides most questions.", "unseen"
     of = by_incident(graver)
     for incident in report.incidents:
         mine = [f for _, f in walk(effects(of.get(incident["incident_id"], ())))]
@@ -369,6 +371,11 @@ def _how_sure(report: Report) -> str:
 def _unseen(report: Report, clock: Clock) -> str:
     """What is missing, in a few words; where nothing is known to be, what was looked at."""
     facts, parts = report.examined, []
+    if filtered := filtered_logs(report):
+        looks = "looks" if len(filtered) == 1 else "look"
+        parts.append(
+            f"most lines of {and_more(filtered, 3)}, which {looks} like the output of grep (send the whole {'file' if len(filtered) == 1 else 'files'})"
+        )
     if missing := facts["members_without_log"]:
         parts.append(f"the lines of {count(missing, 'member')}{at_hosts(report.coverage)}")
     coordinators = [c for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)]

@@ -31,6 +31,7 @@ _WHY = {
     "cut_lines": f"The lines of these logs are cut, and what is left of them does not tell who was assigned what or ran what. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
+    "filtered": "These logs look like the output of grep, and what is not in such a log may have been printed all the same. Send the whole files.",
     "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file of its own.",
     "no_info": "The logs name tasks, workers or consumers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
@@ -75,9 +76,12 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
     seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
     files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]
     one_log = bool(owned) and _one_log(rows, owned)
+    # What was not found in a selection of lines may be in the others.
+    filtered = any(c["kind"] == "filtered" for c in coverage) and not any(_number(splits, v) for v in ("proved", "undecided"))
+    why = "filtered" if filtered else ("one_log" if one_log else None) if owned else _why(rows, files, window, bool(list(groups)))
     return {
-        "examined": bool(owned) and not one_log,
-        "why": ("one_log" if one_log else None) if owned else _why(rows, files, window, bool(list(groups))),
+        "examined": bool(owned) and not one_log and not filtered,
+        "why": why,
         "resources": dict(Counter(kind for kind, _, _ in {(o["resource_kind"], o.get("group_id"), o["resource"]) for o in owned})),
         "groups": len({o.get("group_id") for o in owned}),
         "owners": len(owners),
@@ -165,6 +169,11 @@ def logs_of_several(report: Report, what: str = "members") -> list[str]:
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == f"several_{what}" and c["process_id"]})
 
 
+def filtered_logs(report: Report) -> list[str]:
+    """Logs that hold a selection of their lines, as `grep` makes one."""
+    return sorted({c["process_id"] for c in report.coverage if c["kind"] == "filtered" and c["process_id"]})
+
+
 def _named(report: Report) -> str:
     """The members without a log."""
     if shared := logs_of_several(report):
@@ -212,7 +221,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     ]
     if facts["why"] == "one_log":
         blocks.append(Para(rests_on(report, clock).replace("This rests on", "What is known:", 1)))
-    if facts["why"] in ("window", "several_members", "cut_lines"):
+    if facts["why"] in ("window", "several_members", "cut_lines", "filtered"):
         return blocks
     logs = "the logs of all Connect workers and consumers, and of the brokers, from before the incident on."
     waits = facts["why"] == "no_coordinator"

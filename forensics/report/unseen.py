@@ -168,6 +168,8 @@ def clocks(report: Report, names: Names) -> list[Block]:
 def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     """What was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
     blocks: list[Block] = []
+    for c in [c for c in report.coverage if c["kind"] == "filtered"][:_ROWS]:
+        blocks.append(Para(f"{names.process(c['process_id'])}: {c['note']}.", tone="bad"))
     blocks += _missing([c for c in report.coverage if c["kind"] == "missing_process"], clock)
     if ended := end_too_soon(report):
         logs = [names.process(process) for process in ended[:_ROWS]] + [f"{len(ended) - _ROWS} more"] * (len(ended) > _ROWS)

@@ -1,6 +1,6 @@
 -- One row per member whose process says no more, and without which its group went on, where no coordinator's log tells of it.
 -- Reads: member_round, join_round, client_event, fact_line, process_life, member_generation, generation, clock_offset, lost_membership
--- Reads: shared_log
+-- Reads: shared_log, filtered_log
 -- Grain: process_id, instance, kafka_cluster, group_id, client
 -- That others are in a later generation proves nothing: the log may have been copied before. It was without it where the leader's list of
 -- all members does not name it, or where a delay began with that generation in which nobody was given what a worker had lost, and others
@@ -27,7 +27,7 @@ WITH silent AS (
   SELECT l.process_id, l.instance, l.last_ms
   FROM process_life l
   LEFT ANTI JOIN lost_membership x ON x.process_id = l.process_id AND x.instance = l.instance
-  LEFT ANTI JOIN shared_log s ON s.process_id = l.process_id
+  LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM filtered_log) s ON s.process_id = l.process_id
   WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL AND NOT l.is_broker AND l.last_ms IS NOT NULL
 ), left_alone AS (
   SELECT c.process_id, c.instance, c.group_id, c.client, max(c.stream_pos) AS pos

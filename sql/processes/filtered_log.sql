@@ -1,0 +1,85 @@
+-- One row per process whose log holds a selection of its lines, as `grep` makes one: what is not in it may have been printed.
+-- Reads: event, evidence_file
+-- Grain: process_id
+-- A command that chooses lines leaves marks (separators, line numbers that jump), or parts of records without their heads. Where it does not,
+-- lines show it that one class never prints without others beside them: a coordinator prepares one rebalance after the other and completes
+-- none; members are in generation after generation and never ask to join. Once may be a line that was lost; it counts where it is always so.
+-- Nothing may rest on the absence of a line from such a log.
+CREATE OR REPLACE TEMPORARY VIEW filtered_log (
+  process_id COMMENT 'Process',
+  why        COMMENT 'separators, line_numbers, values (evidence_file), or which lines never stand alone: rebalances_unended,
+    rebalances_unprepared, rounds_unasked, answers_unasked, assignments_unstarted, starts_unmade, rounds_unassigned, settings_empty',
+  literal    COMMENT 'A word that all its lines have; NULL: none is known',
+  from_ms    COMMENT 'First event, by the log''s clock (milliseconds since 1970)',
+  to_ms      COMMENT 'Last event'
+)
+COMMENT 'One row per process whose log holds a selection of its lines, as grep makes one.'
+AS
+WITH line AS (
+  SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind,
+    CASE
+      WHEN event = 'rebalance_preparing'
+        AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
+      WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
+      WHEN event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event IN ('worker_assigned', 'worker_rebalance_started')
+        THEN 'rounds_unasked'
+      WHEN event = 'rejoin_requested' OR event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
+        THEN 'answers_unasked'
+      WHEN event = 'task_starting' THEN 'starts_unmade'
+      WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0 THEN 'settings_empty'
+    END AS sign,
+    event = 'worker_assigned' AND size(assigned_tasks) > 0
+      AND lead(event) OVER (PARTITION BY process_id, instance, event ORDER BY stream_pos) IS NOT NULL AS is_given_work,
+    event = 'synced' AND client_kind <=> 'Consumer'
+      AND lead(event) OVER (PARTITION BY process_id, instance, event, client_id ORDER BY stream_pos) IS NOT NULL AS is_consumer_round
+  FROM event
+  WINDOW in_group AS (PARTITION BY process_id, instance, group_id, event ORDER BY stream_pos)
+), counted AS (
+  SELECT process_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+    count_if(sign = 'rebalances_unended') AS prepared,
+    count_if(event IN ('group_stabilized', 'group_emptied', 'group_died', 'group_loaded', 'group_unloaded')) AS ended,
+    count_if(sign = 'rebalances_unprepared') AS stabilized,
+    count_if(event = 'rebalance_preparing') AS preparing,
+    count_if(sign = 'rounds_unasked') AS rounds,
+    count_if(sign = 'answers_unasked') AS answers,
+    count_if(event = 'joining') AS asked,
+    count_if(is_given_work) AS given_work,
+    count_if(category IN ('task', 'connector') OR event IN ('work_starting', 'work_started', 'tasks_stopped', 'config_behind'))
+      AS work_lines,
+    count_if(sign = 'starts_unmade') AS starts,
+    count_if(event IN ('task_creating', 'task_started', 'task_executing', 'task_start_failed')) AS made,
+    count_if(is_consumer_round) AS consumer_rounds,
+    count_if(event IN ('partitions_assigned', 'partitions_revoked', 'assignment_received')) AS given,
+    count_if(sign = 'settings_empty') AS empty_settings
+  FROM line
+  GROUP BY process_id
+), shown AS (
+  SELECT process_id, from_ms, to_ms,
+    CASE
+      WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
+      WHEN stabilized >= 2 AND preparing = 0 THEN 'rebalances_unprepared'
+      WHEN rounds >= 3 AND asked = 0 THEN 'rounds_unasked'
+      WHEN answers >= 2 AND asked = 0 THEN 'answers_unasked'
+      WHEN given_work >= 2 AND work_lines = 0 THEN 'assignments_unstarted'
+      WHEN starts >= 2 AND made = 0 THEN 'starts_unmade'
+      WHEN consumer_rounds >= 2 AND given = 0 THEN 'rounds_unassigned'
+      WHEN empty_settings >= 2 THEN 'settings_empty'
+    END AS why
+  FROM counted
+), file AS (
+  SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal
+  FROM counted c
+  -- A file may hold the lines of several processes.
+  JOIN evidence_file f ON f.filtered IS NOT NULL
+    AND (c.process_id = f.process_id OR startswith(c.process_id, concat(f.process_id, '#')))
+  GROUP BY c.process_id
+)
+SELECT
+  s.process_id AS process_id,
+  coalesce(f.why, s.why) AS why,
+  f.literal AS literal,
+  s.from_ms AS from_ms,
+  s.to_ms AS to_ms
+FROM shown s
+LEFT JOIN file f ON f.process_id = s.process_id
+WHERE f.why IS NOT NULL OR s.why IS NOT NULL
