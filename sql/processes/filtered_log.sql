@@ -26,7 +26,9 @@ WITH line AS (
       WHEN event = 'rejoin_requested' OR event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
         THEN 'answers_unasked'
       WHEN event = 'task_starting' THEN 'starts_unmade'
-      WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0 THEN 'settings_empty'
+      -- Some connectors and converters have no settings; clients, workers and brokers have dozens.
+      WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0
+        AND component IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'DistributedConfig', 'KafkaConfig') THEN 'settings_empty'
     END AS sign,
     event = 'worker_assigned' AND size(assigned_tasks) > 0
       AND lead(event) OVER (PARTITION BY process_id, instance, event ORDER BY stream_pos) IS NOT NULL AS is_given_work,
