@@ -1,9 +1,10 @@
 -- One row per process whose log holds a selection of its lines, as `grep` makes one: what is not in it may have been printed.
 -- Reads: event, evidence_file
 -- Grain: process_id
--- A command that chooses lines leaves marks (separators, line numbers that jump), or parts of records without their heads. Where it does not,
--- lines show it that one class never prints without others beside them: a coordinator prepares one rebalance after the other and completes
--- none; members are in generation after generation and never ask to join. Once may be a line that was lost; it counts where it is always so.
+-- A command that chooses lines leaves marks (separators, line numbers that jump), or parts of records without their heads. Where it does
+-- not, lines show it that one class never prints without others beside them: a coordinator prepares one rebalance after the other and
+-- completes none; members are in generation after generation and never ask to join. Once may be a line that was lost; it counts where it is
+-- always so.
 -- Nothing may rest on the absence of a line from such a log.
 CREATE OR REPLACE TEMPORARY VIEW filtered_log (
   process_id COMMENT 'Process',
@@ -21,8 +22,8 @@ WITH line AS (
       WHEN event = 'rebalance_preparing'
         AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
       WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
-      WHEN event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event IN ('worker_assigned', 'worker_rebalance_started')
-        THEN 'rounds_unasked'
+      WHEN event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker')
+        OR event IN ('worker_assigned', 'worker_rebalance_started') THEN 'rounds_unasked'
       WHEN event = 'rejoin_requested' OR event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
         THEN 'answers_unasked'
       WHEN event = 'task_starting' THEN 'starts_unmade'
