@@ -60,11 +60,11 @@ WITH broker AS (
 SELECT
   process_id, reference_process_id, lo_ms, hi_ms, constraints, stepped,
   CASE
-    WHEN NOT stepped AND ceil(lo_ms / 900000.0) <= floor(hi_ms / 900000.0) AND ceil(lo_ms / 900000.0) % 96 <> 0 AND hi_ms - lo_ms < 900000
+    WHEN NOT stepped AND ceil(lo_ms / 900000) <= floor(hi_ms / 900000) AND ceil(lo_ms / 900000) % 96 <> 0 AND hi_ms - lo_ms < 900000
       THEN concat(
-        CASE WHEN ceil(lo_ms / 900000.0) < 0 THEN '-' ELSE '+' END,
-        lpad(CAST(abs(ceil(lo_ms / 900000.0)) DIV 4 AS STRING), 2, '0'), ':',
-        lpad(CAST(abs(ceil(lo_ms / 900000.0)) % 4 * 15 AS STRING), 2, '0'))
+        CASE WHEN ceil(lo_ms / 900000) < 0 THEN '-' ELSE '+' END,
+        lpad(CAST(abs(ceil(lo_ms / 900000)) DIV 4 AS STRING), 2, '0'), ':',
+        lpad(CAST(abs(ceil(lo_ms / 900000)) % 4 * 15 AS STRING), 2, '0'))
   END AS suspect_time_zone,
   is_island_reference
 FROM bounded

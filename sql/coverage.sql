@@ -186,7 +186,7 @@ WITH placed AS (
   FROM (
     SELECT process_id, ts, char_length(first_line) + coalesce(char_length(logger), 0) AS whole_length,
       regexp_extract(first_line, '(^|\\]:? )([A-Za-z][^ ]*)', 2) AS first_word
-    FROM (SELECT process_id, ts, logger, regexp_extract(text, '^.*', 0) AS first_line FROM unrecognised_row WHERE level <=> 'INFO')
+    FROM (SELECT process_id, ts, logger, regexp_extract(text, '^[^\\r\\n]*', 0) AS first_line FROM unrecognised_row WHERE level <=> 'INFO')
     -- Of longer ones no more is kept.
     WHERE char_length(first_line) < 2000
   )
@@ -324,10 +324,10 @@ SELECT
     'client_count', CASE WHEN code = 'no_client_info' THEN number END,
     'of_process', CASE WHEN code = 'copy' THEN name END,
     'equal_lines', CASE WHEN code = 'copy' THEN number END,
-    'all_lines', CASE WHEN code = 'copy' THEN CAST(said AS BIGINT) END,
+    'all_lines', CASE WHEN code = 'copy' THEN try_cast(said AS BIGINT) END,
     -- Of one whose times are read in another zone no such number is known.
-    'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN CAST(said AS BIGINT) - number END,
+    'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN try_cast(said AS BIGINT) - number END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
-    'all_generations', CASE WHEN code = 'missing_coordinator' THEN CAST(said AS BIGINT) END
+    'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(said AS BIGINT) END
   ) AS facts
 FROM stretch

@@ -119,7 +119,8 @@ WITH newest AS (
     AND e.reference_process_id = l.reference_process_id
   WHERE s.last.event = 'joining'
     -- It had the last generation, or asked when that was there: what it asks for comes after it.
-    AND (n.last IS NULL OR h.last = n.last OR coalesce(s.last.at_ms - l.hi_ms > e.hi_ms, false))
+    AND (n.last IS NULL OR h.last.incarnation = n.last.incarnation AND h.last.generation = n.last.generation
+      OR coalesce(s.last.at_ms - l.hi_ms > e.hi_ms, false))
 ), every_sign AS (
   SELECT kafka_cluster, group_id, true AS is_broker, process_id, CAST(NULL AS STRING) AS name, at_ms, event_id, member_id, reason, last_ms,
     lo_ms, hi_ms, stepped, reference_process_id, false AS is_closed

@@ -54,7 +54,7 @@ WITH timed AS (
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), broker_value AS (
   SELECT process_id, key,
-    max_by(CAST(value AS BIGINT), struct(ts, event_id)) AS value_ms, max_by(event_id, struct(ts, event_id)) AS event_id
+    max_by(try_cast(value AS BIGINT), struct(ts, event_id)) AS value_ms, max_by(event_id, struct(ts, event_id)) AS event_id
   FROM config_value
   WHERE component = 'KafkaConfig' AND value RLIKE '^[0-9]+$'
     AND key IN ('group.initial.rebalance.delay.ms', 'group.consumer.session.timeout.ms')

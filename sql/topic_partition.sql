@@ -26,7 +26,7 @@ WITH topic AS (
     WHERE event = 'topic_described' GROUP BY file_id, topic
 )
 SELECT
-  p.topic, CAST(regexp_extract(p.partition, '-([0-9]+)$', 1) AS INT) AS partition, p.broker_id AS leader, p.replicas, p.isr,
+  p.topic, try_cast(regexp_extract(p.partition, '-([0-9]+)$', 1) AS INT) AS partition, p.broker_id AS leader, p.replicas, p.isr,
     size(p.replicas) AS replication_factor, size(p.isr) < size(p.replicas) AS under_replicated,
   CASE WHEN p.columns['Adding Replicas'] <> '' THEN split(p.columns['Adding Replicas'], ',') END AS adding,
   CASE WHEN p.columns['Removing Replicas'] <> '' THEN split(p.columns['Removing Replicas'], ',') END AS removing,

@@ -29,6 +29,7 @@ from forensics.engines.spark_session import check_s3a
 from forensics.errors import ForensicsError, UsageError
 
 SAMPLES = Path(__file__).parent.parent / "sample_logs"
+FIELD = Path(__file__).parent / "field"
 RECORDINGS = Path(os.environ.get("FORENSICS_RECORDINGS", "/nonexistent"))
 needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is not installed: pip install -e '.[dev,sail]' compares both engines")
 
@@ -184,6 +185,15 @@ def tables_of_built(case: Case, on: Engine, folder: Path, *, small: bool) -> dic
 @pytest.mark.parametrize("sample", sorted(p.name for p in SAMPLES.iterdir() if (p / "logs").is_dir()))
 def test_every_row_of_every_view_of_a_sample_is_the_same(sample: str, engines, tmp_path: Path) -> None:
     case = ingest([SAMPLES / sample], tmp_path / "case").case
+    assert differences(case, engines, tmp_path) == []
+
+
+@needs_sail
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("given", sorted(p.name for p in FIELD.iterdir()))
+def test_every_row_of_every_view_of_a_field_input_is_the_same(given: str, engines, tmp_path: Path) -> None:
+    case = ingest([FIELD / given], tmp_path / "case").case
     assert differences(case, engines, tmp_path) == []
 
 

@@ -56,8 +56,8 @@ WITH answered AS (
     o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
     -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
-    coalesce(CAST(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
-    coalesce(CAST(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap
+    coalesce(try_cast(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
+    coalesce(try_cast(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap
   FROM coordinator_outage o
   LEFT JOIN fellow f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id AND f.client = o.client
     AND f.lost_ms = o.lost_ms

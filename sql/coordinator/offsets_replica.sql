@@ -15,7 +15,7 @@ AS
 WITH line AS (
   SELECT * FROM fact_line WHERE event IN ('partition_placed', 'offsets_topic_created')
 )
-SELECT kafka_cluster, CAST(regexp_extract(partition, '-([0-9]+)$', 1) AS INT) AS offsets_partition, replicas,
+SELECT kafka_cluster, try_cast(regexp_extract(partition, '-([0-9]+)$', 1) AS INT) AS offsets_partition, replicas,
   CAST(size(replicas) AS BIGINT) AS replication_factor, at_ms, event_id
 FROM line WHERE event = 'partition_placed' AND size(replicas) > 0
 UNION ALL
@@ -23,7 +23,7 @@ SELECT kafka_cluster, NULL AS offsets_partition, NULL AS replicas, replication_f
 FROM line WHERE event = 'offsets_topic_created' AND replication_factor > 0
 UNION ALL
 -- With ZooKeeper the controller's broker prints the whole placement in one line: 0 -> ArrayBuffer(3), 1 -> ArrayBuffer(1), ...
-SELECT kafka_cluster, CAST(split(placed, ' -> ')[0] AS INT) AS offsets_partition,
+SELECT kafka_cluster, try_cast(split(placed, ' -> ')[0] AS INT) AS offsets_partition,
   transform(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *'), x -> trim(x)) AS replicas,
     size(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *')) AS replication_factor, at_ms, event_id
 FROM line LATERAL VIEW explode(regexp_extract_all(message, '([0-9]+ -> [A-Za-z]+[(][0-9, ]+[)])', 1)) p AS placed

@@ -53,7 +53,8 @@ WITH line AS (
   LEFT JOIN crowd s ON s.process_id = p.process_id
   LEFT JOIN crowd t ON t.process_id = p.other
   WHERE (b.line_count > a.line_count
-      OR b.line_count = a.line_count AND struct(b.resolution_ms, p.other) < struct(a.resolution_ms, p.process_id))
+      OR b.line_count = a.line_count
+        AND (b.resolution_ms < a.resolution_ms OR b.resolution_ms = a.resolution_ms AND p.other < p.process_id))
     -- Workers of several groups may say the same of tasks of the same name.
     AND (size(a.groups) = 0 OR size(b.groups) = 0 OR arrays_overlap(a.groups, b.groups))
     AND (s.process_id IS NULL) = (t.process_id IS NULL)

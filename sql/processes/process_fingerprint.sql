@@ -15,7 +15,7 @@ COMMENT 'One row per process whose release its lines tell.'
 AS
 WITH known AS (
   -- Releases as arrays of four numbers, which compare in order.
-  SELECT release, slice(transform(concat(split(release, '[.]'), array('0', '0')), x -> CAST(x AS BIGINT)), 1, 4) AS number
+  SELECT release, slice(transform(concat(split(release, '[.]'), array('0', '0')), x -> try_cast(x AS BIGINT)), 1, 4) AS number
   FROM (
     SELECT explode(split('
     0.9.0.0 0.9.0.1 0.10.0.0 0.10.0.1 0.10.1.0 0.10.1.1 0.10.2.0 0.10.2.1 0.10.2.2 0.11.0.0 0.11.0.1 0.11.0.2 0.11.0.3 1.0.0 1.0.1
@@ -32,8 +32,9 @@ WITH known AS (
   WHERE e.releases IS NOT NULL AND e.event NOT IN ('kafka_version', 'kafka_commit_id')
 ), bound AS (
   SELECT process_id, releases,
-    slice(transform(concat(split(get(ends, 0), '[.]'), array('0', '0', '0')), x -> CAST(nullif(x, '') AS BIGINT)), 1, 4) AS f,
-    slice(transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')), x -> CAST(nullif(x, '') AS BIGINT)), 1, 4) AS t
+    slice(transform(concat(split(get(ends, 0), '[.]'), array('0', '0', '0')), x -> try_cast(nullif(x, '') AS BIGINT)), 1, 4) AS f,
+    slice(transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')),
+      x -> try_cast(nullif(x, '') AS BIGINT)), 1, 4) AS t
   FROM (SELECT process_id, releases, split(part, '[.][.]') AS ends FROM hint LATERAL VIEW explode(split(trim(releases), ' +')) p AS part)
 ), vote AS (
   SELECT b.process_id, k.release, k.number, count(DISTINCT b.releases) AS votes

@@ -64,7 +64,7 @@ WITH printed_line AS (
   FROM standing a
   JOIN standing b ON b.source = a.source AND b.connector_class = a.connector_class
     AND b.own_settings = a.own_settings AND b.connect_settings = a.connect_settings
-    AND struct(a.place, a.connector) < struct(b.place, b.connector)
+    AND (coalesce(a.place, '') < coalesce(b.place, '') OR a.place <=> b.place AND a.connector < b.connector)
   WHERE (a.source = 'log' OR a.place = b.place)
     -- Sinks of one name in one Kafka share a group: no record goes to both.
     AND NOT (a.is_sink AND a.connector = b.connector AND a.kafka_cluster <=> b.kafka_cluster)

@@ -159,7 +159,7 @@ SELECT
     named_struct('role', 'is closed', 'event_id', l.closing.event_id),
     named_struct('role', 'last word of a client of that name', 'event_id', n.first_word.event_id),
     named_struct('role', 'last word of another client of that name', 'event_id',
-      CASE WHEN n.last_word > n.first_word THEN n.last_word.event_id END)
+      CASE WHEN n.last_word.event_id <> n.first_word.event_id THEN n.last_word.event_id END)
   ) AS proof
 FROM expired x
 LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id

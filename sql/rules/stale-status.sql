@@ -23,8 +23,9 @@ WITH margin AS (
   SELECT kafka_cluster, group_id, resource, process_id, member_id, generation, witness,
     unix_millis(start_lo) AS start_lo_ms, unix_millis(start_hi) AS start_hi_ms,
     unix_millis(stop_lo) AS stop_lo_ms, unix_millis(stop_hi) AS stop_hi_ms,
-    min(struct(kafka_cluster, group_id)) OVER (PARTITION BY resource)
-      = max(struct(kafka_cluster, group_id)) OVER (PARTITION BY resource) AS is_of_one_group
+    min(group_id) OVER (PARTITION BY resource) = max(group_id) OVER (PARTITION BY resource)
+      AND min(coalesce(kafka_cluster, '')) OVER (PARTITION BY resource) = max(coalesce(kafka_cluster, '')) OVER (PARTITION BY resource)
+      AS is_of_one_group
   FROM ownership
   WHERE resource_kind = 'task' AND group_id IS NOT NULL
 ), worker AS (
