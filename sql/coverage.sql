@@ -174,12 +174,12 @@ WITH placed AS (
   FROM (
     SELECT kafka_cluster, group_id, generation, seen_by_broker, coalesce(prepared_ts, first_joined_ts, stabilized_ts) AS began_ts,
       lag(generation) OVER in_life AS last_generation, lag(seen_by_broker) OVER in_life AS last_seen,
+      coalesce(group_protocol, 'classic') = 'classic' AND lag(coalesce(group_protocol, 'classic')) OVER in_life <=> 'classic' AS is_classic,
       lag(coalesce(assigned_ts, last_synced_ts, stabilized_ts)) OVER in_life AS last_ts
     FROM generation
-    WHERE NOT group_protocol <=> 'consumer'
     WINDOW in_life AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
   )
-  WHERE seen_by_broker AND last_seen AND generation - last_generation > 1
+  WHERE is_classic AND seen_by_broker AND last_seen AND generation - last_generation > 1
 ), unknown_line AS (
   -- The longest have equal lengths where something cuts lines: whatever their message, and with a blank at their end or without it.
   SELECT process_id, ts, first_word, whole_length >= max(whole_length) OVER (PARTITION BY process_id) - 1 AS is_longest

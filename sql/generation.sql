@@ -6,10 +6,11 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster    COMMENT 'Kafka cluster id',
   group_id         COMMENT 'Group',
   incarnation      COMMENT 'Which life of the group''s metadata: generations restart when it is lost or deleted',
-  incarnation_why  COMMENT 'Why that life began: first, deleted, expired_empty, metadata_lost, ghost, unknown',
+  incarnation_why  COMMENT 'Why that life began: first, deleted, expired_empty, metadata_lost, ghost, converted
+    (an empty group of the other protocol), unknown',
   generation       COMMENT 'Generation; of a KIP-848 group its epoch',
-  protocol_type    COMMENT 'consumer or connect',
-  group_protocol   COMMENT 'classic or consumer (KIP-848)',
+  protocol_type    COMMENT 'consumer, connect, share or streams',
+  group_protocol   COMMENT 'classic, or what the broker assigns: consumer (KIP-848), share (KIP-932), streams (KIP-1071)',
   rebalance_mode   COMMENT 'eager, cooperative or server; NULL when nothing tells',
   assignor         COMMENT 'Chosen assignor or Connect protocol',
   coordinator      COMMENT 'Broker that coordinated it (its process)',
@@ -137,6 +138,24 @@ WITH timed AS (
     FROM paired
   )
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
+), epoch AS (
+  SELECT
+    coalesce(g.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(g.group_id, m.group_id) AS group_id,
+    coalesce(g.incarnation, m.incarnation) AS incarnation, coalesce(g.generation, m.generation) AS generation,
+    coalesce(g.incarnation_why, 'unknown') AS incarnation_why, g.assignor, g.process_id AS broker, g.bumped_ms, g.bumped_id, g.computed_ms,
+    g.computed_id, g.member_count, g.cause, g.cause_member, m.reached_ms, m.settled_ms, m.members, m.seen, m.witness
+  FROM epoch_generation g
+  FULL OUTER JOIN (
+    SELECT
+      e.kafka_cluster, e.group_id, e.incarnation, e.generation,
+      min(e.reached.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS reached_ms,
+      max(e.settled.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms,
+      count(DISTINCT e.member_id) AS members, count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
+      slice(array_sort(collect_list(e.reached.event_id)), 1, 50) AS witness
+    FROM epoch_member e
+    LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+    GROUP BY e.kafka_cluster, e.group_id, e.incarnation, e.generation
+  ) m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.incarnation = g.incarnation AND m.generation = g.generation
 )
 SELECT
   o.kafka_cluster,
@@ -171,6 +190,7 @@ SELECT
     WHEN o.reason RLIKE '(?i)heartbeat expiration' THEN 'member_expired'
     WHEN o.reason RLIKE '(?i)leavegroup' THEN 'member_left'
     WHEN o.reason RLIKE '(?i)^leader .*(re-)?joining' THEN 'leader_rejoined'
+    WHEN o.reason RLIKE '(?i)^downgrade group' AND o.reason NOT RLIKE '(?i)static member' THEN 'member_gone'
     WHEN o.reason RLIKE '(?i)static member' THEN 'static_member_changed'
     WHEN o.reason RLIKE '(?i)^updating metadata' THEN 'member_metadata_changed'
     WHEN o.reason RLIKE '(?i)joining group during' THEN 'member_rejoined'
@@ -200,31 +220,32 @@ SELECT
     e -> e IS NOT NULL) AS witness
 FROM ordered o
 LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
+-- Members of the classic protocol join an epoch as if it were a generation: it is the epoch's row that counts them.
+LEFT ANTI JOIN epoch e ON o.broker IS NULL AND e.kafka_cluster = o.kafka_cluster AND e.group_id = o.group_id
+  AND e.incarnation = o.incarnation AND e.generation = o.generation
 UNION ALL
 SELECT
-  coalesce(g.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(g.group_id, m.group_id) AS group_id,
-    coalesce(g.incarnation, m.incarnation) AS incarnation,
-  coalesce(g.incarnation_why, 'unknown') AS incarnation_why, coalesce(g.generation, m.generation) AS generation,
-    'consumer' AS protocol_type, 'consumer' AS group_protocol, 'server' AS rebalance_mode, g.assignor, g.process_id AS coordinator,
-  timestamp_millis(g.bumped_ms) AS prepared_ts, NULL AS stabilized_ts, timestamp_millis(g.computed_ms) AS assigned_ts,
-    NULL AS first_asked_ts, timestamp_millis(m.reached_ms) AS first_joined_ts, timestamp_millis(m.settled_ms) AS last_synced_ts,
+  e.kafka_cluster, e.group_id, e.incarnation, e.incarnation_why, e.generation,
+  CASE WHEN f.protocol_type IN ('share', 'streams') THEN f.protocol_type ELSE 'consumer' END AS protocol_type,
+  CASE WHEN f.protocol_type IN ('share', 'streams') THEN f.protocol_type ELSE 'consumer' END AS group_protocol,
+  'server' AS rebalance_mode, e.assignor, e.broker AS coordinator,
+  timestamp_millis(e.bumped_ms) AS prepared_ts, NULL AS stabilized_ts, timestamp_millis(e.computed_ms) AS assigned_ts,
+    NULL AS first_asked_ts, timestamp_millis(e.reached_ms) AS first_joined_ts, timestamp_millis(e.settled_ms) AS last_synced_ts,
     NULL AS join_ms, NULL AS sync_ms,
-  g.computed_ms - g.bumped_ms AS duration_ms,
-  NULL AS leader_member_id, coalesce(g.member_count, CASE WHEN g.generation IS NULL THEN m.members END) AS member_count,
-  g.member_count IS NOT NULL AS is_count_told,
-  coalesce(g.cause, 'unknown') AS trigger, true AS trigger_inferred, g.cause_member AS trigger_member_id,
+  e.computed_ms - e.bumped_ms AS duration_ms,
+  NULL AS leader_member_id,
+  coalesce(e.member_count, CASE WHEN e.broker IS NULL THEN e.members + coalesce(c.members, 0) END) AS member_count,
+  e.member_count IS NOT NULL AS is_count_told,
+  coalesce(e.cause, 'unknown') AS trigger, true AS trigger_inferred, e.cause_member AS trigger_member_id,
     NULL AS asked_why, NULL AS asked_member_id, NULL AS reason,
-    NULL AS waited_for_member_id, NULL AS waited_why, g.generation IS NOT NULL AS seen_by_broker, coalesce(m.seen, 0) AS seen_by_members,
-  filter(array_distinct(concat(array(g.bumped_id, g.computed_id), coalesce(m.witness, array()))), e -> e IS NOT NULL) AS witness
-FROM epoch_generation g
-FULL OUTER JOIN (
-  SELECT
-    e.kafka_cluster, e.group_id, e.incarnation, e.generation,
-    min(e.reached.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS reached_ms,
-    max(e.settled.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms,
-    count(DISTINCT e.member_id) AS members, count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
-    slice(array_sort(collect_list(e.reached.event_id)), 1, 50) AS witness
-  FROM epoch_member e
-  LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-  GROUP BY e.kafka_cluster, e.group_id, e.incarnation, e.generation
-) m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.incarnation = g.incarnation AND m.generation = g.generation
+    NULL AS waited_for_member_id, NULL AS waited_why, e.broker IS NOT NULL AS seen_by_broker,
+    coalesce(e.seen, 0) + coalesce(c.members, 0) AS seen_by_members,
+  filter(array_distinct(concat(array(e.bumped_id, e.computed_id), coalesce(e.witness, array()), coalesce(c.witness, array()))),
+    x -> x IS NOT NULL) AS witness
+FROM epoch e
+LEFT JOIN group_facts f ON f.kafka_cluster = e.kafka_cluster AND f.group_id = e.group_id
+LEFT JOIN by_members c ON c.kafka_cluster = e.kafka_cluster AND c.group_id = e.group_id AND c.incarnation = e.incarnation
+  AND c.generation = e.generation
+-- What a member had in the classic generation is its first epoch when the group is converted.
+LEFT ANTI JOIN broker_generation b ON e.broker IS NULL AND b.kafka_cluster = e.kafka_cluster AND b.group_id = e.group_id
+  AND b.incarnation = e.incarnation AND b.generation = e.generation

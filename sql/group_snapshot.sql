@@ -1,6 +1,6 @@
 -- One row per thing that kafka-consumer-groups --describe or a dump of __consumer_offsets says of a group, of a member, or of a group's
 -- offset of a partition.
--- Reads: snapshot
+-- Reads: snapshot, topic_name
 -- Grain: event_id
 -- A dump's rows are its records in their order: a group's row is a generation that was stored, its members' rows have its line. Of commits
 -- there is the last of each partition. A generation here that no log shows is no row of `generation`: the dump does not tell how it came
@@ -45,10 +45,9 @@ CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
 )
 COMMENT 'One row per thing that kafka-consumer-groups or a dump of __consumer_offsets says of a group, a member, or an offset.'
 AS
-WITH topic_name AS (
-  -- KIP-848 records name topics by their ids; a kafka-topics output in the case tells the names.
-  SELECT map_from_entries(array_sort(collect_list(struct(topic_id, topic)))) AS names
-  FROM (SELECT topic_id, max(topic) AS topic FROM snapshot WHERE event = 'topic_described' AND topic_id IS NOT NULL GROUP BY topic_id)
+WITH named AS (
+  -- KIP-848 records name topics by their ids.
+  SELECT map_from_entries(array_sort(collect_list(struct(topic_id, topic)))) AS names FROM topic_name
 )
 SELECT
   CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member'
@@ -90,7 +89,7 @@ SELECT
   path,
   line,
   event_id
-FROM snapshot CROSS JOIN topic_name n
+FROM snapshot CROSS JOIN named n
 WHERE event IN ('group_described', 'member_described', 'group_offset_described', 'group_stored', 'group_removed', 'member_stored',
   'member_removed',
   'offset_stored', 'offset_removed')

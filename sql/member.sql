@@ -30,6 +30,15 @@ WITH own AS (
   FROM epoch_member
   WHERE process_id IS NOT NULL
   GROUP BY kafka_cluster, group_id, member_id
+  UNION ALL
+  -- Up to 3.8 a KIP-848 member prints its id and not its epoch.
+  SELECT c.kafka_cluster, e.group_id, e.member_id, min(e.process_id), max(e.client_id), max(e.task), max(e.group_instance_id)
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  LEFT ANTI JOIN epoch_member m ON m.kafka_cluster = c.kafka_cluster AND m.group_id = e.group_id AND m.member_id = e.member_id
+    AND m.process_id IS NOT NULL
+  WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
+  GROUP BY c.kafka_cluster, e.group_id, e.member_id
 ), line AS (
   SELECT
     c.kafka_cluster, e.group_id, who AS member_id,

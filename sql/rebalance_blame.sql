@@ -57,7 +57,8 @@ WITH timed AS (
     max_by(try_cast(value AS BIGINT), struct(ts, event_id)) AS value_ms, max_by(event_id, struct(ts, event_id)) AS event_id
   FROM config_value
   WHERE component = 'KafkaConfig' AND value RLIKE '^[0-9]+$'
-    AND key IN ('group.initial.rebalance.delay.ms', 'group.consumer.session.timeout.ms')
+    AND key IN ('group.initial.rebalance.delay.ms', 'group.consumer.session.timeout.ms', 'group.share.session.timeout.ms',
+      'group.streams.session.timeout.ms')
   GROUP BY process_id, key
 ), base AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.group_protocol, g.protocol_type, g.coordinator, g.trigger,
@@ -97,7 +98,8 @@ WITH timed AS (
 ), part AS (
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'detection' AS part,
     CAST(NULL AS BIGINT) AS from_ms, prepared_ms AS to_ms, coalesce(trigger_member_id, expired_member) AS member_id,
-    CASE WHEN group_protocol = 'consumer' THEN 'group.consumer.session.timeout.ms' ELSE 'session.timeout.ms' END AS setting,
+    CASE WHEN group_protocol <> 'classic' THEN concat('group.', group_protocol, '.session.timeout.ms') ELSE 'session.timeout.ms' END
+      AS setting,
     coordinator, trigger_inferred AS inferred, CAST(NULL AS BIGINT) AS late_ms, array(expired_id, prepared_id) AS witness
   FROM turn
   WHERE trigger = 'member_expired' AND coalesce(expired_how, '') <> 'rebalance_timeout'

@@ -99,7 +99,7 @@ WITH owned AS (
   -- Where nobody prints the number of members there may be one more than the logs show.
   SELECT n.kafka_cluster, n.group_id, n.generation, n.member_count, n.seen_by_members, coalesce(s.shown, 0L) AS shown,
     coalesce(s.assigned, array()) AS assigned, coalesce(s.revoked, array()) AS revoked, coalesce(s.delay_ms, 0L) AS delay_ms,
-    n.group_protocol, b.member_count IS NOT NULL OR coalesce(n.group_protocol = 'consumer', false) AS is_told
+    n.group_protocol, b.member_count IS NOT NULL OR coalesce(n.group_protocol <> 'classic', false) AS is_told
   FROM generation n
   LEFT JOIN share s ON s.kafka_cluster = n.kafka_cluster AND s.group_id = n.group_id AND s.incarnation = n.incarnation
     AND s.generation = n.generation
@@ -117,7 +117,7 @@ WITH owned AS (
   -- KIP-848: what a member has is told by its own lines only, and not by epochs.
   SELECT kafka_cluster, group_id, bool_and(seen_by_broker) AS is_seen, max(coordinator) AS coordinator
   FROM generation
-  WHERE group_protocol = 'consumer'
+  WHERE group_protocol <> 'classic'
   GROUP BY kafka_cluster, group_id
 ), stranger AS (
   -- A member of such a group whose lines are not here, from its coordinator's first word of it to the one that it is gone.

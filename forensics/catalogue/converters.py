@@ -26,7 +26,7 @@ _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
 _BROD_TOPIC = regex.compile(r"^\s*([A-Za-z0-9._-]+):\s*$|^\s*partition=(\d+)\b", regex.MULTILINE)
 _NUMBER = regex.compile(r"\d+")
 _TASK_ENDS = regex.compile(r"[-_]\d+$")
-_TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?:?\ ?\[([\d,\ ]*)\]')
+_TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?[:=]?\ ?\[([\d,\ ]*)\]')
 _NUMBERS_BY_TOPIC = regex.compile(rf"\{{?(?:{_TOPIC_NUMBERS.pattern}[,\ ]*+)+\}}?", regex.VERSION1)
 _FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
 _BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
@@ -77,7 +77,7 @@ def to_list(text: str) -> list[str] | None:
 
 
 def to_partitions(text: str) -> list[str] | None:
-    """Partitions as `topic-number`, also where a client prints `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `{"topic":[0,1]}` or lines of them."""
+    """Partitions as `topic-number`, also where a client prints `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `{topic=[0, 1]}`, `{"topic":[0,1]}` or lines of them."""
     if "\n" in text:
         return _listed(text)
     bare = text.removeprefix("map[").removesuffix("]") if text.startswith("map[") else text

@@ -37,8 +37,11 @@ _WHY_RESET = {
     "deleted": "the group was deleted",
     "expired_empty": "the empty group expired",
     "ghost": "the coordinator moved, or could not store the generation",
+    "converted": "the empty group was converted to another protocol",
     "unknown": "the logs do not say why",
 }
+#: Protocols of groups that the broker assigns, and what they are known by.
+_PROTOCOLS = {"consumer": "KIP-848", "share": "KIP-932", "streams": "KIP-1071"}
 
 
 #: What each member was assigned; None: no line tells.
@@ -96,8 +99,8 @@ def overview(groups: list[Row], clock: Clock) -> list[Block]:
 def title(group: Row) -> str:
     """`Group connect-cluster`, with its protocol and Kafka cluster."""
     kinds = {
-        ", ".join(w for w in (g["protocol_type"], "KIP-848") if w)
-        if g["group_protocol"] == "consumer"
+        ", ".join(w for w in (g["protocol_type"], _PROTOCOLS[g["group_protocol"]]) if w)
+        if g["group_protocol"] in _PROTOCOLS
         else " ".join(w for w in (g["protocol_type"], g["rebalance_mode"]) if w)
         for g in group["generations"]
     } - {""}

@@ -45,8 +45,13 @@ WITH line AS (
       'sync_failed',
     'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed',
       'assignment_received',
-    'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking'
+    'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling', 'worker_rebalance_started', 'worker_assigned',
+      'worker_revoking'
   )
+  -- Members of a share group share partitions: none of them owns one.
+  AND NOT (e.client_kind <=> 'ShareConsumer' AND e.event IN ('assignment_received', 'partitions_assigned', 'partitions_revoked',
+    'partitions_lost', 'reconciling'))
+  AND (e.event <> 'reconciling' OR e.client_kind <=> 'Consumer' AND size(coalesce(e.added_partitions, array())) > 0)
 ), only_group AS (
   -- Clients before 1.0 name their group in some lines only: the others are of the only group that this thread, or this log, names.
   SELECT process_id, instance, coalesce(task, thread, '-') AS who, max(group_id) AS only_one
@@ -58,6 +63,8 @@ WITH line AS (
   SELECT DISTINCT process_id, instance, is_worker, coalesce(client_id, task, thread, '-') AS who
   FROM line
   WHERE event IN ('joined', 'synced')
+), listened AS (
+  SELECT DISTINCT process_id, instance, coalesce(client_id, task, thread, '-') AS who FROM line WHERE event = 'partitions_assigned'
 )
 SELECT
   e.event_id,
@@ -71,8 +78,10 @@ SELECT
   e.stream_pos,
   unix_millis(e.ts) AS at_ms,
   e.resolution_ms,
-  -- Where no line says that a client joined or synced (0.9; later with INFO off), the answers that it prints at DEBUG say so.
-  CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' ELSE e.event END AS event,
+  -- Where no line says that a client joined or synced (0.9; later with INFO off), the answers that it prints at DEBUG say so. A KIP-848
+  -- consumer without a rebalance listener prints what it was given in no other line than the one that compares it with what it owns.
+  CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' WHEN 'reconciling' THEN 'partitions_assigned'
+    ELSE e.event END AS event,
   coalesce(e.client_id, w.client_id) AS client_id,
   e.group_instance_id,
   e.task,
@@ -86,7 +95,8 @@ SELECT
   e.reason,
   e.cause,
   e.error,
-  CASE WHEN e.event = 'assignment_received' THEN coalesce(e.partitions, e.assigned_partitions) ELSE e.partitions END AS partitions,
+  CASE e.event WHEN 'assignment_received' THEN coalesce(e.partitions, e.assigned_partitions) WHEN 'reconciling' THEN e.added_partitions
+    ELSE e.partitions END AS partitions,
   e.assigned_tasks,
   e.assigned_connectors,
   e.revoked_tasks,
@@ -100,4 +110,6 @@ LEFT JOIN only_group o ON o.process_id = e.process_id AND o.instance = e.instanc
   AND e.client_id IS NULL AND NOT e.is_worker
 LEFT JOIN said s ON s.process_id = e.process_id AND s.instance = e.instance AND s.is_worker = e.is_worker
   AND s.who = coalesce(e.client_id, e.task, e.thread, '-') AND e.event IN ('join_answered', 'sync_answered')
-WHERE coalesce(e.group_id, w.group_id, o.only_one) IS NOT NULL AND s.who IS NULL
+LEFT JOIN listened n ON n.process_id = e.process_id AND n.instance = e.instance AND n.who = coalesce(e.client_id, e.task, e.thread, '-')
+  AND e.event = 'reconciling'
+WHERE coalesce(e.group_id, w.group_id, o.only_one) IS NOT NULL AND s.who IS NULL AND n.who IS NULL

@@ -32,7 +32,7 @@ WITH late AS (
   GROUP BY process_id
 ), server_group AS (
   SELECT kafka_cluster, group_id,
-    bool_or(seen_by_broker) AS seen_by_broker FROM generation WHERE group_protocol = 'consumer' GROUP BY kafka_cluster, group_id
+    bool_or(seen_by_broker) AS seen_by_broker FROM generation WHERE group_protocol <> 'classic' GROUP BY kafka_cluster, group_id
 )
 SELECT
   l.event_id AS event_id,

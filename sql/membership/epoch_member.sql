@@ -1,8 +1,8 @@
 -- One row per member and epoch of a group that the broker assigns (KIP-848), as the member's or the coordinator's log tells it.
--- Reads: event, process_cluster, epoch_generation
+-- Reads: event, process_cluster, epoch_generation, topic_name
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id
 -- A member takes the group's epoch once it has given up what it must. Up to 3.8 its own log prints no epoch at INFO, and from 4.0 on the
--- coordinator's does not: either may be missing. The coordinator names partitions by topic id.
+-- coordinator's does not: either may be missing. The coordinator names partitions by topic id, which lines may resolve.
 CREATE OR REPLACE TEMPORARY VIEW epoch_member (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
@@ -85,7 +85,7 @@ WITH line AS (
     max_by(state_to, stream_pos) AS state, min_by(struct(at_ms, event_id), stream_pos) AS reached,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
     max_by(assigned_partitions, stream_pos) AS assigned, max_by(revoked_partitions, stream_pos) AS revoked,
-      max(resolution_ms) AS resolution_ms,
+    max(resolution_ms) AS resolution_ms,
     slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
   FROM line
   WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0
@@ -97,9 +97,12 @@ WITH line AS (
   LEFT JOIN given g ON g.kafka_cluster = t.kafka_cluster AND g.group_id = t.group_id AND g.member_id = t.member_id
     AND g.process_id = t.process_id AND g.epoch = t.epoch
   UNION ALL
-  SELECT b.kafka_cluster, b.group_id, b.member_id, b.epoch, NULL, NULL, NULL, NULL, b.state, NULL, b.reached, b.settled, b.assigned,
-    b.revoked, b.resolution_ms, b.witness
+  SELECT b.kafka_cluster, b.group_id, b.member_id, b.epoch, NULL, NULL, NULL, NULL, b.state, NULL, b.reached, b.settled,
+    transform(b.assigned, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
+    transform(b.revoked, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
+    b.resolution_ms, b.witness
   FROM by_broker b
+  CROSS JOIN (SELECT map_from_entries(array_sort(collect_list(struct(topic_id, topic)))) AS names FROM topic_name) n
   LEFT ANTI JOIN told t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), life AS (
   SELECT kafka_cluster, group_id, generation, array_sort(collect_list(struct(incarnation, bumped_ms))) AS lives FROM epoch_generation

@@ -1,21 +1,36 @@
 -- One row per group: what kind of group it is, as any line of the case tells.
--- Reads: join_round
+-- Reads: join_round, event, process_cluster
 -- Grain: kafka_cluster, group_id
 CREATE OR REPLACE TEMPORARY VIEW group_facts (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
-  protocol_type  COMMENT 'connect or consumer; NULL when no member''s log is there',
+  protocol_type  COMMENT 'connect, consumer, share or streams (with the broker''s protocol, KIP-1071); NULL when no line says so',
   protocol       COMMENT 'Assignor or Connect protocol, when the group only ever had one',
   rebalance_mode COMMENT 'eager or cooperative, as far as a release or protocol tells'
 )
 COMMENT 'One row per group: what kind of group it is, as any line of the case tells.'
 AS
+WITH line AS (
+  SELECT kafka_cluster, group_id, CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind, protocol,
+    -- Only the incremental protocol prints what an assignment revokes.
+    is_worker AND size(revoked) > 0 AS is_cooperative
+  FROM join_round
+  UNION ALL
+  -- The name of a share group is that of no other group.
+  SELECT c.kafka_cluster, e.group_id,
+    CASE WHEN e.client_kind = 'ShareConsumer' OR e.protocol_type = 'share' THEN 'share' ELSE 'streams' END,
+    CAST(NULL AS STRING), false
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.group_id IS NOT NULL AND (e.client_kind = 'ShareConsumer' OR e.broker_id IS NOT NULL AND e.protocol_type IN ('share', 'streams')
+    OR e.logger LIKE '%StreamsMembershipManager')
+)
 SELECT
   kafka_cluster,
   group_id,
-  CASE WHEN bool_or(is_worker) THEN 'connect' ELSE 'consumer' END AS protocol_type,
+  CASE WHEN bool_or(kind = 'share') THEN 'share' WHEN bool_or(kind = 'streams') THEN 'streams' WHEN bool_or(kind = 'connect') THEN 'connect'
+    ELSE 'consumer' END AS protocol_type,
   CASE WHEN count(DISTINCT protocol) = 1 THEN max(protocol) END AS protocol,
-  -- Only the incremental protocol prints what an assignment revokes.
-  CASE WHEN bool_or(is_worker) AND bool_or(size(revoked) > 0) THEN 'cooperative' END AS rebalance_mode
-FROM join_round
+  CASE WHEN bool_or(is_cooperative) THEN 'cooperative' END AS rebalance_mode
+FROM line
 GROUP BY kafka_cluster, group_id

@@ -72,10 +72,12 @@ WITH expired AS (
   SELECT process_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' AND component = 'DistributedConfig'
   GROUP BY process_id
 ), assigned_by_broker AS (
-  -- Groups of the consumer protocol (KIP-848): the broker's own setting counts, and not the member's.
-  SELECT kafka_cluster, group_id FROM generation GROUP BY kafka_cluster, group_id HAVING bool_and(group_protocol <=> 'consumer')
+  -- Groups that the broker assigns: its own setting counts, and not the member's.
+  SELECT kafka_cluster, group_id, concat('group.', max(group_protocol), '.session.timeout.ms') AS setting FROM generation
+  GROUP BY kafka_cluster, group_id HAVING bool_and(group_protocol <> 'classic')
 ), broker_session AS (
-  SELECT process_id, max(value) AS session_ms FROM config_value WHERE key = 'group.consumer.session.timeout.ms' GROUP BY process_id
+  SELECT process_id, key AS setting, max(value) AS session_ms FROM config_value WHERE key LIKE 'group.%.session.timeout.ms'
+  GROUP BY process_id, key
 ), told_unknown AS (
   SELECT h.*
   FROM client_event h
@@ -173,7 +175,7 @@ LEFT JOIN abandoned n ON n.removed_id = x.event_id AND n.member_id = x.member_id
 LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
 LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
-LEFT JOIN broker_session b ON b.process_id = x.broker
+LEFT JOIN broker_session b ON b.process_id = x.broker AND b.setting = a.setting
 WHERE NOT coalesce(m.left_client IN ('left', 'poll_timeout'), false)
 UNION ALL
 SELECT

@@ -1,0 +1,20 @@
+-- One row per topic id, by which brokers name the topics of groups that they assign (KIP-848), and the topic that it stands for.
+-- Reads: event, snapshot
+-- Grain: topic_id
+CREATE OR REPLACE TEMPORARY VIEW topic_name (
+  topic_id COMMENT 'Topic id',
+  topic    COMMENT 'Topic'
+)
+COMMENT 'One row per topic id, and the topic that it stands for.'
+AS
+SELECT topic_id, max(topic) AS topic
+FROM (
+  SELECT topic_id, topic FROM snapshot WHERE event = 'topic_described'
+  UNION ALL
+  SELECT topic_id, topic FROM event WHERE event = 'topic_named'
+  UNION ALL
+  -- The subscription of a group names several.
+  SELECT x.topic_ids, x.topics FROM event LATERAL VIEW explode(arrays_zip(topic_ids, topics)) p AS x WHERE event = 'topic_named'
+)
+WHERE topic_id IS NOT NULL AND topic IS NOT NULL
+GROUP BY topic_id
