@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
@@ -799,6 +803,7 @@ def check(
 def main() -> None:
     """Runs the command line; turns errors into words and exit codes."""
     SHELL.reads = True
+    _listen_for_interrupts()
     if sys.stdout is None:  # closed by who called (`>&-`)
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (until the process ends)
     try:
@@ -809,11 +814,15 @@ def main() -> None:
         try:
             app(prog_name="forensics")
         except SystemExit as e:
+            if isinstance(e.__context__, KeyboardInterrupt) or e.code == _INTERRUPTED:
+                _leave()
             if isinstance(e.__context__, BrokenPipeError):  # typer makes 1 of it, which means findings here
                 raise e.__context__ from None
             raise
         finally:
             sys.stdout.flush()  # here, where a reader that has gone can be dealt with, not while Python shuts down
+    except KeyboardInterrupt:
+        _leave()
     except BrokenPipeError as e:
         if _is_of_spark(e):
             _fail(e)
@@ -824,6 +833,44 @@ def main() -> None:
         if os.environ.get("FORENSICS_DEBUG") and not isinstance(e, ForensicsError):
             raise
         _fail(e)
+
+
+#: What a shell says of a command that Ctrl-C has ended; and how long such a command may take to put things in order.
+_INTERRUPTED = 130
+_ORDER_SECONDS = 0.6
+_LEAVING = threading.Lock()
+#: Standard error as it was when the command began: while a JVM starts, it leads nowhere.
+_STDERR = [2]
+
+
+def _listen_for_interrupts() -> None:
+    """Have Ctrl-C end the command within a second, whatever it is doing: computing in a library, or waiting for an engine."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return  # ignored, as in the background of a script
+    with suppress(OSError):  # closed by who called
+        _STDERR.append(os.dup(2))
+    heard, hears = os.pipe()
+    os.set_blocking(hears, False)
+    signal.set_wakeup_fd(hears, warn_on_full_buffer=False)
+
+    def listen() -> None:
+        while number := os.read(heard, 1):
+            if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                time.sleep(_ORDER_SECONDS)
+                _leave()
+
+    threading.Thread(target=listen, daemon=True, name="forensics-interrupts").start()
+
+
+def _leave() -> NoReturn:
+    """End this process and those that it started, after Ctrl-C. A case or a copy is published in one step, so it is whole or as it was."""
+    from forensics.engines.watchdog import end_children
+
+    with _LEAVING:  # until the process has ended
+        end_children()
+        with suppress(OSError):
+            os.write(_STDERR[-1], b"Interrupted: cases and files are as they were before, or complete.\n")
+        os._exit(_INTERRUPTED)
 
 
 def _fail(error: Exception) -> NoReturn:

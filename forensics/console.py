@@ -6,6 +6,8 @@ import errno
 import os
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,17 +87,71 @@ def _umask() -> int:
     return mask
 
 
+_FIRST_SECONDS, _NEXT_SECONDS = 30.0, 60.0
+#: A step that has taken so long is said with its time.
+_LONG_SECONDS = 5.0
+
+
+class _NowDoing:
+    """The step that a command is at, and since when."""
+
+    def __init__(self) -> None:
+        self._began = self._since = time.monotonic()
+        self._step, self._done, self._total = "", 0, 0
+
+    def told(self, step: str, done: int, total: int) -> None:
+        """Take what is being done, how much of it is done, and all of it."""
+        if step != self._step:
+            self._step, self._since = step, time.monotonic()
+        self._done, self._total = done, total
+
+    def since(self) -> str:
+        """Return how long the step has taken, when that is long."""
+        seconds = time.monotonic() - self._since
+        return f"({span(seconds)})" if seconds > _LONG_SECONDS else ""
+
+    def say_every_so_often(self, over: threading.Event) -> None:
+        """Print the step and its time until it is over: after half a minute, then every minute."""
+        pause = _FIRST_SECONDS
+        while not over.wait(pause):
+            pause = _NEXT_SECONDS
+            if self._step:
+                now = time.monotonic()
+                part = f" ({amount(self._done, self._total, None, in_bytes=self._step in _IN_BYTES)})" if self._total > 1 else ""
+                say(f"{in_words(self._step)}{part}: {span(now - self._since)}; {span(now - self._began)} in all.")
+
+
+def span(seconds: float) -> str:
+    """Return a time as it is read: `45 s`, `3 min 5 s`."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal, with what is done, how fast, and how long it will take; nothing elsewhere."""
+    """Say what is done: on a terminal in a bar, with how fast and how long it will take; elsewhere in a line every so often, if it takes long."""
+    now_doing = _NowDoing()
     if not sys.stderr.isatty():
-        yield lambda step, done, total: None
+        over = threading.Event()
+        saying = threading.Thread(target=now_doing.say_every_so_often, args=(over,), daemon=True, name="forensics-progress")
+        saying.start()
+        try:
+            yield now_doing.told
+        finally:
+            over.set()
+            saying.join()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class OfStep(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            del task
+            return Text(now_doing.since())
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[amount]}"), TimeElapsedColumn(),
+        TextColumn("{task.description}"), OfStep(), BarColumn(bar_width=20), TextColumn("{task.fields[amount]}"), TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"), TimeRemainingColumn(compact=True),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -104,6 +160,7 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
         def told(step: str, done: int, total: int) -> None:
             nonlocal now
+            now_doing.told(step, done, total)
             kind = step.partition(":")[0]
             if kind != now:  # the rate of one step tells nothing of the next one's
                 now = kind

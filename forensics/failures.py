@@ -9,6 +9,8 @@ from forensics.errors import CaseError, ForensicsError
 
 #: What is said of an engine's error that has no words of its own here.
 ENGINE_FAILED = "Spark failed."
+#: What ended an engine that had stopped working; whoever waited for it gets an error of its connection.
+STALLED: list[ForensicsError] = []
 _DEBUG = "FORENSICS_DEBUG=1 shows where."
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
 #: What py4j and sockets say when the other side is gone.
@@ -35,9 +37,11 @@ def explained(error: BaseException) -> ForensicsError:
         return ForensicsError(
             "There is not enough memory.", why=_first(text), fix="SPARK_DRIVER_MEMORY=4g gives Spark's JVM more; --jobs 1 needs less."
         )
-    if module in ("pyspark", "py4j") or isinstance(error, ConnectionError):
+    if module in ("pyspark", "py4j", "grpc") or isinstance(error, ConnectionError):
+        if STALLED:
+            return STALLED[-1]
         if type(error).__name__ == "RetriesExceeded" or _NO_ANSWER.search(text):
-            fix = "Run this again: the case is as it was before."
+            fix = "Run this again, or with --engine spark: the case is as it was before."
             details = _DETAILS.search(text)
             return ForensicsError("Sail's server has ended before its work was done.", why=details[1][:500] if details else _first(text), fix=fix)
         if _GONE.search(text) or isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":

@@ -18,6 +18,7 @@ from forensics.case.integrity import rows_in
 from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import split
 from forensics.case.view_files import RULE_FINDING, View, gather, knob_values, knobs, rule_id, statements, views
+from forensics.engines import other
 from forensics.engines.rows import may_be_null
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
@@ -61,7 +62,7 @@ def build(
         engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
-    with engine.tuned(small=small, events=events), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
+    with engine.watched(), engine.tuned(small=small, events=events), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
         return _Build(engine, tables, target, Path(parts), small=small, overrides=overrides).run(progress or (lambda view, number, of: None))
 
 
@@ -99,14 +100,20 @@ class _Build:
             while order.is_active():
                 for name in order.get_ready():
                     running[pool.submit(self._compute, self._views[name])] = name
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                progress(next(iter(running.values())), number, len(self._views))  # the one that has run longest
+                try:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                except KeyboardInterrupt:
+                    self._engine.cut()  # else its queries would be waited for
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
                 for future in done:
                     name, number = running.pop(future), number + 1
                     future.result()
                     if self._views[name].kept:
                         built[name] = str(self._target / name)
-                    progress(name, number, len(self._views))
                     order.done(name)
+            progress("", number, len(self._views))
         return built
 
     def _compute(self, view: View) -> None:
@@ -129,7 +136,8 @@ class _Build:
             if known.what != ENGINE_FAILED:
                 raise known from e
             why = known.why
-            raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql") from e
+            fix = f"`--engine {other(self._engine.name)}` may compute it; please report this with the log lines that show it."
+            raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql", fix=fix) from e
 
     def _computed_first(self, view: View) -> str:
         """Computes those parts of a view's query that it reads more than once; gives the query that reads them."""

@@ -18,6 +18,11 @@ NAMES = (SPARK, SAIL)
 VARIABLE = "FORENSICS_ENGINE"
 
 
+def other(name: str) -> str:
+    """Return the engine that can be used in the place of another one."""
+    return SAIL if name == SPARK else SPARK
+
+
 def engine(name: str = "", *, master: str = "", jobs: int | None = None, little: bool = False) -> Engine:
     """An engine; it starts when it is first needed. Engines of one name share what a process needs only once.
 

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import pyarrow.parquet as pq
 
+from forensics import failures
+from forensics.engines import other, watchdog
+from forensics.errors import ForensicsError
 from forensics.pandas_import import show
 
 if TYPE_CHECKING:
@@ -88,6 +91,32 @@ class Engine(ABC):
         self._session = None
 
     @abstractmethod
+    def cut(self) -> None:
+        """End the engine now, from any thread: whoever waits for an answer gets an error."""
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """End the engine when its queries neither get further nor use processor time, with an error that says so."""
+
+        def stalled() -> None:
+            failures.STALLED.append(
+                ForensicsError(
+                    f"The engine `{self.name}` has stopped working: no query got further.",
+                    why=f"it used no processor time for {watchdog.STALL_SECONDS:.0f} s",
+                    where="--engine",
+                    fix=f"Run this again with --engine {other(self.name)}: the case is as it was before.",
+                )
+            )
+            self.cut()
+
+        with watchdog.watched(stalled, self._works_elsewhere):
+            yield
+
+    def _works_elsewhere(self) -> bool:
+        """Return True while other machines are at work."""
+        return False
+
+    @abstractmethod
     def sql(self, statement: str) -> DataFrame:
         """Runs a statement as it is written for Spark."""
 
@@ -133,11 +162,11 @@ class Engine(ABC):
             missing: expressions for columns that no folder has.
             small: whether it is so small that one task reads it best.
         """
-        rows = self._from_files(self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths)))
+        rows = self.from_files(self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths)))
         rows = rows.selectExpr("*", *missing) if missing else rows
         (self._as_one(rows) if small else rows).createOrReplaceTempView(name)
 
-    def _from_files(self, rows: DataFrame) -> DataFrame:
+    def from_files(self, rows: DataFrame) -> DataFrame:
         """Return the rows of files as queries may join them."""
         return rows
 

@@ -54,7 +54,7 @@ class Sail(Engine):
     name: ClassVar[str] = SAIL
     _lock: ClassVar[threading.Lock] = threading.Lock()
     #: The session of this process, and what ends it with its server.
-    _running: ClassVar[tuple[SparkSession, Callable[[], None]] | None] = None
+    _running: ClassVar[tuple[SparkSession, Callable[[], None], SailServer] | None] = None
 
     def __init__(self, jobs: int | None = None) -> None:
         super().__init__(jobs)
@@ -72,6 +72,10 @@ class Sail(Engine):
             if Sail._running is not None:
                 Sail._running[1]()
             Sail._running = self._session = None
+
+    def cut(self) -> None:
+        if Sail._running is not None:
+            Sail._running[2].cut()
 
     def sql(self, statement: str) -> DataFrame:
         if self._variables.take(statement):
@@ -131,9 +135,9 @@ class Sail(Engine):
             self._read(name, path)
 
     def _read(self, name: str, path: Path) -> None:
-        self._from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
+        self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
 
-    def _from_files(self, rows: DataFrame) -> DataFrame:
+    def from_files(self, rows: DataFrame) -> DataFrame:
         # A join that is hashed has the scans of its other side wait for what it has found, and two such joins can wait for each other for ever
         # (docs/engines.md). No such filter passes what makes rows of lists; conditions and columns of the query itself do.
         return rows.selectExpr("*", f"explode(array(1)) AS {_ONE}").drop(_ONE)
@@ -145,8 +149,8 @@ class Sail(Engine):
             self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
 
 
-def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
-    """A session with a server of its own, and what ends both.
+def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailServer]:
+    """A session with a server of its own, what ends both, and that server.
 
     Raises:
         ForensicsError: a package is missing, or of a version that does not fit the others.
@@ -172,16 +176,16 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None]]:
         with _own_signals():
             _answering()[1]()
     with _own_signals():
-        session, stop, refused = _answering()
+        session, stop, refused, server = _answering()
     if refused is not None:
         stop()
         why = f"{str(refused).splitlines()[0]} (PySpark {pyspark.__version__})"
         raise ForensicsError("The engine `sail` does not start.", why=why, where="--engine", fix=_INSTALL) from refused
-    return session, stop
+    return session, stop, server
 
 
-def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | None]:
-    """A session with a server that has answered, what ends both, and the answer if it was an error."""
+def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | None, SailServer]:
+    """A session with a server that has answered, what ends both, the answer if it was an error, and the server."""
     import grpc
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.client.core import DefaultChannelBuilder
@@ -206,7 +210,7 @@ def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | N
         session.conf.set("spark.sql.session.timeZone", "UTC")
     except PySparkException as e:
         refused = e
-    return session, stop, refused  # type: ignore[return-value]
+    return session, stop, refused, server  # type: ignore[return-value]
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
         if found["double"] is not None:
             return '"' + found["double"].replace('""', '\\"') + '"'
         if found["path"] is not None:
-            # As `Sail._from_files` reads: no filter of a join reaches the file.
+            # As `Sail.from_files` reads: no filter of a join reaches the file.
             return f"(SELECT __file.* FROM parquet.`{as_url(unquoted(found['path']))}` AS __file LATERAL VIEW explode(array(1)) AS __one)"
         if found["comment"] is not None:
             return " " * len(found[0])

@@ -67,6 +67,16 @@ class Spark(Engine):
             check_s3a(started)
         return started
 
+    def cut(self) -> None:
+        from pyspark import SparkContext
+
+        gateway = SparkContext._gateway  # noqa: SLF001
+        if gateway is not None and getattr(gateway, "proc", None) is not None:
+            gateway.proc.kill()
+
+    def _works_elsewhere(self) -> bool:
+        return self.is_far and self._session is not None and bool(self._session.sparkContext.statusTracker().getActiveStageIds())
+
     def sql(self, statement: str) -> DataFrame:
         return self.session.sql(_PATH.sub(lambda m: f"parquet.`{quoted(self._seen(unquoted(m[1])))}`", statement) if self.elsewhere else statement)
 

@@ -7,11 +7,14 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +64,7 @@ def session(master: str = "", jobs: int | None = None, *, little: bool = False) 
     for key, value in (_COMMON | (_s3a() if master else {}) | ({} if is_far(master) else _local(jobs or cores()))).items():
         builder = builder.config(key, value)
     try:
-        with _quiet_start():
+        with _quiet_start(), _own_interrupt():
             spark = builder.getOrCreate()
         spark.sparkContext.environment.update(SAFE)
         if is_far(master):
@@ -226,6 +229,17 @@ def _temporary() -> Path:
 
 def _add_option(variable: str, option: str) -> None:
     os.environ[variable] = f"{os.environ.get(variable, '')} {option}".strip()
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Keep what this process does at Ctrl-C: PySpark would first ask the JVM to cancel its jobs, which may take long."""
+    mine = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and mine is not None:
+            signal.signal(signal.SIGINT, mine)
 
 
 class _quiet_start:  # noqa: N801 (used like a function)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.cells import cell_len
 
+from forensics import failures
 from forensics.case import open_sql, view_files
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.columns import lay_out, padded_to, wrap
@@ -212,11 +213,14 @@ def run(engine: Engine, case: Case, statements: Sequence[Statement], wanted: Wan
 
     texts, now = [statement.text for statement in statements], Statement("")
     try:
-        _open(engine, case, texts)
-        for now in statements:
-            frame = engine.sql(now.text)
-        return print_rows(engine.rows(frame), wanted, to)
+        with engine.watched():
+            _open(engine, case, texts)
+            for now in statements:
+                frame = engine.sql(now.text)
+            return print_rows(engine.rows(frame), wanted, to)
     except PySparkException as e:
+        if failures.STALLED:
+            raise failures.STALLED[-1] from e
         said, at = engine.place_of(str(e), now.text)
         raise UsageError("The query cannot be run.", why=_reason(said), where=now.place(at), fix=_near_views(texts)) from e
 
@@ -231,7 +235,7 @@ def frame(engine: Engine, case: Case, view: View) -> DataFrame:
 
     try:
         if (path := case.view_path(view.name)) is not None and view.kept:
-            rows = engine.session.read.parquet(engine.place(str(path)))
+            rows = engine.from_files(engine.session.read.parquet(engine.place(str(path))))
             return rows.select(*open_sql.columns_over(view, rows.columns))
         statement = f"SELECT * FROM `{view.name}`"
         _open(engine, case, [statement])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -80,6 +81,16 @@ def rows_on_screen(written: str, columns: int) -> int:
     return rows
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Leave Ctrl-C to the pager, in which it stops a search."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _page(written: str, command: str) -> None:
     """Shows a text with a pager; as it stands where the pager cannot be run."""
     environment = {**os.environ, "LESS": os.environ.get("LESS", _LESS), "LV": os.environ.get("LV", "-c")}
@@ -88,9 +99,7 @@ def _page(written: str, command: str) -> None:
     assert process.stdin is not None  # noqa: S101  (for the type checker)
     with suppress(BrokenPipeError), process.stdin as given:  # a reader that has seen enough leaves
         given.write(written)
-    while True:
-        with suppress(KeyboardInterrupt):  # it is for the pager: it stops a search in it, not us
-            code = process.wait()
-            break
+    with _uninterrupted():
+        code = process.wait()
     if code in (126, 127):  # the shell's words for: cannot be run, is not there
         sys.stdout.write(written)
