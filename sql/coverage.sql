@@ -96,15 +96,20 @@ WITH placed AS (
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
 ), begun AS (
-  -- An application does not say that it starts. The log that begins with a client's settings, and has those of each consumer, is whole.
+  -- An application does not say that it starts. The log that begins with a client's settings, release or subscription, and has one of these
+  -- of each consumer, is whole.
   SELECT e.process_id
   FROM event e
   LEFT JOIN (
-    SELECT DISTINCT process_id, config['client.id'] AS client_id FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig'
+    SELECT DISTINCT process_id, CASE WHEN event = 'subscribed' THEN client_id ELSE config['client.id'] END AS client_id
+    FROM event
+    WHERE event = 'config_dumped' AND component = 'ConsumerConfig' OR event = 'subscribed'
   ) m ON m.process_id = e.process_id AND m.client_id = e.client_id
   GROUP BY e.process_id
-  HAVING min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped'
-    AND min_by(e.component, struct(e.stream_pos, e.event_id)) IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig')
+  HAVING (min_by(e.event, struct(e.stream_pos, e.event_id)) IN ('kafka_version', 'subscribed')
+      OR min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped'
+      AND min_by(coalesce(e.component, ''), struct(e.stream_pos, e.event_id))
+        IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig'))
     AND NOT bool_or(coalesce(e.client_kind = 'Consumer' AND e.group_id IS NOT NULL AND m.client_id IS NULL, false))
 ), known_member AS (
   -- Members, and, of those whose log is here, the time that it covers.

@@ -381,7 +381,8 @@ SELECT
   ) AS facts,
   CAST(NULL AS STRING) AS explanation,
   CAST(NULL AS STRING) AS missing,
-  p.records AS records_at_risk,
+  -- A bound of none says nothing: how many were read twice is then not known.
+  nullif(p.records, 0) AS records_at_risk,
   CASE WHEN p.first_id IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how,
   p.a_id AS ownership_a,
   p.b_id AS ownership_b,

@@ -45,12 +45,12 @@ _MISSING = {
     "unreadable": "unreadable file",
     "truncated": "log without its beginning",
     "cut_lines": "log whose lines are cut",
-    "no_info": "log without its INFO lines",
+    "no_info": "log without Kafka's lines about tasks and assignments",
 }
 _SEVERAL = {
     "truncated": "logs without their beginnings",
     "cut_lines": "logs whose lines are cut",
-    "no_info": "logs without their INFO lines",
+    "no_info": "logs without Kafka's lines about tasks and assignments",
 }
 #: Lines that are missing behind the last of a log.
 _AT_END = ("ends_early", "coordinator_went_on")

@@ -26,14 +26,15 @@ _WHY = {
     "no_files": "No log was read into this case.",
     "no_records": "No line of the {files} has a layout that is known: describe it with `--layout`, and `forensics sql source_file` lists the files.",
     "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
-    "no_group_lines": "Kafka wrote these logs, but none of the {records} tells of a group's generations or assignments: the loggers that do were off, or their level too high.",
+    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that print "
+    "them were off, their level was too high, or such lines are not in this part of the logs.",
     "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so that nobody was given anything to work on.",
     "cut_lines": f"The lines of these logs are cut, and what is left of them does not tell who was assigned what or ran what. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",
     "filtered": "These logs look like the output of grep, and what is not in such a log may have been printed all the same. Send the whole files.",
     "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file of its own.",
-    "no_info": "The logs name tasks, workers or consumers, but hold only warnings, errors or settings of them: what Kafka says of tasks and assignments at INFO is missing.",
+    "no_info": "The logs name tasks, workers or consumers, but nothing that Kafka prints at INFO about tasks and assignments.",
     "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
     "no_signs": "Lines tell who was assigned what, and none that a task, connector or consumer then worked: these logs end too soon, or begin too late.",
     "one_log": "Only {only} is here of the members of {owned}; to compare two owners, the logs of both are needed. {known}",

@@ -288,11 +288,11 @@ def _incident(
             *((span(r.get("there_certain_ms")),) if at_work else ()),
             *((span(r["certain_ms"]),) if sure else ()),
             span(r["possible_ms"], "no bound"),
-            f"{r['records_at_risk']:,}" if r["records_at_risk"] is not None else "unknown",
+            f"{r['records_at_risk']:,}" if r["records_at_risk"] else "unknown",
         )
         for r in shown
     )
-    if all(r["records_at_risk"] is None for r in shown):
+    if not any(r["records_at_risk"] for r in shown):
         columns, cells = columns[:-1], tuple(row[:-1] for row in cells)
     yield Table(columns, cells, records=3)
     if len(rows) > len(shown):

@@ -1,12 +1,13 @@
 -- One row per stretch of time in which a broker was surely or perhaps not there, as its own log tells.
--- Reads: process_life, cluster_broker, fact_line, process, clock_offset, process_ending
+-- Reads: event, process_life, cluster_broker, fact_line, process, clock_offset, process_ending
 -- Grain: process_id, from_ms
 -- A log that just ends proves no death (`silent`); one that goes on with a new start, or that says it stops, does.
 CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   process_id    COMMENT 'Broker''s process',
   kafka_cluster COMMENT 'Kafka cluster id',
   broker_id     COMMENT 'Broker id',
-  how           COMMENT 'stopped (it said so), restarted (a new start follows, without such a line), silent (its log ends)',
+  how           COMMENT 'stopped (it said so), restarted (a new start follows, without such a line), starting (likewise, and it had not
+    come up before), silent (its log ends)',
   from_ms       COMMENT 'Last line before, by its own clock (milliseconds since 1970)',
   to_ms         COMMENT 'It was there again, by its own clock; NULL: not in its log',
   from_lo_ms    COMMENT 'Gone at the earliest then (reference clock)',
@@ -18,7 +19,9 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
 )
 COMMENT 'One row per stretch of time in which a broker was surely or perhaps not there.'
 AS
-WITH stop AS (
+WITH up AS (
+  SELECT DISTINCT process_id, instance FROM event WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced')
+), stop AS (
   SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id FROM fact_line
     WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), broker AS (
@@ -38,10 +41,13 @@ WITH stop AS (
   LEFT JOIN broker n ON n.process_id = l.process_id
   LEFT JOIN stop s ON s.process_id = l.process_id AND s.instance = l.instance
 )
-SELECT l.process_id, l.kafka_cluster, l.broker_id, l.how, l.from_ms, l.to_ms,
+SELECT l.process_id, l.kafka_cluster, l.broker_id,
+  CASE WHEN l.how = 'restarted' AND (e.how = 'starting' OR e.how = 'failed' AND u.process_id IS NULL) THEN 'starting' ELSE l.how END AS how,
+  l.from_ms, l.to_ms,
   l.from_ms - o.hi_ms AS from_lo_ms, l.from_ms - o.lo_ms AS from_hi_ms, e.to_hi_ms AS to_hi_ms, o.reference_process_id, l.event_id,
   NOT coalesce(o.stepped OR r.stepped, false) AS is_steady
 FROM life l
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
 LEFT JOIN process_ending e ON e.process_id = l.process_id AND e.instance = l.instance
+LEFT JOIN up u ON u.process_id = l.process_id AND u.instance = l.instance
 LEFT JOIN clock_offset r ON r.process_id = o.reference_process_id AND r.is_island_reference

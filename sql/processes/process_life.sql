@@ -36,7 +36,9 @@ WITH span AS (
       FILTER (WHERE is_last_word) AS ending_lo_ms,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded', 'group_epoch_bumped',
         'target_assignment_computed')
-      OR event = 'config_dumped' AND component = 'KafkaConfig') AS is_broker,
+      OR event = 'config_dumped' AND component = 'KafkaConfig'
+      -- At WARN a broker prints none of these, but is known by its own classes and its replica fetchers.
+      OR component = 'ReplicaFetcher' OR logger RLIKE '^kafka[.](server|controller|cluster|log|network|raft|zk)[.][A-Z]') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
   FROM (
     SELECT *, unix_millis(ts) AS at_ms, event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping',
