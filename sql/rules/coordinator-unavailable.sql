@@ -1,6 +1,7 @@
--- One row per outage of a group's coordinator, over all members that lost it, and per process that never reached a broker.
+-- One row per outage of a group's coordinator, over all members that lost it, per process that never reached a broker, and per broker that
+-- processes without INFO lines could not reach.
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
--- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed
+-- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event
 -- Times are on the reference clock; a member's own lines are compared with its own span of the outage, by its own clock.
 WITH group_process AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
@@ -161,6 +162,26 @@ WITH group_process AS (
   LEFT JOIN worker_setting w ON w.process_id = l.process_id
   GROUP BY l.kafka_cluster, w.group_id, l.process_id, l.instance
   HAVING count_if(l.event <> 'connect_start_failed') > 0
+), informed AS (
+  SELECT DISTINCT process_id FROM fact_line WHERE level = 'INFO'
+  UNION
+  SELECT DISTINCT process_id FROM client_event WHERE event IN ('coordinator_discovered', 'coordinator_lost', 'joining')
+), unreachable_node AS (
+  -- By the connection's own number, or by the one of its coordinator's.
+  SELECT f.kafka_cluster, f.process_id, CASE WHEN p.role = 'broker' THEN f.process_id END AS broker_process_id, f.at_ms, f.event_id,
+    CASE WHEN f.node_id BETWEEN 0 AND 1000000000 THEN f.text END AS address,
+    CAST(CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END AS BIGINT) AS broker_id
+  FROM fact_line f
+  JOIN process p ON p.process_id = f.process_id
+  LEFT ANTI JOIN informed i ON i.process_id = f.process_id
+  WHERE f.event = 'connection_failed' AND (f.node_id BETWEEN 0 AND 1000000000 OR f.node_id BETWEEN 2000000000 AND 2147483647)
+), unreachable AS (
+  SELECT kafka_cluster, broker_id, array_sort(collect_set(process_id)) AS processes, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+    count(*) AS failed_connections, max(address) AS address, min(broker_process_id) AS missed_by,
+    slice(transform(array_sort(collect_list(struct(at_ms, event_id))), x -> x.event_id), 1, 8) AS event_ids
+  FROM unreachable_node
+  GROUP BY kafka_cluster, broker_id
+  HAVING count(DISTINCT process_id) > 1
 )
 SELECT
   CASE
@@ -275,3 +296,52 @@ SELECT
     'role', CASE WHEN array_contains(u.given_up_ids, x) THEN 'the worker gives up' ELSE 'no connection to a broker' END,
     'event_id', x)) AS proof
 FROM unstarted u
+UNION ALL
+-- Of logs without their INFO lines no loss of a coordinator is known: only that several processes cannot connect to one broker, and since
+-- when.
+SELECT
+  'warning' AS severity,
+  'proved' AS verdict,
+  u.kafka_cluster AS kafka_cluster,
+  CAST(NULL AS STRING) AS group_id,
+  concat('broker ', u.broker_id) AS subject,
+  u.from_ms AS from_ms,
+  u.to_ms AS to_ms,
+  'unreachable_broker' AS code,
+  named_struct(
+    'processes', u.processes,
+    'member_count', CAST(NULL AS BIGINT),
+    'untroubled_count', CAST(NULL AS BIGINT),
+    'never', false,
+    'is_open', CAST(NULL AS BOOLEAN),
+    'longest_ms', CAST(NULL AS BIGINT),
+    'losses', CAST(NULL AS BIGINT),
+    'causes', CAST(NULL AS ARRAY<STRING>),
+    'broker_id', u.broker_id,
+    'broker', u.address,
+    'has_log', CAST(NULL AS BOOLEAN),
+    'new_broker_id', CAST(NULL AS BIGINT),
+    'down_how', CAST(NULL AS STRING),
+    'down_at_ms', u.from_ms,
+    'up_at_ms', u.to_ms,
+    'missed_by', u.missed_by,
+    'unplaced_from_ms', CAST(NULL AS BIGINT),
+    'unplaced_to_ms', CAST(NULL AS BIGINT),
+    'offsets_partition', CAST(NULL AS BIGINT),
+    'brokers', CAST(NULL AS BIGINT),
+    'configured_replicas', CAST(NULL AS BIGINT),
+    'failures', CAST(NULL AS BIGINT),
+    'failed_connections', CAST(u.failed_connections AS BIGINT),
+    'failed_nodes', CAST(NULL AS BIGINT),
+    'served_generations', CAST(NULL AS BIGINT),
+    'error', CAST(NULL AS STRING),
+    'bootstrap', CAST(NULL AS STRING),
+    'security', CAST(NULL AS STRING),
+    'session_ms', CAST(NULL AS BIGINT),
+    'revoked', CAST(NULL AS BIGINT),
+    'thrown_out', CAST(NULL AS BIGINT),
+    'left_group', CAST(NULL AS BOOLEAN),
+    'back_ms', CAST(NULL AS BIGINT)
+  ) AS facts,
+  transform(u.event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x)) AS proof
+FROM unreachable u
