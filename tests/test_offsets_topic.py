@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,7 @@ from forensics.cli import app
 from forensics.errors import UsageError
 from forensics.offsets_topic.replica_placement import Placement, group_partition, losses, spread
 from forensics.report import offsets_topic as question
+from forensics.wording import language
 
 RUN = CliRunner()
 
@@ -284,3 +286,23 @@ def test_kafkas_own_parser_reads_it_and_places_groups_alike(file: Path, tmp_path
         replicas = ", ".join(map(str, row["replicas"]))
         assert re.search(rf"__consumer_offsets-{row['partition']}\b[^\d]*{replicas}\b", parsed), parsed
     assert [int(p) for p in places] == [group_partition(g, 50) for g in groups]
+
+
+def test_commands_to_paste_quote_what_others_chose(tmp_path: Path) -> None:
+    output = str(tmp_path / "a b;x.json")
+    asked = question.Asked(topic="t;x", brokers={1: None, 2: None}, factor=2, file=output)
+    commands = [command for _, command in question._commands(asked, None)]
+    assert [word for command in commands for word in shlex.split(command) if word in (output, "t;x")] == [output, output, "t;x"]
+    text = "`--group {{ group_id | shell }}`"
+    assert language.tell(text, {"group_id": "g; rm -rf ~"}) == "`--group 'g; rm -rf ~'`"
+    assert language.tell(text, {"group_id": "orders"}) == "`--group orders`"
+
+
+def test_a_rule_names_no_value_of_the_evidence_in_a_command_unquoted() -> None:
+    words = Path(__file__).parent.parent / "sql"
+    bare = [
+        f"{file.name}: {found[0]}"
+        for file in words.rglob("*.toml")
+        for found in re.finditer(r"--[a-z-]+ \{\{(?![^}]*\| shell \}\})[^}]*\}\}", file.read_text())
+    ]
+    assert bare == []

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -175,7 +176,7 @@ def error(path: Location, found: list[Fault]) -> CaseError:
     if any(fault.path.startswith(_TABLES) for fault in found):
         fix = "Ingest the logs again, into a new folder."
     else:
-        fix = f"`forensics verify {path} --rebuild` makes the views again from the case's tables, which are whole."
+        fix = f"`forensics verify {quote(str(path))} --rebuild` makes the views again from the case's tables, which are whole."
     return CaseError(f"The case in `{path}` is damaged and cannot be used.", why=named + more, where=str(path), fix=fix)
 
 

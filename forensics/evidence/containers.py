@@ -14,6 +14,7 @@ import shutil
 import struct
 import tempfile
 import zipfile
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ _ENTRY, _DIRECTORY = b"PK\x03\x04", (b"PK\x01\x02", b"PK\x05\x06")
 _ENTRY_HEAD = struct.Struct("<4sHHHHHIIIHH")
 _UNKNOWN_SIZE = (0, 0xFFFFFFFF)
 _NEAR = 4 << 10
+#: So many bytes show whether every second one is zero: at least so large a share of one half, and hardly any of the other.
+_ENOUGH, _NEARLY_ALL = 4 << 10, (7, 10)
 #: Longer names are cut; no system has such paths.
 _LONGEST_NAME = 4_096
 SEPARATOR = "!"
@@ -108,6 +111,7 @@ class _Walk:
 
     def __init__(self, budget: Budget, wanted: frozenset[str | None] | None) -> None:
         self._budget, self._wanted = budget, wanted
+        self._sorted = sorted(w for w in wanted or () if w is not None)
 
     def expand(self, stream: Peekable, name: str | None, depth: int, on_disk: BinaryIO | None = None) -> Members:
         try:
@@ -194,7 +198,11 @@ class _Walk:
             yield from self.expand(Peekable(Checked(part, whole, checksum) if known else part), full, depth + 1)
 
     def _may_hold(self, name: str) -> bool:
-        return self._wanted is None or any(w is not None and (w == name or w.startswith(name + SEPARATOR)) for w in self._wanted)
+        if self._wanted is None or name in self._wanted:
+            return True
+        inside = name + SEPARATOR
+        at = bisect_left(self._sorted, inside)
+        return at < len(self._sorted) and self._sorted[at].startswith(inside)
 
 
 class _Names:
@@ -206,9 +214,11 @@ class _Names:
     def of(self, name: str) -> str:
         """The member's name in the file on disk."""
         name = written(name)[:_LONGEST_NAME]
-        self._seen[name] = number = self._seen.get(name, 0) + 1
-        if number > 1:
-            return self.of(f"{name}~{number}")
+        while True:
+            self._seen[name] = number = self._seen.get(name, 0) + 1
+            if number == 1:
+                break
+            name = f"{name}~{number}"
         return f"{self._outer}{SEPARATOR}{name}" if self._outer else name
 
 
@@ -266,7 +276,7 @@ class Text:
     """A content as UTF-8: UTF-16 is recoded, a byte order mark dropped. Offsets of rows count the bytes of this text.
 
     Attributes:
-        encoding: `utf-8` (the bytes as they are), `utf-8-sig` or `utf-16`.
+        encoding: `utf-8` (the bytes as they are), `utf-8-sig`, `utf-16`, or without a mark `utf-16-le` or `utf-16-be`.
     """
 
     def __init__(self, content: Content | Readable, encoding: str) -> None:
@@ -289,7 +299,13 @@ class Text:
 
 
 def encoding_of(head: bytes) -> str:
-    """Encoding by byte order mark."""
+    """Encoding by byte order mark; UTF-16 without one by its zero bytes, which every second byte of a log is."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    return "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
+    if head.startswith(b"\xef\xbb\xbf"):
+        return "utf-8-sig"
+    sample = head[:_ENOUGH]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) * 2 * _NEARLY_ALL[1] < len(sample) * _NEARLY_ALL[0] or min(even, odd) * _NEARLY_ALL[1] > max(even, odd):
+        return "utf-8"
+    return "utf-16-le" if odd > even else "utf-16-be"

@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -391,12 +392,16 @@ def _unread(begun: bytes, ended: Callable[[], bool], step: Callable[[], bytes], 
     return Lost(size, lines, how)
 
 
-class Zstd:
-    """Zstandard; see `Inflating` for its attributes."""
+class Framed:
+    """Zstandard or LZ4, as Arrow unpacks them; see `Inflating` for its attributes.
 
-    def __init__(self, stream: Readable, budget: Budget) -> None:
+    Args:
+        codec: name of the format in Arrow.
+    """
+
+    def __init__(self, stream: Readable, budget: Budget, codec: str) -> None:
         self._counted = _Counted(stream)
-        self._engine = pa.CompressedInputStream(pa.PythonFile(self._counted, mode="r"), "zstd")
+        self._engine = pa.CompressedInputStream(pa.PythonFile(self._counted, mode="r"), codec)
         self._budget, self._given = budget, 0
         self._ended = False
         self.fault = ""
@@ -458,9 +463,10 @@ COMPRESSION: tuple[tuple[bytes, Callable[[Readable, Budget], Readable]], ...] = 
     (b"\x1f\x8b", lambda s, b: Inflating(s, lambda: _Zlib(31), b)),
     (b"BZh", lambda s, b: Inflating(s, bz2.BZ2Decompressor, b)),
     (b"\xfd7zXZ\0", lambda s, b: Inflating(s, lambda: lzma.LZMADecompressor(memlimit=_MOST_MEMORY), b)),
-    (b"\x28\xb5\x2f\xfd", Zstd),
+    (b"\x28\xb5\x2f\xfd", partial(Framed, codec="zstd")),
+    (b"\x04\x22\x4d\x18", partial(Framed, codec="lz4")),
     # A frame to be skipped: pzstd writes one in front of each of its own.
-    *((bytes((first,)) + b"\x2a\x4d\x18", Zstd) for first in range(0x50, 0x60)),
+    *((bytes((first,)) + b"\x2a\x4d\x18", partial(Framed, codec="zstd")) for first in range(0x50, 0x60)),
 )
 
 

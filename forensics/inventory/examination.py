@@ -16,7 +16,7 @@ from forensics.errors import reason_of
 from forensics.evidence.containers import SEPARATOR, Content, Text, contents, encoding_of, written
 from forensics.evidence.streams import count_lines
 from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Place, TextForm, Times
-from forensics.inventory.file_type import is_binary, is_log, looks_like
+from forensics.inventory.file_type import is_binary, is_log, looks_like, packed_as
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound
 from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside
@@ -90,6 +90,8 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
         why = "nothing but zero bytes" + (": what was written to it is lost" if lost else "")
         return replace(found, status=UNREADABLE if lost else SKIPPED, note=why)
     sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
+    if packed := packed_as(sample):
+        return replace(found, fingerprint=Fingerprint(), status=UNREADABLE, note=packed)
     profile = Profile()
     if not is_binary(sample):
         profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"", _changed(evidence.place))

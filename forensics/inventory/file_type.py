@@ -18,6 +18,21 @@ _KINDS = (
     ("properties", re.compile(rb"\A(?:\s*(?:[#!][^\n]*)?\n)*\s*[\w.-]+ *[=:] *[^\n]*\n(?:(?:[#!][^\n]*|[\w.-]+ *[=:][^\n]*|\s*)(?:\n|\Z)){2,}")),
     ("YAML", re.compile(rb"\A(?:#[^\n]*\n|\s*\n)*(?:---|[\w./-]+:(?: [^\n]*)?\n)", re.MULTILINE)),
 )
+#: First bytes of what holds files and is not read.
+_PACKED = (
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x1f\x9d", "a file packed by compress (.Z)"),
+    (b"\x1f\xa0", "a file packed by compress (.Z)"),
+    (b"LZIP", "a file packed by lzip"),
+    (b"\x89LZO\0\r\n\x1a\n", "a file packed by lzop"),
+    (b"MSCF\0\0\0\0", "a cabinet archive"),
+    (b"\xff\6\0\0sNaPpY", "a file packed by Snappy"),
+    (b"\x02\x21\x4c\x18", "a file packed by an old lz4"),
+    (b"070701", "a cpio archive"),
+    (b"070707", "a cpio archive"),
+    (b"!<arch>\n", "an ar archive or a Debian package"),
+)
 _MARKDOWN = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _RARE = 50
 
@@ -34,6 +49,12 @@ def is_binary(sample: bytes) -> bool:
     if controls > len(sample) // 10:
         return True
     return controls > len(sample) // 30 and sample.decode("utf-8", "replace").count("\ufffd") > len(sample) // 5
+
+
+def packed_as(head: bytes) -> str:
+    """What holds files and is not read, by its first bytes: its kind and what to do; empty for anything else."""
+    kind = next((kind for mark, kind in _PACKED if head.startswith(mark)), "")
+    return f"{kind}, which is not read: unpack it, and ingest what was in it" if kind else ""
 
 
 def is_log(path: str, sample: bytes, profile: Profile) -> bool:

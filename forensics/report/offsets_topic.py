@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, TextIO
 
 from forensics.case.integrity import rows_in
@@ -215,19 +216,22 @@ def _commands(asked: Asked, min_isr: int | None) -> list[tuple[str, str]]:
     release = (*asked.release, 0, 0)[:3]
     new_place, old_place = "--bootstrap-server HOST:9092", "--zookeeper ZOOKEEPER:2181"
     place = new_place if release >= (2, 6, 0) else old_place
-    base = f"kafka-reassign-partitions {place} --reassignment-json-file {asked.file}"
+    base = f"kafka-reassign-partitions {place} --reassignment-json-file {quote(asked.file)}"
     throttle = f" --throttle {asked.throttle}" if release >= (0, 10, 1) else ""
     commands = [
         ("Start it; keep what it prints of the present assignment, which is the way back", f"{base} --execute{throttle}"),
         ("See how far it is; when it is done, this also removes the throttle" if throttle else "See how far it is", f"{base} --verify"),
-        ("See that all replicas are in sync", f"kafka-topics {new_place if release >= (2, 2, 0) else old_place} --describe --topic {asked.topic}"),
+        (
+            "See that all replicas are in sync",
+            f"kafka-topics {new_place if release >= (2, 2, 0) else old_place} --describe --topic {quote(asked.topic)}",
+        ),
     ]
     advised = advised_min_isr(asked.factor or 1)
     if (min_isr or 1) != advised:
         config_place = new_place if release >= (2, 5, 0) else old_place
         commands.append((
             "Only when all replicas are in sync",
-            f"kafka-configs {config_place} --entity-type topics --entity-name {asked.topic} --alter --add-config min.insync.replicas={advised}",
+            f"kafka-configs {config_place} --entity-type topics --entity-name {quote(asked.topic)} --alter --add-config min.insync.replicas={advised}",
         ))  # fmt: skip
     return commands
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
+from shlex import quote
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, pass_context
@@ -94,9 +95,15 @@ def upper_first(text: str) -> str:
     return text if {"/", "."} & set(text.split(" ", 1)[0]) else text[:1].upper() + text[1:]
 
 
+def shell(text: object) -> str:
+    """A value of the evidence as one word of a command that is to be pasted."""
+    return "?" if text is None else quote(str(text))
+
+
 FILTERS = {
     "clock": clock, "minute": minute, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
     "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "ahead_of": ahead_of, "triggers": formats.trigger_count,
+    "shell": shell,
 }  # fmt: skip
 
 
