@@ -294,3 +294,23 @@ def test_utf_16_is_read_with_and_without_a_mark(encoding: str, tmp_path: Path) -
     reading = read([tmp_path])
     assert [e["group_id"] for e in reading.events] == ["grün"] * 20
     assert reading.evidence[0].note is None
+
+
+def test_places_that_are_no_files_stop_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "in"
+    root.mkdir()
+    (root / "a.log").write_bytes(TEXT)
+    (root / "loop").symlink_to(".")
+    (root / "self").symlink_to("self")
+    (root / "zero.log").symlink_to("/dev/zero")
+    os.mkfifo(root / "pipe.log")
+    with (root / "hollow.log").open("wb") as file:
+        file.write(TEXT)
+        file.truncate(1 << 40)
+    (root / "odd\n\x1b[31m\u202e.log").write_bytes(TEXT * 2)
+    found = told(root)
+    assert {e.below: e.status for e in found.values() if e.status == "read"}.keys() == {"odd\n\x1b[31m\u202e.log"}
+    assert found["a.log"].note.startswith("the beginning of")
+    assert found["hollow.log"].status == "unreadable"
+    assert "1,099,511,627,776 bytes are written" in found["hollow.log"].note
+    assert {found[name].status for name in ("self", "zero.log", "pipe.log")} == {"skipped"}

@@ -6,17 +6,22 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from forensics.errors import UsageError, reason_of
 from forensics.evidence.containers import written
 from forensics.evidence.objects import Location, S3Path
+from forensics.evidence.streams import MOST_RATIO
 from forensics.inventory.evidence import READ, SKIPPED, UNREADABLE
 
 _LEADS_OUT = "a link that leads out of the evidence; name where it leads to as a path of its own to have it read"
 
 
+#: A log that was cut while it was written to begins with a hole as long as it was; no log is nearly nothing but a hole.
+_HOLLOW = "it is nearly nothing but a hole: {:,} of its {:,} bytes are written; copy these into another file"
+_MOST_HOLLOW, _BLOCK = 4 << 30, 512
 #: Objects that the store is asked for at once, before any is read.
 _AT_ONCE = 16
 
@@ -121,7 +126,10 @@ def _walk_folder(folder: Path, prefix: str, seen: set[object], exclude: Collecti
 
 def _is_inside(link: Path, roots: Sequence[Path]) -> bool:
     """Whether a link leads to something below the given paths: else the sender of a bundle could have us read the reader's own files."""
-    target = link.resolve()
+    try:
+        target = link.resolve()
+    except RuntimeError:  # a loop of links, before Python 3.13
+        return False
     return any(target == root or root in target.parents for root in roots)
 
 
@@ -137,8 +145,17 @@ def _file(location: Path, path: str, seen: set[object]) -> Iterator[FileFound]:
     seen.add(key)
     if not stat.S_ISREG(about.st_mode):
         yield FileFound(path, location, 0, SKIPPED, "not a regular file")
+    elif about.st_size > _MOST_HOLLOW and about.st_blocks * _BLOCK * MOST_RATIO < about.st_size and _has_hole(location, about.st_size):
+        yield FileFound(path, location, 0, UNREADABLE, _HOLLOW.format(about.st_blocks * _BLOCK, about.st_size))
     else:
         yield FileFound(path, location, about.st_size, seen=_mark(about))
+
+
+def _has_hole(location: Path, size: int) -> bool:
+    """Whether the system knows of a hole in a file; some only do not count its blocks."""
+    with suppress(OSError), location.open("rb") as file:
+        return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < size
+    return False
 
 
 def _os_reason(error: OSError) -> str:
