@@ -37,6 +37,10 @@ def test_the_same_logs_have_the_same_case_until_they_change(cache):
     assert shelf.case_folder([logs]) != changed
 
 
+def test_a_device_is_not_read_to_its_end(cache):
+    assert shelf.case_folder([Path("/dev/zero")]) == shelf.case_folder([Path("/dev/zero")])
+
+
 def test_what_is_not_there_is_said(cache):
     with pytest.raises(UsageError, match="There is no file or folder"):
         shelf.case_folder([cache / "nowhere"])

@@ -17,7 +17,7 @@ import platformdirs
 from filelock import FileLock
 
 from forensics.errors import UsageError
-from forensics.evidence.objects import Location, S3Path
+from forensics.evidence.objects import Location, S3Path, opened
 from forensics.inventory.walk import walk
 
 #: What was not used for so long goes; of the rest what was used longest ago, until it takes no more than so many bytes.
@@ -51,7 +51,7 @@ def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
         for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else (path,):
             key.update(os.fsencode(file.absolute()) + b"\0")
-            with suppress(OSError), file.open("rb") as bytes_:  # the ingest says what cannot be read
+            with suppress(OSError), opened(file) as bytes_:  # the ingest says what cannot be read
                 key.update(hashlib.file_digest(bytes_, "sha256").digest())
     folder = shelf() / key.hexdigest()[:16]
     if folder.is_dir():
