@@ -52,7 +52,7 @@ def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
         for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else (path,):
             key.update(os.fsencode(file.absolute()) + b"\0")
             with suppress(OSError), opened(file) as bytes_:  # the ingest says what cannot be read
-                key.update(hashlib.file_digest(bytes_, "sha256").digest())
+                key.update(hashlib.file_digest(bytes_, "sha256").digest())  # type: ignore[arg-type]
     folder = shelf() / key.hexdigest()[:16]
     if folder.is_dir():
         os.utime(folder)
