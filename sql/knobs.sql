@@ -61,6 +61,16 @@ DECLARE OR REPLACE VARIABLE storm_start_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE storm_gap_ms BIGINT DEFAULT 600000;
 -- Generations that end as they began, one after the other, are a storm from this many on.
 DECLARE OR REPLACE VARIABLE storm_idle_rounds INT DEFAULT 5;
+-- Generations of a group follow each other without rest while each takes no longer than this, milliseconds.
+DECLARE OR REPLACE VARIABLE storm_pace_ms BIGINT DEFAULT 60000;
+-- As many generations in a row are a storm whose cause the logs do not show,
+DECLARE OR REPLACE VARIABLE storm_pace_generations INT DEFAULT 10;
+-- and as many more for each member, because a deployment makes each member leave and join once,
+DECLARE OR REPLACE VARIABLE storm_pace_per_member INT DEFAULT 2;
+-- with more steps where the group rebalances cooperatively.
+DECLARE OR REPLACE VARIABLE storm_pace_per_cooperative INT DEFAULT 4;
+-- Where the logs do not show how many members there were, no deployment is as fast as this on average, milliseconds a generation.
+DECLARE OR REPLACE VARIABLE storm_fast_ms BIGINT DEFAULT 2000;
 -- Clocks that are apart by more than this are worth a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE clock_skew_ms BIGINT DEFAULT 1000;
 -- Clocks that are apart by that much are a warning, milliseconds.

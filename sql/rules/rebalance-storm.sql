@@ -1,6 +1,7 @@
 -- One row per cause that made a group rebalance again and again.
 -- Reads: storm_round, generation, member_generation, process_start, member_setting
--- A cause is a member or a connector; rounds that changed nothing are one storm whoever asked for them.
+-- A cause is a member or a connector; rounds that changed nothing are one storm whoever asked for them. A group that rebalances without
+-- rest for none of these causes is a storm whose cause the logs do not show.
 WITH round AS (
   SELECT kafka_cluster, group_id, kind, subject, how, event_id, at_ms,
     CASE WHEN kind = 'idle' THEN 'idle' ELSE subject END AS chain
@@ -12,7 +13,7 @@ WITH round AS (
   SELECT *, count_if(last_ms IS NULL OR at_ms - last_ms > storm_gap_ms) OVER (
       PARTITION BY kafka_cluster, group_id, kind, chain ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS nth
   FROM spaced
-), storm AS (
+), known_storm AS (
   SELECT kafka_cluster, group_id, kind, chain, nth, mode(subject, true) AS subject, mode(how, true) AS how, count(*) AS returns,
     min(at_ms) AS from_ms, max(at_ms) AS to_ms, min(at_ms) - storm_start_ms AS started_from_ms,
     count_if(how = 'removed') AS removed, count_if(how = 'updated') AS updated, count_if(how = 'state') AS state_changes,
@@ -22,8 +23,40 @@ WITH round AS (
   HAVING count(*) >= CASE kind WHEN 'returning' THEN storm_returns WHEN 'connector' THEN storm_changes ELSE storm_idle_rounds END
 ), timed AS (
   SELECT kafka_cluster, group_id, incarnation, generation, duration_ms, trigger, protocol_type,
+    CASE WHEN is_count_told THEN member_count END AS told_members, rebalance_mode = 'cooperative' OR asked_why IN ('partitions_to_revoke',
+      'followup') AS is_cooperative, element_at(witness, 1) AS event_id,
     unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms
   FROM generation
+), run AS (
+  -- A member's log may have some of the generations only: their numbers tell how many there were.
+  SELECT *, count_if(NOT coalesce(at_ms - last_ms BETWEEN 0 AND storm_pace_ms * (generation - last_generation), false))
+    OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation ROWS UNBOUNDED PRECEDING) AS nth
+  FROM (
+    SELECT *, lag(at_ms) OVER in_order AS last_ms, lag(generation) OVER in_order AS last_generation
+    FROM timed
+    WHERE at_ms IS NOT NULL
+    WINDOW in_order AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
+  )
+), unknown_storm AS (
+  SELECT kafka_cluster, group_id, concat(incarnation, ' ', nth) AS chain, max(generation) - min(generation) AS returns,
+    min(at_ms) AS from_ms, max(at_ms) AS to_ms, filter(array(min(struct(at_ms, event_id)), max(struct(at_ms, event_id))),
+      x -> x.event_id IS NOT NULL) AS lines
+  FROM run
+  GROUP BY kafka_cluster, group_id, incarnation, nth
+  HAVING max(generation) - min(generation) >= storm_pace_generations + coalesce(max(told_members), 0)
+      * CASE WHEN bool_or(is_cooperative) THEN storm_pace_per_cooperative ELSE storm_pace_per_member END
+    -- Without their number the members of a group that has just begun may all be joining.
+    AND (max(told_members) IS NOT NULL
+      OR min(generation) > storm_pace_generations AND max(at_ms) - min(at_ms) <= storm_fast_ms * (max(generation) - min(generation)))
+), storm AS (
+  SELECT * FROM known_storm
+  UNION ALL
+  SELECT u.kafka_cluster, u.group_id, 'pace' AS kind, u.chain, CAST(1 AS BIGINT) AS nth, u.group_id AS subject,
+    CAST(NULL AS STRING) AS how, u.returns, u.from_ms, u.to_ms, u.from_ms - storm_start_ms AS started_from_ms, CAST(0 AS BIGINT) AS removed,
+    CAST(0 AS BIGINT) AS updated, CAST(0 AS BIGINT) AS state_changes, u.lines
+  FROM unknown_storm u
+  LEFT ANTI JOIN known_storm s ON s.kafka_cluster = u.kafka_cluster AND s.group_id = u.group_id AND s.from_ms <= u.to_ms + storm_edge_ms
+    AND s.to_ms >= u.from_ms - storm_edge_ms
 ), round_of_storm AS (
   SELECT s.kafka_cluster, s.group_id, s.kind, s.chain, s.nth, t.incarnation, t.generation, t.duration_ms, t.trigger, t.protocol_type
   FROM storm s
@@ -47,6 +80,7 @@ WITH round AS (
     CASE
       WHEN s.kind = 'connector' THEN 'connector_changes'
       WHEN s.kind = 'idle' THEN 'nothing_changes'
+      WHEN s.kind = 'pace' THEN 'cause_unknown'
       -- A silence that ends with a new start was a death.
       WHEN size(filter(p.start_lines, x -> x.at_ms BETWEEN s.started_from_ms AND s.to_ms)) >= s.returns THEN 'restarts'
       WHEN s.how = 'poll_timeout' THEN 'polls_too_late'
@@ -74,9 +108,9 @@ SELECT
     'updated', s.updated,
     'removed', s.removed,
     'state_changes', s.state_changes,
-    'generations', c.generations,
+    'generations', CASE WHEN s.kind = 'pace' THEN s.returns ELSE c.generations END,
     'trigger', c.trigger,
-    'rounds_ms', c.sum_ms,
+    'rounds_ms', CASE WHEN s.kind <> 'pace' OR c.generations >= s.returns THEN c.sum_ms END,
     'longest_ms', c.longest_ms,
     'paused_ms', m.paused_ms,
     'revoked', m.revoked,
@@ -84,7 +118,8 @@ SELECT
     'delay_ms', d.value_ms
   ) AS facts,
   transform(s.lines, l -> named_struct('role',
-    CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' ELSE 'nothing changes' END,
+    CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' WHEN 'pace' THEN 'a generation'
+      ELSE 'nothing changes' END,
     'event_id', l.event_id)) AS proof
 FROM explained s
 LEFT JOIN cost c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.kind = s.kind AND c.chain = s.chain

@@ -10,7 +10,7 @@ WITH failed AS (
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%'
     AND concat(coalesce(f.said, ''), ' ',
-      f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown_member|',
+      f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown.?member|group membership out of date|',
       'illegal.generation|generation id is not|stale member epoch|already rebalanced|specified group generation|fenced')
 ), turn AS (
   SELECT *, count_if(last_ms IS NULL OR at_ms - last_ms > commits_together_ms)

@@ -1,9 +1,11 @@
--- One row per group.instance.id that two members used at once.
+-- One row per group.instance.id that two members used at the same time, or member that was fenced for one that its log does not print.
 -- Reads: client_event, fact_line, clock_offset
 WITH client_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, event, event_id, at_ms,
     coalesce(group_instance_id, lag(group_instance_id) IGNORE NULLS OVER w) AS group_instance_id,
-    coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id
+    coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id,
+    -- librdkafka prints which error it was, and not its id.
+    coalesce(coalesce(error, cause) RLIKE '(?i)same group[.]instance[.]id|fenced.?instance', false) AS is_static
   FROM client_event
   WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos)
 ), fencing AS (
@@ -13,6 +15,7 @@ WITH client_line AS (
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
   -- A member of the consumer protocol (KIP-848) is fenced by its epoch as well, without any group.instance.id.
   WHERE c.event = 'member_fenced' AND c.group_instance_id IS NOT NULL
+    OR c.event IN ('member_fenced', 'heartbeat_failed', 'join_failed', 'sync_failed') AND c.is_static
   UNION ALL
   -- Many learn of it when they commit, and end.
   SELECT f.kafka_cluster, f.group_id, f.group_instance_id, f.process_id, f.instance, f.client_id AS client, f.member_id,
@@ -56,7 +59,7 @@ WITH client_line AS (
     CASE WHEN count(DISTINCT member_id) = 1 THEN max(member_id) END AS member_id,
     slice(array_sort(collect_list(event_id)), 1, 12) AS event_ids
   FROM in_group
-  GROUP BY kafka_cluster, group_id, group_instance_id
+  GROUP BY kafka_cluster, group_id, group_instance_id, CASE WHEN group_instance_id IS NULL THEN concat(process_id, ' ', client) END
 ), replaced AS (
   SELECT kafka_cluster, group_id, group_instance_id, count(*) AS times, slice(array_sort(collect_list(event_id)), 1, 4) AS event_ids
   FROM fact_line
@@ -68,10 +71,10 @@ SELECT
   'proved' AS verdict,
   f.kafka_cluster AS kafka_cluster,
   f.group_id AS group_id,
-  f.group_instance_id AS subject,
+  coalesce(f.group_instance_id, concat_ws(' ', f.process_id, f.client)) AS subject,
   f.first_ms AS from_ms,
   f.last_ms AS to_ms,
-  'fenced' AS code,
+  CASE WHEN f.group_instance_id IS NULL THEN 'id_not_printed' ELSE 'fenced' END AS code,
   named_struct(
     'process_id', f.process_id,
     'instance', f.instance,
