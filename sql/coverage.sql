@@ -245,16 +245,24 @@ WITH placed AS (
   WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
   UNION ALL
   -- One client may have had several ids; of some, lines tell neither client nor host.
+  -- Some libraries give all members one client id: where a group has no other that is missing, all members without a log bear it.
   SELECT concat('member ', client, CASE WHEN host IS NULL THEN '' ELSE concat(' at ', host) END),
-    min(first_ts), max(last_ts), 'missing_process', 'missing_member' AS code, NULL, group_id, NULL
+    min(first_ts), max(last_ts), 'missing_process', 'missing_member' AS code, max(members), group_id, NULL
   FROM (
     SELECT group_id, client, first_ts, last_ts, coalesce(client_host, CASE WHEN min(client_host) OVER of_client
-      = max(client_host) OVER of_client THEN max(client_host) OVER of_client END) AS host
+      = max(client_host) OVER of_client THEN max(client_host) OVER of_client END) AS host,
+      CASE WHEN min(client) OVER of_group = max(client) OVER of_group AND client_host IS NULL THEN unseen_count END AS members
     FROM (
       SELECT *, coalesce(client_id, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')) AS client
-      FROM unseen_member
+      FROM unseen_member u
+      LEFT JOIN (
+        SELECT group_id AS of_group, CAST(nullif(max(member_count - seen_by_members), 1) AS BIGINT) AS unseen_count
+        FROM generation
+        WHERE member_count > seen_by_members
+        GROUP BY group_id
+      ) n ON n.of_group = u.group_id
     )
-    WINDOW of_client AS (PARTITION BY group_id, client)
+    WINDOW of_client AS (PARTITION BY group_id, client), of_group AS (PARTITION BY group_id)
   )
   GROUP BY client, host, group_id
   UNION ALL

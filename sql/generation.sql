@@ -108,7 +108,8 @@ WITH timed AS (
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
     b.incarnation_why, b.process_id AS broker, b.prepared_ms, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
-    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, m.asked_ms, m.joined_ms, m.synced_ms,
+    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms,
+    coalesce(b.is_silent, false) AS is_silent, m.asked_ms, m.joined_ms, m.synced_ms,
     m.span_ms, m.members, m.askers, m.told,
     m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
     -- Members had asked before: what they asked for began sooner.
@@ -212,8 +213,10 @@ SELECT
   CASE WHEN o.asked_why IS NOT NULL THEN coalesce(o.prepared_member, o.asked_first.member_id) END AS asked_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
-  CASE WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
-  CASE WHEN o.expired_ms > o.prepared_ms THEN 'expired' WHEN o.last_of_all IS NOT NULL THEN 'last_joiner' END AS waited_why,
+  -- Not by a coordinator that may have been paused meanwhile.
+  CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
+  CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN 'expired'
+    WHEN o.last_of_all IS NOT NULL THEN 'last_joiner' END AS waited_why,
   o.broker IS NOT NULL AS seen_by_broker,
   coalesce(o.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))),

@@ -160,3 +160,5 @@ DECLARE OR REPLACE VARIABLE copied_coarse_percent BIGINT DEFAULT 95;
 DECLARE OR REPLACE VARIABLE copied_fine_ms BIGINT DEFAULT 10;
 -- ... and at least so many lines.
 DECLARE OR REPLACE VARIABLE copied_least_lines BIGINT DEFAULT 5;
+-- A coordinator that prints nothing at all for this long while it waits may have been paused itself, milliseconds.
+DECLARE OR REPLACE VARIABLE coordinator_silent_ms BIGINT DEFAULT 30000;

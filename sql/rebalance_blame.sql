@@ -67,7 +67,9 @@ WITH timed AS (
     unix_millis(coalesce(g.assigned_ts, g.last_synced_ts)) AS settled_ms,
     b.from_empty, b.expired_member, b.expired_id, b.expired_how, b.prepared_id, b.stabilized_id, b.assigned_id,
     -- Put out while the others waited.
-    coalesce(b.expired_ms > unix_millis(g.prepared_ts), false) AS has_waited_in_vain,
+    coalesce(b.expired_ms > unix_millis(g.prepared_ts) AND NOT coalesce(b.is_silent, false), false)
+      AS has_waited_in_vain,
+    coalesce(b.is_silent, false) AS is_silent,
     CASE WHEN g.protocol_type = 'connect' THEN 'rebalance.timeout.ms' ELSE 'max.poll.interval.ms' END AS poll_setting,
     CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_ms END AS first_ms, a.joined_ms,
     a.first_id, a.joined_id,
@@ -112,10 +114,11 @@ WITH timed AS (
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', prepared_ms, stabilized_ms,
     -- Once the last has asked, the join phase ends: where it does not, it waits for a member whose lines are not here, or that is gone.
-    CASE WHEN from_empty THEN NULL WHEN has_waited_in_vain THEN expired_member
+    CASE WHEN from_empty OR is_silent THEN NULL WHEN has_waited_in_vain THEN expired_member
       WHEN coalesce(stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms, true) THEN last_member END,
     CASE
       WHEN from_empty THEN 'group.initial.rebalance.delay.ms'
+      WHEN is_silent THEN NULL
       WHEN has_waited_in_vain AND expired_how = 'session_timeout' THEN 'session.timeout.ms'
       WHEN has_waited_in_vain THEN poll_setting
       WHEN stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms THEN 'heartbeat.interval.ms'

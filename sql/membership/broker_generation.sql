@@ -1,10 +1,12 @@
 -- One row per generation as its coordinator's log tells it.
--- Reads: event, process_cluster
+-- Reads: event, process_cluster, range_row
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Positions order one broker's lines; when the coordinator moves, brokers are ordered by their own clocks, which a broker's operators
 -- keep together, unless the generations tell that they did not: the one after another's last is later, whatever the clocks say. The
 -- incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats
 -- (ghost).
+-- A coordinator waits for a member as long as its timers say. Where it printed nothing while it waited, and the wait fits none of them,
+-- the coordinator itself may have been paused (a host that sleeps, a long garbage collection): then it waited for nobody.
 CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   kafka_cluster    COMMENT 'Kafka cluster',
   group_id         COMMENT 'Group',
@@ -28,6 +30,7 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   expired_ms       COMMENT 'When',
   expired_id       COMMENT 'Its event',
   expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time',
+  is_silent        COMMENT 'True when its log is silent from Preparing to that removal, and no timer is as long: it may have been paused',
   from_empty       COMMENT 'True when the group had no members before: the coordinator waits for more to come',
   resolution_ms    COMMENT 'How exact the printed times are'
 )
@@ -148,11 +151,39 @@ WITH line AS (
   WINDOW
     time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos),
     so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
+), timer AS (
+  -- Timeouts that some log here prints, and Kafka's defaults.
+  SELECT max(session_ms) AS session_ms, collect_set(rebalance_ms) AS rebalance_ms
+  FROM (
+    SELECT try_cast(config['session.timeout.ms'] AS BIGINT) AS session_ms,
+      try_cast(coalesce(config['rebalance.timeout.ms'], config['max.poll.interval.ms']) AS BIGINT) AS rebalance_ms
+    FROM event
+    WHERE event = 'config_dumped'
+    UNION ALL
+    SELECT session_timeout_ms, rebalance_timeout_ms FROM event WHERE session_timeout_ms IS NOT NULL
+    UNION ALL
+    SELECT * FROM VALUES (45000L, 60000L), (45000L, 300000L) AS usual(session_ms, rebalance_ms)
+  )
+), waited AS (
+  SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.process_id, l.prepared_ms, l.expired_ms,
+    CASE WHEN l.expired_how = 'session_timeout' THEN l.expired_ms - l.prepared_ms <= t.session_ms + heartbeat_late_ms
+      ELSE exists(t.rebalance_ms, x -> abs(l.expired_ms - l.prepared_ms - x) <= heartbeat_late_ms) END AS is_timed
+  FROM lives l
+  CROSS JOIN timer t
+  WHERE l.expired_ms - l.prepared_ms >= coordinator_silent_ms
+), silent AS (
+  SELECT DISTINCT w.kafka_cluster, w.group_id, w.incarnation, w.generation
+  FROM waited w
+  JOIN (SELECT process_id, explode(gaps) AS quiet FROM range_row) q ON q.process_id = w.process_id
+    AND unix_millis(q.quiet.from_ts) <= w.prepared_ms + heartbeat_late_ms AND unix_millis(q.quiet.to_ts) >= w.expired_ms - heartbeat_late_ms
+  WHERE NOT w.is_timed
 )
 SELECT
-  kafka_cluster, group_id, incarnation, incarnation_why, generation, process_id, offsets_partition,
+  l.kafka_cluster, l.group_id, l.incarnation, l.incarnation_why, l.generation, l.process_id, l.offsets_partition,
   prepared_ms, prepared_id, prepared_member, reason, client_reason,
   stabilized_ms, stabilized_id, coalesce(stabilized_members, assigned_members) AS member_count, assigned_ms, assigned_id, leader_member_id,
-  expired_member, expired_ms, expired_id, expired_how,
-  coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND generation = 1, false) AS from_empty, resolution_ms
-FROM lives
+  expired_member, expired_ms, expired_id, expired_how, s.generation IS NOT NULL AS is_silent,
+  coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND l.generation = 1, false) AS from_empty, resolution_ms
+FROM lives l
+LEFT JOIN silent s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id AND s.incarnation = l.incarnation
+  AND s.generation = l.generation

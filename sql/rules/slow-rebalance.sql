@@ -1,5 +1,5 @@
 -- One row per rebalance that took long for members that came in the end, or that had not ended when the logs end.
--- Reads: generation, rebalance_blame, member, member_generation, group_outage, common_clock, open_rebalance
+-- Reads: generation, broker_generation, rebalance_blame, member, member_generation, group_outage, common_clock, open_rebalance
 -- Who asked so late that the rebalance would have been slow without the last one, too, was waited for as well.
 -- What waits for a member that does not come is rebalance-waits-for-ghost's; a group that gathers its first members waits on purpose; and
 -- where no coordinator answers, coordinator-unavailable tells why.
@@ -31,7 +31,8 @@ WITH stood AS (
 ), long AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.rebalance_mode, g.trigger, g.coordinator,
     unix_millis(b.from_ts) AS from_ms, unix_millis(b.to_ts) AS to_ms, b.ms, b.member_id, b.process_id, b.setting, b.value_ms,
-    b.witness, m.task, s.stood_ms, s.stood_count, t.names AS late_names, coalesce(t.event_ids, array()) AS late_ids
+    b.witness, m.task, s.stood_ms, s.stood_count, t.names AS late_names, coalesce(t.event_ids, array()) AS late_ids,
+    coalesce(x.is_silent, false) AS is_silent
   FROM generation g
   JOIN rebalance_blame b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id AND b.incarnation = g.incarnation
     AND b.generation = g.generation AND b.part = 'waiting' AND b.ms >= slow_rebalance_ms
@@ -41,6 +42,8 @@ WITH stood AS (
   LEFT JOIN late t ON t.kafka_cluster = g.kafka_cluster AND t.group_id = g.group_id AND t.incarnation = g.incarnation
     AND t.generation = g.generation
   LEFT JOIN common_clock k ON k.process_id = g.coordinator
+  LEFT JOIN broker_generation x ON x.kafka_cluster = g.kafka_cluster AND x.group_id = g.group_id AND x.incarnation = g.incarnation
+    AND x.generation = g.generation
   LEFT ANTI JOIN group_outage o ON g.coordinator IS NULL AND o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
     AND o.from_ms <= unix_millis(b.to_ts) AND coalesce(o.to_ms >= unix_millis(b.from_ts), true)
   WHERE g.group_protocol = 'classic' AND coalesce(g.waited_why, '') NOT IN ('expired', 'pending_expired')
@@ -69,6 +72,7 @@ SELECT
     'member_id', l.member_id,
     'task', l.task,
     'late', l.late_names,
+    'is_silent', l.is_silent,
     'trigger', l.trigger,
     'reason', CAST(NULL AS STRING),
     'began_at_ms', l.from_ms,
@@ -108,6 +112,7 @@ SELECT
     'member_id', r.member_id,
     'task', CAST(NULL AS STRING),
     'late', CAST(NULL AS ARRAY<STRING>),
+    'is_silent', CAST(NULL AS BOOLEAN),
     'trigger', CAST(NULL AS STRING),
     'reason', r.reason,
     'began_at_ms', r.began_ms,
