@@ -162,3 +162,7 @@ DECLARE OR REPLACE VARIABLE copied_fine_ms BIGINT DEFAULT 10;
 DECLARE OR REPLACE VARIABLE copied_least_lines BIGINT DEFAULT 5;
 -- A coordinator that prints nothing at all for this long while it waits may have been paused itself, milliseconds.
 DECLARE OR REPLACE VARIABLE coordinator_silent_ms BIGINT DEFAULT 30000;
+-- Default of max.poll.interval.ms, until which a consumer may join a rebalance, milliseconds.
+DECLARE OR REPLACE VARIABLE usual_poll_ms BIGINT DEFAULT 300000;
+-- Default of a worker's rebalance.timeout.ms, milliseconds.
+DECLARE OR REPLACE VARIABLE usual_worker_rebalance_ms BIGINT DEFAULT 60000;

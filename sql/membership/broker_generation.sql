@@ -162,7 +162,9 @@ WITH line AS (
     UNION ALL
     SELECT session_timeout_ms, rebalance_timeout_ms FROM event WHERE session_timeout_ms IS NOT NULL
     UNION ALL
-    SELECT * FROM VALUES (45000L, 60000L), (45000L, 300000L) AS usual(session_ms, rebalance_ms)
+    SELECT least_consumer_session_ms, usual_poll_ms
+    UNION ALL
+    SELECT least_consumer_session_ms, usual_worker_rebalance_ms
   )
 ), waited AS (
   SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.process_id, l.prepared_ms, l.expired_ms,
