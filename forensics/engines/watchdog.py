@@ -13,7 +13,7 @@ from pathlib import Path
 
 #: An engine that has used less processor time than this for so long has stopped working. A JVM without work uses a fraction of it.
 STALL_SECONDS = 60.0
-IDLE_SECONDS = 1.0
+IDLE_SECONDS = 0.5
 _LOOK_SECONDS = 5.0
 _PROC = Path("/proc")
 #: Threads of this process that do not count: they draw, or wait for a connection.
