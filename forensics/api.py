@@ -38,6 +38,8 @@ Progress = Callable[[str, int, int], None]
 AnyPath = str | os.PathLike[str]
 #: Logs of fewer bytes are read before a JVM has warmed up.
 _LITTLE_BYTES = 100 << 20
+#: A notebook shows so many rows.
+_MOST_SHOWN = 200
 
 
 class ReportFormat(StrEnum):
@@ -337,6 +339,61 @@ class Case:
         """All findings, the gravest first; `report` takes filters."""
         return self.report().findings
 
+    @property
+    def incidents(self) -> Rows:
+        """Root causes, the gravest first, with the columns of the view `incident`; `finding_ids` names their findings."""
+        return Rows(self.report().model.incidents)
+
+    def sql(self, statement: str) -> Rows:
+        """The rows of a SQL statement over the views of this case; of several, separated by `;`, those of the last.
+
+        Raises:
+            UsageError: the engine cannot run the statement; says why and where.
+            ForensicsError: the engine does not start.
+        """
+        from forensics.report import query
+
+        statements = [replace(s, source="statement") for s in query.own(statement, None)]
+        return Rows(query.dicts(lambda: self.engine, self.folder, statements))
+
+    def show(self, wanted: str, *, context: int = 2, merge: bool = False, tz: str = "") -> Text:
+        """The raw lines behind an id, from the evidence.
+
+        Args:
+            wanted: id of an event, finding, incident or ownership, or its first characters; or a time (`07:52:24`) or a generation (`GROUP:13`), which
+                gives the lines of all processes in one order.
+            context: lines before and after each.
+            merge: lines of all processes in one order also for an id.
+            tz: zone in which times are told; UTC when empty.
+
+        Raises:
+            UsageError: nothing in the case is meant.
+        """
+        from forensics.report import merged, show, text
+
+        together = merge or show.asks_for_more(wanted)
+        found = merged.show if together else show.show
+        return Text(text.as_text(found(self.folder, wanted, context, _zone(tz))))
+
+    def timeline(self, group: str = "", *, resources: Sequence[str] = (), since: str = "", until: str = "", tz: str = "", width: int = 120) -> Text:
+        """Who owned what, drawn in characters: a row for each resource, a lane for each owner.
+
+        Args:
+            group: only this group; all when empty.
+            resources: only these tasks, connectors or partitions.
+            since: as for `report`.
+            until: as for `report`.
+            tz: as for `report`.
+            width: columns.
+
+        Raises:
+            UsageError: the case has no such group, resource or time.
+        """
+        from forensics.report import text, timeline
+
+        told = self.report(since=since, until=until, groups=[group] if group else (), tz=tz)
+        return Text(text.as_text(timeline.compose(told.model, width, resources), width))
+
     def report(self, *, since: str = "", until: str = "", groups: Sequence[str] = (), rules: Sequence[str] = (), tz: str = "") -> Report:
         """What happened, in all forms.
 
@@ -354,14 +411,48 @@ class Case:
         from forensics.report import model
 
         check_rules(rules)
-        zone: tzinfo = UTC
-        if tz:
-            from forensics.records.timestamps import find_zone
-
-            zone = find_zone(tz)
+        zone = _zone(tz)
         folder = self.folder
         found = model.read(folder, model.Filters(since, until, tuple(groups), tuple(rules), zone))
         return Report(folder, replace(found, zone=zone))
+
+
+def _zone(name: str) -> tzinfo:
+    """A zone by its name; UTC when it is empty."""
+    if not name:
+        return UTC
+    from forensics.records.timestamps import find_zone
+
+    return find_zone(name)
+
+
+class Rows(list[dict[str, Any]]):
+    """Rows as dictionaries by column; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        def cells(tag: str, texts: Iterable[object]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(printable('' if text is None else str(text)))}</{tag}>" for text in texts) + "</tr>"
+
+        shown = self[:_MOST_SHOWN]
+        body = "".join(cells("td", row.values()) for row in shown)
+        more = f"<p>{len(shown):,} of {len(self):,} rows</p>" if len(self) > len(shown) else ""
+        return f"<table><thead>{cells('th', self[0] if self else ())}</thead><tbody>{body}</tbody></table>{more}"
+
+
+class Text(str):
+    """Text of several lines; an interpreter prints it as it is, and a notebook in a block."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self)}</pre>"
 
 
 @dataclass(frozen=True)

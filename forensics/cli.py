@@ -544,7 +544,7 @@ def show(
         bool,
         typer.Option(
             "--merge",
-            help="Lines of all processes in one order, on the reference clock. ID may then be a time (07:52:24) or a generation (GROUP:13) too.",
+            help="Lines of all processes in one order, on the reference clock. A time (07:52:24) or a generation (GROUP:13) in place of ID implies it.",
         ),
     ] = False,
     tz: TzOption = "",
@@ -555,9 +555,10 @@ def show(
     """Print the raw lines behind an event, a finding or an ownership, from the evidence, with context."""
     from forensics.case.folder import open_case
     from forensics.report import text
+    from forensics.report.show import asks_for_more
     from forensics.report.show import show as shown
 
-    if merge:
+    if merge or asks_for_more(wanted):
         from forensics.report.merged import show as merged
 
         text.render(merged(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)

@@ -16,6 +16,8 @@ class _Shell:
 SHELL = _Shell()
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 _ARGUMENTS = {"group": "groups", "rule": "rules", "assume-skew": "assume_skew_ms", "no-views": "views=False"}
+#: The option of `sql` that takes a statement.
+_STATEMENT = re.compile(r"^-e(?=$|,)")
 _CALLS = {"forensics ingest PATH... --case DIR": "forensics.ingest(PATHS, DIR)"}
 
 
@@ -23,6 +25,7 @@ def _in_python(text: str) -> str:
     """What stands for a command or an option of the shell: `--since` is the argument `since`."""
     for command, call in _CALLS.items():
         text = text.replace(command, call)
+    text = _STATEMENT.sub("statement", text)
     return _OPTION.sub(lambda m: _ARGUMENTS.get(m[1], m[1].replace("-", "_")), text)
 
 

@@ -393,3 +393,6 @@ SELECT
   p.work_certain AS work_certain_ms,
   p.work_possible AS work_possible_ms
 FROM together p
+-- The gravest first: who reads the first rows reads what is proved.
+ORDER BY CASE p.verdict WHEN 'proved' THEN 0 WHEN 'undecided' THEN 1 ELSE 2 END, certain_ms DESC NULLS LAST, possible_ms DESC NULLS LAST,
+  ownership_a, ownership_b

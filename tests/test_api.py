@@ -80,6 +80,26 @@ def test_a_view_is_a_table_of_all_its_rows(case) -> None:
     assert "split-brain-task" in case.views
 
 
+def test_a_case_is_asked_as_the_commands_are(case) -> None:
+    rows = case.sql("SELECT process_id, role FROM process ORDER BY process_id")
+    assert [r["process_id"] for r in rows] == sorted(case.view("process")["process_id"].to_pylist())
+    assert rows._repr_html_().startswith("<table><thead><tr><th>process_id</th><th>role</th>")
+    assert case.incidents == case.report().model.incidents
+    drawn = case.timeline("connect-cluster")
+    assert "connect-cluster" in drawn
+    assert drawn._repr_html_().startswith("<pre>")
+    with pytest.raises(UsageError, match="no id, time or generation"):
+        case.show("nobody:7")
+
+
+def test_errors_of_a_statement_name_the_argument(case, monkeypatch) -> None:
+    monkeypatch.setattr(errors.SHELL, "reads", False)
+    with pytest.raises(UsageError) as wrong:
+        case.sql("  ")
+    assert "-e" not in str(wrong.value)
+    assert "statement" in str(wrong.value)
+
+
 def test_a_view_is_a_pandas_frame(case) -> None:
     pytest.importorskip("pandas")
     frame = case.view("ownership", "pandas")

@@ -12,13 +12,15 @@ from forensics.errors import UsageError
 from forensics.records.line_reader import Record
 from forensics.records.timestamps import offset_name
 from forensics.report.document import Column, Document, Heading, Para, Table
-from forensics.report.exceptions import KnownException
+from forensics.report.exceptions import KnownException, find_exceptions
 from forensics.report.pasted import Item, items_of, near_events
 from forensics.wording.formats import count, shorten
 
 _MOST_DIFFERENT = 5
 _MOST_UNKNOWN = 5
 _MOST_VALUES = 12
+#: Captures that say why something failed.
+_ERRORS = ("error", "cause", "reason")
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,22 @@ def _say_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
     # Wordings of other releases share one event; what it means may be written at one of them only.
     same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name)]
     proves, disproves, advice = (next(filter(None, texts), "") for texts in zip(*((p.proves, p.disproves, p.advice) for p in same), strict=True))
+    if (error := _only_error(items)) is not None:
+        # What a message can mean is told of all its errors; of this one more is known.
+        proves, disproves, advice = error.proves, error.disproves, error.advice
     _say_meaning(proves, disproves, advice, out)
+
+
+def _only_error(items: list[Item]) -> KnownException | None:
+    """The one error of the group protocol for which all these records say that something failed; None where they say several, or none."""
+    errors: set[KnownException] = set()
+    for item in items:
+        captures = item.found.captures if item.found else {}
+        told = {known for name in _ERRORS for known, _ in find_exceptions(str(captures.get(name) or ""))}
+        if len(told) != 1:
+            return None
+        errors |= told
+    return errors.pop() if len(errors) == 1 else None
 
 
 def _said(items: list[Item]) -> list[str]:

@@ -7,11 +7,11 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from rich.cells import cell_len
 
@@ -83,6 +83,9 @@ def saved(name: str) -> View:
         fix = did_you_mean(name, saved_queries("", "rules"), "") or did_you_mean(name, known, "`forensics sql --list` names the views and rules.")
         raise UsageError(f"There is no view or rule `{name}`.", where="NAME", fix=fix)
     return known[name]
+
+
+_Used = TypeVar("_Used")
 
 
 @dataclass(frozen=True)
@@ -209,6 +212,21 @@ def run(engine: Engine, case: Case, statements: Sequence[Statement], wanted: Wan
     Raises:
         UsageError: the engine cannot run a statement; says why.
     """
+    return _with_rows(engine, case, statements, lambda rows: print_rows(rows, wanted, to))
+
+
+def dicts(engine: Callable[[], Engine], case: Case, statements: Sequence[Statement]) -> list[dict[str, Any]]:
+    """The rows of the last of some statements, for programs; errors as those of `run`. The engine starts only where the case does not keep the rows."""
+    rows = stored(case, None, statements)
+    return _dicts(rows) if rows is not None else _with_rows(engine(), case, statements, _dicts)
+
+
+def _dicts(rows: Rows) -> list[dict[str, Any]]:
+    return [dict(zip(rows.names, row, strict=True)) for row in rows.values()]
+
+
+def _with_rows(engine: Engine, case: Case, statements: Sequence[Statement], use: Callable[[Rows], _Used]) -> _Used:
+    """Runs statements, and gives the rows of the last to who uses them."""
     from pyspark.errors import PySparkException
 
     texts, now = [statement.text for statement in statements], Statement("")
@@ -217,7 +235,7 @@ def run(engine: Engine, case: Case, statements: Sequence[Statement], wanted: Wan
             _open(engine, case, texts)
             for now in statements:
                 frame = engine.sql(now.text)
-            return print_rows(engine.rows(frame), wanted, to)
+            return use(engine.rows(frame))
     except PySparkException as e:
         if failures.STALLED:
             raise failures.STALLED[-1] from e

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 #: A line is shown up to so many bytes; a record may be a megabyte.
 _LONGEST = 4_000
 _SHORTEST_ID = 6
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}.*")
 _EVENT_COLUMNS = ("event_id", "process_id", "path", "line", "byte_offset", "ts", "event", "file_id")
 #: Views whose rows have an id and witnesses: the view, the id's column, what a row is called, the columns that title it.
 _WITH_WITNESS = (
@@ -71,6 +73,11 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders:
     return out
 
 
+def asks_for_more(wanted: str) -> bool:
+    """Return True for a time (`07:52:24`) or a generation (`GROUP:13`): lines of several processes, in one order."""
+    return ":" in wanted or _DATE.fullmatch(wanted) is not None
+
+
 def _check(wanted: str) -> None:
     """Makes sure that this can be an id.
 
@@ -78,8 +85,8 @@ def _check(wanted: str) -> None:
         UsageError: it cannot.
     """
     if ":" in wanted:
-        fix = "`--merge` takes a time (07:52, 07:52:24 or 2026-11-21T07:52:24) or a generation (GROUP:13) too."
-        raise UsageError(f"`{wanted}` is no id.", where="ID", fix=fix)
+        fix = "A time is written 07:52, 07:52:24 or 2026-11-21T07:52:24; a generation GROUP:13."
+        raise UsageError(f"`{wanted}` is no id, time or generation of this case.", where="ID", fix=fix)
     if len(wanted) < _SHORTEST_ID:
         raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
 
