@@ -34,7 +34,9 @@ WITH line AS (
     event = 'worker_assigned' AND size(assigned_tasks) > 0
       AND lead(event) OVER (PARTITION BY process_id, instance, event ORDER BY stream_pos) IS NOT NULL AS is_given_work,
     event = 'synced' AND client_kind <=> 'Consumer'
-      AND lead(event) OVER (PARTITION BY process_id, instance, event, client_id ORDER BY stream_pos) IS NOT NULL AS is_consumer_round
+      AND lead(event) OVER (PARTITION BY process_id, instance, event, client_id ORDER BY stream_pos) IS NOT NULL AS is_consumer_round,
+    event = 'synced' AND client_kind <=> 'Worker'
+      AND lead(event) OVER (PARTITION BY process_id, instance, event, client_id ORDER BY stream_pos) IS NOT NULL AS is_worker_round
   FROM event
   WINDOW in_group AS (PARTITION BY process_id, instance, group_id, event ORDER BY stream_pos)
 ), counted AS (
@@ -52,6 +54,8 @@ WITH line AS (
     count_if(sign = 'starts_unmade') AS starts,
     count_if(event IN ('task_creating', 'task_started', 'task_executing', 'task_start_failed')) AS made,
     count_if(is_consumer_round) AS consumer_rounds,
+    count_if(is_worker_round) AS worker_rounds,
+    count_if(event = 'worker_assigned') AS worker_given,
     count_if(event IN ('partitions_assigned', 'partitions_revoked', 'assignment_received')) AS given,
     count_if(sign = 'settings_empty') AS empty_settings
   FROM line
@@ -65,7 +69,7 @@ WITH line AS (
       WHEN answers >= 2 AND asked = 0 THEN 'answers_unasked'
       WHEN given_work >= 2 AND work_lines = 0 THEN 'assignments_unstarted'
       WHEN starts >= 2 AND made = 0 THEN 'starts_unmade'
-      WHEN consumer_rounds >= 2 AND given = 0 THEN 'rounds_unassigned'
+      WHEN consumer_rounds >= 2 AND given = 0 OR worker_rounds >= 2 AND worker_given = 0 THEN 'rounds_unassigned'
       WHEN empty_settings >= 2 THEN 'settings_empty'
     END AS why
   FROM counted

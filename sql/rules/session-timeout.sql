@@ -1,6 +1,6 @@
 -- One row per member that the broker removed because it heard no heartbeat, by the broker's log or, without one, by the member's own.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
--- Reads: member_removal, coordinator_outage, namesake, shared_log
+-- Reads: member_removal, coordinator_outage, namesake, shared_log, filtered_log
 -- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
 WITH expired AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -31,10 +31,11 @@ WITH expired AS (
     AND j.stream_pos > x.stream_pos
   GROUP BY x.event_id
 ), ran_on AS (
-  -- The life of the process in which it was removed goes on behind that.
+  -- The life of the process in which it was removed goes on behind that. A filtered log may lack the line with which the next begins.
   SELECT DISTINCT r.removed_id AS event_id
   FROM removed_member r
   JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.last_ms > r.own_hi_ms
+  LEFT ANTI JOIN filtered_log f ON f.process_id = r.process_id
 ), ended AS (
   -- Its process had begun to stop: a consumer that is not closed then says nothing of its leaving.
   SELECT r.removed_id AS event_id, min(struct(l.ending_ms AS at_ms, l.ending_id AS event_id)) AS ending
