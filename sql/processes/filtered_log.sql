@@ -24,7 +24,8 @@ WITH line AS (
       WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
       WHEN event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker')
         OR event IN ('worker_assigned', 'worker_rebalance_started') THEN 'rounds_unasked'
-      WHEN event = 'rejoin_requested' OR event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
+      -- Who has no coordinator yet is asked to join, too, and cannot; a heartbeat is a member's.
+      WHEN event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
         THEN 'answers_unasked'
       WHEN event = 'task_starting' THEN 'starts_unmade'
       -- Some connectors and converters have no settings; clients, workers and brokers have dozens.
