@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from some_views import with_views
+from some_views import found_by, with_views
 
 from forensics.case.ingestion import ingest
 from forensics.engines import engine
@@ -23,7 +23,7 @@ def rows(tmp_path):
 
     def of(name: str, *views: str) -> list[list[dict[str, Any]]]:
         case = with_views(ingest([FIELD / name], tmp_path / "case").case, engine(), views)
-        return [ds.dataset(str(case.root / "views" / view), format="parquet").to_table().to_pylist() for view in views]
+        return [ds.dataset(str(case.view_path(view)), format="parquet").to_table().to_pylist() for view in views]
 
     return of
 
@@ -66,6 +66,6 @@ def test_members_of_a_share_group_own_nothing_exclusively(rows) -> None:
         ("12-kafka-python.log", "stale-commit", "unknown_extent", "logreaders"),
     ],
 )
-def test_what_the_lines_show_is_found(name: str, rule: str, code: str, group: str, rows) -> None:
-    (findings,) = rows(name, "finding")
-    assert [(f["code"], f["group_id"]) for f in findings if f["rule"] == rule] == [(code, group)]
+def test_what_the_lines_show_is_found(name: str, rule: str, code: str, group: str, tmp_path: Path) -> None:
+    case = with_views(ingest([FIELD / name], tmp_path / "case").case, engine(), [f"rule_{rule.replace('-', '_')}"])
+    assert [(f["code"], f["group_id"]) for f in found_by(case, rule)] == [(code, group)]

@@ -76,6 +76,6 @@ WHERE e.event IN (
     'task_orphan_failed', 'task_stop_failed', 'rest_forward_failed', 'connector_config_updated', 'connector_config_removed',
       'connector_target_state_changed',
     -- positions
-    'commit_failed', 'position_set', 'position_reset', 'position_missing', 'position_out_of_range', 'offset_committed')
+    'commit_failed', 'position_set', 'position_reset', 'position_missing', 'position_out_of_range', 'offset_committed', 'topic_recreated')
   -- One partition in a hundred is enough of what is printed for each: only those of __consumer_offsets matter here.
   AND (e.event NOT IN ('partition_placed', 'isr_changed') OR e.partition LIKE '\\_\\_consumer\\_offsets-%')

@@ -2,7 +2,7 @@
 -- Reads: fact_line, partition_holding, setting, clock_offset, generation
 -- Times are the middle of their bounds on the reference clock; what was before another was so whatever the clocks' bounds allow.
 WITH reset AS (
-  SELECT f.kafka_cluster, f.group_id, f.process_id, f.client_id, f.partition, f.event, f.event_id,
+  SELECT f.kafka_cluster, f.group_id, f.process_id, f.client_id, f.partition, f.event, f.event_id, f.stream_pos, f.at_ms AS own_ms,
     f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.at_ms - o.hi_ms AS at_lo_ms, o.stepped, o.reference_process_id, f.offset,
     -- Where the same consumer begins again, if that is its next word on the partition.
     lead(CASE WHEN f.event = 'position_reset' THEN f.offset END)
@@ -31,18 +31,27 @@ WITH reset AS (
   FROM generation
   WHERE incarnation_why = 'metadata_lost'
   GROUP BY kafka_cluster, group_id
+), recreated AS (
+  -- The same process learned shortly before that the topic is another one of that name.
+  SELECT r.event_id, max_by(f.event_id, struct(f.stream_pos, f.event_id)) AS recreated_id
+  FROM reset r
+  JOIN fact_line f ON f.process_id = r.process_id AND f.event = 'topic_recreated'
+    AND regexp_replace(f.partition, '-[0-9]+$', '') = regexp_replace(r.partition, '-[0-9]+$', '')
+    AND f.stream_pos < r.stream_pos AND r.own_ms - f.at_ms <= lost_together_ms
+  GROUP BY r.event_id
 ), late AS (
-  SELECT r.*, k.known_offset, l.at_ms IS NOT NULL AS is_with_metadata
+  SELECT r.*, k.known_offset, l.at_ms IS NOT NULL AS is_with_metadata, n.recreated_id
   FROM reset r
   JOIN held h ON h.kafka_cluster = r.kafka_cluster AND h.group_id = r.group_id AND h.resource = r.partition
     AND h.reference_process_id = r.reference_process_id
   LEFT JOIN known k ON k.event_id = r.event_id
+  LEFT JOIN recreated n ON n.event_id = r.event_id
   -- The group's metadata and its commits lie in one partition: what took one took the other.
   LEFT JOIN metadata_lost l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id
     AND abs(r.at_ms - l.at_ms) <= lost_together_ms
   -- A group that has never committed begins where auto.offset.reset says, and so does each successor until the first commit: nothing was
   -- lost.
-  WHERE r.event = 'position_out_of_range'
+  WHERE r.event = 'position_out_of_range' OR n.recreated_id IS NOT NULL
     OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_lo_ms - h.first_ms > first_start_ms
 ), policy AS (
   SELECT process_id, client_id, max(value) AS value
@@ -55,7 +64,7 @@ WITH reset AS (
     min(l.at_ms) AS from_ms, max(l.at_ms) AS to_ms, array_sort(collect_set(l.process_id)) AS processes, max(p.value) AS reset_to,
     max(l.known_offset) AS known_offset,
     sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped,
-    bool_or(l.is_with_metadata) AS is_with_metadata,
+    bool_or(l.is_with_metadata) AS is_with_metadata, max(l.recreated_id) AS recreated_id,
     slice(array_sort(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
   FROM late l LEFT JOIN policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
   GROUP BY l.kafka_cluster, l.group_id, l.at_ms DIV resets_together_ms
@@ -68,7 +77,8 @@ SELECT
   array_join(slice(s.partitions, 1, 10), ', ') AS subject,
   s.from_ms AS from_ms,
   s.to_ms AS to_ms,
-  CASE WHEN s.out_of_range_count > 0 THEN 'out_of_range' WHEN s.is_with_metadata THEN 'lost_with_metadata' ELSE 'no_commit' END AS code,
+  CASE WHEN s.recreated_id IS NOT NULL THEN 'topic_recreated'
+    WHEN s.out_of_range_count > 0 THEN 'out_of_range' WHEN s.is_with_metadata THEN 'lost_with_metadata' ELSE 'no_commit' END AS code,
   named_struct(
     'partition_count', CAST(size(s.partitions) AS BIGINT),
     'out_of_range_count', s.out_of_range_count,
@@ -78,7 +88,10 @@ SELECT
     'skipped', s.skipped,
     'is_with_metadata', s.is_with_metadata
   ) AS facts,
-  transform(s.lines, x -> named_struct(
-    'role', CASE x.event WHEN 'position_out_of_range' THEN 'a position is out of range' ELSE 'a position is reset' END,
-    'event_id', x.event_id)) AS proof
+  concat(
+    transform(filter(array(s.recreated_id), x -> x IS NOT NULL), x -> named_struct('role', 'the topic was made anew', 'event_id', x)),
+    transform(s.lines, x -> named_struct(
+      'role', CASE x.event WHEN 'position_out_of_range' THEN 'a position is out of range' ELSE 'a position is reset' END,
+      'event_id', x.event_id))
+  ) AS proof
 FROM summed s
