@@ -113,6 +113,48 @@ WITH owned AS (
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'group_emptied' AND e.generation IS NOT NULL
+), numbered AS (
+  SELECT *, CAST(row_number() OVER (PARTITION BY kafka_cluster, group_id ORDER BY generation, member_count, shown) AS BIGINT) AS nth
+  FROM counted
+), edge AS (
+  -- How many generations come before each end of a gap, without it and with it.
+  SELECT next_ownership_id, is_end, is_with, count(counted_generation) OVER so_far AS counted_before,
+    count(known_generation) OVER so_far AS known_before
+  FROM (
+    SELECT kafka_cluster, group_id, generation, 1 AS turn, CAST(NULL AS STRING) AS next_ownership_id, false AS is_end, false AS is_with,
+      generation AS counted_generation, CAST(NULL AS BIGINT) AS known_generation
+    FROM counted
+    UNION ALL
+    SELECT kafka_cluster, group_id, generation, 1, NULL, false, false, NULL, generation FROM known
+    UNION ALL
+    SELECT kafka_cluster, group_id, previous.generation, 0, next_ownership_id, false, false, NULL, NULL FROM gap
+    UNION ALL
+    SELECT kafka_cluster, group_id, previous.generation, 2, next_ownership_id, false, true, NULL, NULL FROM gap
+    UNION ALL
+    SELECT kafka_cluster, group_id, generation, 0, next_ownership_id, true, false, NULL, NULL FROM gap
+    UNION ALL
+    SELECT kafka_cluster, group_id, generation, 2, next_ownership_id, true, true, NULL, NULL FROM gap
+  )
+  WHERE generation IS NOT NULL
+  WINDOW so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY generation, turn ROWS UNBOUNDED PRECEDING)
+), gap_range AS (
+  -- The generations from the last owner's to the next one's, by number, and how many between them are known.
+  SELECT next_ownership_id, max(CASE WHEN NOT is_end AND NOT is_with THEN counted_before END) + 1 AS first_nth,
+    max(CASE WHEN is_end AND is_with THEN counted_before END) AS last_nth,
+    max(CASE WHEN is_end AND NOT is_with THEN known_before END) - max(CASE WHEN NOT is_end AND is_with THEN known_before END)
+      AS known_between
+  FROM edge
+  WHERE next_ownership_id IS NOT NULL
+  GROUP BY next_ownership_id
+), passed AS (
+  SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous, g.next_ownership_id,
+    g.generation AS next_generation, g.nth, n.generation
+  FROM (
+    SELECT g.*, explode(sequence(r.first_nth, r.last_nth)) AS nth
+    FROM gap g
+    JOIN gap_range r ON r.next_ownership_id = g.next_ownership_id AND r.first_nth <= r.last_nth
+  ) g
+  JOIN numbered n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.nth = g.nth
 ), broker_assigned AS (
   -- KIP-848: what a member has is told by its own lines only, and not by epochs.
   SELECT kafka_cluster, group_id, bool_and(seen_by_broker) AS is_seen, max(coordinator) AS coordinator
@@ -129,9 +171,8 @@ WITH owned AS (
 ), hidden AS (
   -- A generation gives a thing to one member: where a log here has it, no other can have had it.
   SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
-  FROM gap g
-  JOIN counted n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id
-    AND n.generation BETWEEN g.previous.generation AND g.generation
+  FROM passed g
+  JOIN numbered n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.nth = g.nth
   WHERE NOT array_contains(n.assigned, g.resource)
     AND (n.member_count > n.shown AND n.group_protocol <=> 'classic' OR n.member_count > n.seen_by_members
       -- What a generation takes from one worker the next gives to another; a delay keeps for a worker what it had when it was lost, and
@@ -139,13 +180,14 @@ WITH owned AS (
       OR NOT n.is_told AND NOT array_contains(n.revoked, g.resource)
         AND (n.delay_ms = 0
           OR NOT (g.previous.is_open OR coalesce(g.previous.phase_end = 'gone' OR g.previous.stop_how = 'worker_stopped', false)))
-        AND n.generation > g.previous.generation AND n.generation < g.generation)
+        AND n.generation > g.previous.generation AND n.generation < g.next_generation)
   UNION
   -- A generation on the way gave it to a member, to the last owner again if that had given it up, and the line that it has it is missing.
   SELECT g.previous.ownership_id, g.next_ownership_id
-  FROM gap g
-  JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
-    AND n.generation < g.generation AND n.process_id IS NOT NULL AND array_contains(n.assigned, g.resource)
+  FROM passed g
+  JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
+    AND g.generation > g.previous.generation AND g.generation < g.next_generation AND n.process_id IS NOT NULL
+    AND array_contains(n.assigned, g.resource)
   LEFT JOIN clock_offset o ON o.process_id = n.process_id AND o.reference_process_id = g.reference_process_id
   WHERE g.resource_kind = 'partition' AND (n.process_id <> g.previous.process_id OR NOT n.member_id <=> g.previous.member_id
     OR unix_millis(n.synced_ts) - o.hi_ms > g.previous.stop_lo_ms)
@@ -154,11 +196,8 @@ WITH owned AS (
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
-  LEFT JOIN known n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation > g.previous.generation
-    AND n.generation < g.generation
-  WHERE g.generation - g.previous.generation > 1
-  GROUP BY g.previous.ownership_id, g.next_ownership_id, g.previous.generation, g.generation
-  HAVING count(DISTINCT n.generation) < g.generation - g.previous.generation - 1
+  JOIN gap_range r ON r.next_ownership_id = g.next_ownership_id
+  WHERE g.generation - g.previous.generation > 1 AND r.known_between < g.generation - g.previous.generation - 1
   UNION
   -- Where generations begin again, their numbers do not tell which were on the way.
   SELECT g.previous.ownership_id, g.next_ownership_id

@@ -41,18 +41,31 @@ WITH ended AS (
     min(CASE WHEN kind = 'in' THEN at_ms END) AS in_ms, min(CASE WHEN kind = 'in' THEN event_id END) AS in_id
   FROM membership_mark
   GROUP BY seat, membership
+), mark AS (
+  -- When it had asked to join, the last time that it was let in before a mark. Of one moment only what surely came before counts.
+  SELECT seat, membership, kind, at_ms, stream_pos, event_id, event, answered_ms,
+    max(CASE WHEN kind = 'in' THEN asked_before_ms END) OVER so_far AS let_in_asked_ms
+  FROM (
+    SELECT n.*, max(CASE WHEN n.kind = 'asked' THEN n.at_ms END) OVER so_far AS asked_before_ms
+    FROM (SELECT *, CASE kind WHEN 'asked' THEN 2 WHEN 'in' THEN 1 ELSE 0 END AS turn FROM membership_mark) n
+    LEFT SEMI JOIN ended e ON e.seat = n.seat AND (e.removed_id IS NOT NULL OR e.refused_ms IS NOT NULL)
+    WINDOW so_far AS (PARTITION BY n.seat ORDER BY n.at_ms, n.turn, n.stream_pos, n.event_id ROWS UNBOUNDED PRECEDING)
+  )
+  WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, turn, stream_pos, event_id ROWS UNBOUNDED PRECEDING)
 ), settled AS (
   -- A coordinator that was found and kept for long ends what came before.
-  SELECT n.seat, n.membership, n.kind, n.at_ms, n.stream_pos, n.event_id, n.event, n.answered_ms, e.refused_ms,
+  SELECT n.*, e.refused_ms,
     coalesce(e.unheard_ms, max(CASE WHEN n.kind = 'found' AND n.at_ms + coordinator_settled_ms <= e.refused_ms THEN n.at_ms END)
       OVER (PARTITION BY n.seat, n.membership), e.in_ms, 0L) AS since_ms
-  FROM membership_mark n
+  FROM mark n
   JOIN ended e ON e.seat = n.seat AND e.membership = n.membership
   WHERE e.removed_id IS NOT NULL OR e.refused_ms IS NOT NULL
 ), story AS (
   SELECT seat, membership,
     min(CASE WHEN kind IN ('lost', 'refused') AND at_ms >= since_ms
       THEN struct(at_ms, stream_pos, event_id, event, answered_ms) END) AS noticed,
+    min_by(let_in_asked_ms, struct(at_ms, stream_pos, event_id)) FILTER (WHERE kind IN ('lost', 'refused') AND at_ms >= since_ms)
+      AS let_in_asked_ms,
     -- When its coordinator has refused it, it has answered: what is lost after that is another loss.
     max(CASE WHEN kind = 'lost' AND at_ms >= since_ms AND coalesce(at_ms <= refused_ms, true) THEN at_ms END) AS last_lost_ms,
     min(CASE WHEN kind = 'refused' THEN struct(at_ms, stream_pos, event_id) END) AS refused
@@ -77,12 +90,23 @@ WITH ended AS (
   JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
 ), alone AS (
   -- Without the coordinator's log: the last generation that it was in, and when others were in the next without it.
-  SELECT s.seat, s.membership, max_by(struct(r.kafka_cluster, r.group_id, r.incarnation, r.generation), r.at_ms) AS last,
-    max(r.at_ms) AS last_ms, max(s.noticed.at_ms) AS noticed_ms
-  FROM story s
-  JOIN ended e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
-  JOIN round r ON r.seat = s.seat AND r.at_ms <= s.noticed.at_ms
-  GROUP BY s.seat, s.membership
+  SELECT seat, membership, last, last_ms, let_in_asked_ms
+  FROM (
+    SELECT seat, membership, let_in_asked_ms, last_value(round) IGNORE NULLS OVER so_far AS last,
+      last_value(round_ms) IGNORE NULLS OVER so_far AS last_ms
+    FROM (
+      SELECT seat, CAST(NULL AS BIGINT) AS membership, CAST(NULL AS BIGINT) AS let_in_asked_ms, at_ms, at_ms AS round_ms,
+        struct(kafka_cluster, group_id, incarnation, generation) AS round, incarnation, generation
+      FROM round
+      WHERE at_ms IS NOT NULL
+      UNION ALL
+      SELECT s.seat, s.membership, s.let_in_asked_ms, s.noticed.at_ms, NULL, NULL, NULL, NULL
+      FROM story s
+      JOIN ended e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
+    )
+    WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, membership NULLS FIRST, incarnation, generation ROWS UNBOUNDED PRECEDING)
+  )
+  WHERE membership IS NOT NULL AND last IS NOT NULL
 ), unjoined AS (
   -- A log that begins later has no line with which it joined: the refusal names the generation.
   SELECT s.seat, s.membership, g.kafka_cluster, e.group_id, g.only_one AS incarnation, e.generation
@@ -95,37 +119,47 @@ WITH ended AS (
     HAVING count(DISTINCT incarnation) = 1
   ) g ON g.group_id = e.group_id
   LEFT ANTI JOIN alone a ON a.seat = s.seat AND a.membership = s.membership
-), let_in AS (
-  -- It asked again after that generation and was let in: the lines that tell into which one are missing.
-  SELECT DISTINCT a.seat, a.membership
-  FROM alone a
-  JOIN membership_mark q ON q.seat = a.seat AND q.kind = 'asked' AND q.at_ms > a.last_ms
-  JOIN membership_mark n ON n.seat = a.seat AND n.kind = 'in' AND n.at_ms > q.at_ms AND n.at_ms < a.noticed_ms
 ), next_round AS (
-  SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms,
-    collect_set(seat) AS seats
+  SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms
   FROM round
   GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
+), passed AS (
+  -- Generations of its group that a client was not in.
+  SELECT u.seat, n.generation, n.reference_process_id, n.joined_hi_ms
+  FROM (SELECT DISTINCT seat, kafka_cluster, group_id, incarnation FROM unjoined) u
+  JOIN next_round n ON n.kafka_cluster = u.kafka_cluster AND n.group_id = u.group_id AND n.incarnation = u.incarnation
+  LEFT ANTI JOIN round r ON r.seat = u.seat AND r.kafka_cluster = n.kafka_cluster AND r.group_id = n.group_id
+    AND r.incarnation = n.incarnation AND r.generation = n.generation AND r.reference_process_id = n.reference_process_id
 ), replaced AS (
   SELECT a.seat, a.membership,
     min(CASE WHEN n.reference_process_id = o.reference_process_id AND o.hi_ms - o.lo_ms <= coordinator_together_ms
       THEN n.joined_hi_ms + o.hi_ms END) AS own_hi_ms
   FROM alone a
-  LEFT ANTI JOIN let_in i ON i.seat = a.seat AND i.membership = a.membership
   JOIN ended e ON e.seat = a.seat AND e.membership = a.membership
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   JOIN next_round n ON n.kafka_cluster = a.last.kafka_cluster AND n.group_id = a.last.group_id AND n.incarnation = a.last.incarnation
-    AND n.generation = a.last.generation + 1 AND NOT array_contains(n.seats, a.seat)
+    AND n.generation = a.last.generation + 1
+  LEFT ANTI JOIN round r ON r.seat = a.seat AND r.kafka_cluster = n.kafka_cluster AND r.group_id = n.group_id
+    AND r.incarnation = n.incarnation AND r.generation = n.generation AND r.reference_process_id = n.reference_process_id
+  -- Where it asked again after that generation and was let in, the lines that tell into which one are missing.
+  WHERE NOT coalesce(a.let_in_asked_ms > a.last_ms, false)
   GROUP BY a.seat, a.membership
   UNION ALL
-  SELECT u.seat, u.membership,
-    min(CASE WHEN n.reference_process_id = o.reference_process_id THEN n.joined_hi_ms + o.hi_ms END)
-  FROM unjoined u
-  JOIN ended e ON e.seat = u.seat AND e.membership = u.membership
-  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-  JOIN next_round n ON n.kafka_cluster = u.kafka_cluster AND n.group_id = u.group_id AND n.incarnation = u.incarnation
-    AND n.generation > u.generation AND NOT array_contains(n.seats, u.seat)
-  GROUP BY u.seat, u.membership
+  SELECT seat, membership, own_hi_ms
+  FROM (
+    SELECT seat, membership, count(joined) OVER later AS times, min(own_hi_ms) OVER later AS own_hi_ms
+    FROM (
+      SELECT seat, membership, generation, CAST(NULL AS INT) AS joined, CAST(NULL AS BIGINT) AS own_hi_ms
+      FROM unjoined
+      UNION ALL
+      SELECT p.seat, NULL, p.generation, 1, CASE WHEN p.reference_process_id = o.reference_process_id THEN p.joined_hi_ms + o.hi_ms END
+      FROM passed p
+      JOIN (SELECT DISTINCT seat, process_id FROM ended) e ON e.seat = p.seat
+      JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+    )
+    WINDOW later AS (PARTITION BY seat ORDER BY generation DESC, membership NULLS LAST ROWS UNBOUNDED PRECEDING)
+  )
+  WHERE membership IS NOT NULL AND times > 0
 )
 SELECT
   e.kafka_cluster AS kafka_cluster,
