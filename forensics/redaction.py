@@ -37,10 +37,13 @@ _SECRET_KEY = regex.compile(
   | connection[._-]?string | subscription[._-]?key
   | (?<![a-z]) (?: pass | pwd | pw | pin | otp | pat | sas | sig | signature | authorization | apikey | accesskey | secretkey | dsn | headers | license ) (?![a-z])
   | (?<![a-z]) auth $
-  | (?: api | access | account | shared | master | keystore | encryption | encrypt | signing | storage | session | client | host | hmac | aes | rsa | ssl | sasl
-      | license ) [\w.-]* [._-] key (?: [._-]? id )? $
     """,
     regex.VERBOSE,
+)
+#: A key as its last word, and the words before it by which it is a secret one; in two searches, since one would try each such word against the whole rest.
+_LAST_KEY = re.compile(r"[._-]key(?:[._-]?id)?$")
+_OF_A_KEY = re.compile(
+    "api|access|account|shared|master|keystore|encryption|encrypt|signing|storage|session|client|host|hmac|aes|rsa|ssl|sasl|license"
 )
 #: Ends of keys whose values only tell about a secret: where it lies, of which kind it is, how long it lives.
 _ABOUT = re.compile(
@@ -374,4 +377,7 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
 def is_secret_key(key: str) -> bool:
     """Whether a key names a secret, so that its value is kept out."""
     plain = _HUMP.sub(".", key).lower()
-    return _NO_KEY.match(key) is None and _SECRET_KEY.search(plain) is not None and (_ABOUT.search(plain) is None or "webhook" in plain)
+    if _NO_KEY.match(key) is not None or (_ABOUT.search(plain) is not None and "webhook" not in plain):
+        return False
+    last = _LAST_KEY.search(plain)
+    return _SECRET_KEY.search(plain) is not None or (last is not None and _OF_A_KEY.search(plain, 0, last.start()) is not None)

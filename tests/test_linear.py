@@ -18,7 +18,11 @@ import pytest
 from layout_families import families
 from test_layout_families import RECORDS
 
+from forensics import redaction
+from forensics.catalogue import converters
+from forensics.catalogue.patterns import load
 from forensics.catalogue.prefixes import Prefixes
+from forensics.catalogue.recogniser import Recogniser
 from forensics.records import layouts as layouts_module
 from forensics.records.exports import layout_of_export
 from forensics.records.json_documents import LIST, Document, document_path
@@ -198,3 +202,67 @@ def test_a_whole_file_of_it(line):
     times = [min(seconds(take, line * (n * 3_000 // len(line))) for _ in range(2)) for n in (1, 2, 4)]
     assert times[2] < LONGEST
     assert times[2] < 0.05 or times[2] < MOST_GROWTH * MOST_GROWTH * times[0]
+
+
+CATALOGUE = load()
+RECOGNISER = Recogniser(CATALOGUE)
+EXAMPLES = [(event, example.line[:300]) for event in CATALOGUE.events for example in event.examples]
+#: Parts of a line that are repeated: one token, two, and four, as `offset`, `rsa.` and `, t-0`.
+PARTS = (1, 2, 4)
+
+
+def own_pumps(line: str) -> Iterator[Callable[[int], str]]:
+    """Yield lines of any size, each made by repeating a part of the line in its place."""
+    starts = [*(m.start() for m in _TOKEN.finditer(line)), len(line)]
+    for number, at in enumerate(starts[:-1]):
+        for part in {line[at : starts[min(number + size, len(starts) - 1)]] for size in PARTS}:
+            yield lambda size, at=at, part=part: line[:at] + part * (size // len(part)) + line[at:]
+
+
+def pumped_too_fast(take: Callable[[str], object], pump: Callable[[int], str]) -> str:
+    """The beginning of a pumped line if its time grows faster than it; empty otherwise."""
+    if seconds(take, pump(8_000)) < 0.05:
+        return ""
+    times = [min(seconds(take, pump(n * 8_000)) for _ in range(3)) for n in (1, 2, 4)]
+    fast = times[2] >= LONGEST or all(b > MOST_GROWTH * a for a, b in pairwise(times))
+    return f"{times}: {pump(60)!r}" if fast else ""
+
+
+def _every(step: int) -> list[str]:
+    found = []
+    for event, line in EXAMPLES[::step]:
+        logger = event.loggers[0] if event.loggers else None
+        for pump in own_pumps(line):
+            for take in (lambda text, logger=logger: RECOGNISER.recognise(logger, text), redaction.scrub, redaction.hide_line):
+                if told := pumped_too_fast(take, pump):
+                    found.append(f"{event.name}: {told}")
+    return found
+
+
+@pytest.mark.parametrize("step", [pytest.param(200, id="some"), pytest.param(20, marks=pytest.mark.whole), pytest.param(1, marks=pytest.mark.slow)])
+def test_messages_of_the_catalogue(step):
+    assert _every(step) == []
+
+
+#: What made the square of a line's length, by the function that read it.
+PUMPED = [
+    (converters.to_offsets, "{", "offset", "=OffsetAndMetadata{offset=1"),
+    (converters.to_map, "{m=[], ", "a ", "=x=[]}"),
+    (converters.to_map, "{{m={", " connectorIds=[", ""),
+    (converters.to_map, "{{m={", "{a=[", ""),
+    (converters.to_partitions, "", " \n ", ""),
+    (redaction.is_secret_key, "", "rsa.", "x"),
+    (redaction.is_secret_key, "", "clientId", "x"),
+    (redaction.scrub, "a", "\n", "b"),
+]
+
+
+@pytest.mark.parametrize(("take", "before", "part", "after"), PUMPED, ids=lambda x: getattr(x, "__name__", None))
+def test_what_once_took_the_square_of_a_line(take, before, part, after):
+    assert pumped_too_fast(take, lambda size: before + part * (size // len(part)) + after) == ""
+
+
+def test_members_are_read_as_before():
+    assert converters.to_map("{m-1=[a-0, a-1], n=Assignment(partitions=[c-0])}") == {"m-1": ["a-0", "a-1"], "n": ["c-0"]}
+    assert converters.to_map("{a b=[], c=[d-0]}") == {"a b": [], "c": ["d-0"]}
+    assert converters.to_offsets("{t-0=OffsetAndMetadata{offset=5, leaderEpoch=null}, u-1=FetchPosition{offset=7}}") == {"t-0": 5, "u-1": 7}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from typing import Any
@@ -24,16 +24,19 @@ _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partition=(\d+)\)")
 _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
 _QUOTED_TOPIC = regex.compile(r"`([^`]+)`: ([\d, ]*)")
-_GO_PARTITION = regex.compile(r"\{topic:(\S+) partition:(\d+)\}")
-_BROD_TOPIC = regex.compile(r"^\s*([A-Za-z0-9._-]+):\s*$|^\s*partition=(\d+)\b", regex.MULTILINE)
+_GO_PARTITION = regex.compile(r"\{topic:([^\s{}]++) partition:(\d+)\}")
+_BROD_TOPIC = regex.compile(r"^[^\S\n]*+([A-Za-z0-9._-]++):[^\S\n]*+$|^[^\S\n]*+partition=(\d++)\b", regex.MULTILINE)
 _NUMBER = regex.compile(r"\d+")
 _TASK_ENDS = regex.compile(r"[-_]\d+$")
 _TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?[:=]?\ ?\[([\d,\ ]*)\]')
 _NUMBERS_BY_TOPIC = regex.compile(rf"\{{?(?:{_TOPIC_NUMBERS.pattern}[,\ ]*+)+\}}?", regex.VERSION1)
-_FLAT_MEMBER = regex.compile(r"(?<=^|[{ ])([^\s={}\[\](),][^={}\[\]()]*)=(?:\w*\((?:\w+=)?)?\[([^\]]*)\]")
-_BY_TOPIC = regex.compile(r"\{([^{}]*=\[[^{}]*)\}")
-_CONNECT_OWNED = regex.compile(r"[ {]connectorIds=(\[[^\]]*\]), taskIds=(\[[^\]]*\])")
-_OFFSET = regex.compile(r"([^\s{}=,]+)=\w+\{offset=(-?\d+)")
+#: What follows a member's id; its id is what comes before, back to the last sign that no id has.
+_FLAT_OWNED = regex.compile(r"=(?:\w*+\((?:\w++=)?)?\[([^\]]*+)\]")
+_BEFORE_ID = regex.compile(r"[={}\[\]()]")
+_FLAT_ID = regex.compile(r"(?<=^|[{ ])[^\s,]")
+_IN_BRACES = regex.compile(r"\{([^{}]*+)\}")
+_CONNECT_OWNED = regex.compile(r"[ {]connectorIds=(\[(?:(?![ {]connectorIds=\[)[^\]])*+\]), taskIds=(\[[^\]]*+\])")
+_OFFSET = regex.compile(r"(?<![^\s{}=,])([^\s{}=,]++)=\w++\{offset=(-?\d++)")
 _BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
 
 
@@ -123,8 +126,19 @@ def to_map(text: str) -> dict[str, list[str]] | None:
     if "assignment=[" in text and "memberId='" in text:
         return {m[1]: _resources(m[2]) for m in _BYTES_MEMBER.finditer(text)}
     if "=[" in text and text.count("{") <= 1 and "->" not in text:
-        return {m[1]: m[2].split(", ") if m[2] else [] for m in _FLAT_MEMBER.finditer(text)}
+        return dict(_flat_members(text))
     return {key: _owned(body) for key, body in _entries(text.strip())}
+
+
+def _flat_members(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each member id with what it has, of `{m=[a, b], n=Assignment(partitions=[c])}`; in one pass, whatever a line says."""
+    text = text[: text.rfind("]") + 1]
+    done = 0
+    for found in _FLAT_OWNED.finditer(text):
+        begin = max((m.end() for m in _BEFORE_ID.finditer(text, done, found.start())), default=done)
+        done = found.end()
+        if first := _FLAT_ID.search(text, begin, found.start()):
+            yield text[first.start() : found.start()], found[1].split(", ") if found[1] else []
 
 
 _hidden = lru_cache(maxsize=8_192)(hide)  # every client prints the same hundred defaults
@@ -245,7 +259,7 @@ def _owned(body: str) -> list[str]:
     if connect:
         return [*(to_list(connect[1]) or []), *(to_tasks(connect[2]) or [])]
     opening, closing = body.find("["), body.find("]")
-    by_topic = _BY_TOPIC.search(body)
+    by_topic = next((m for m in _IN_BRACES.finditer(body) if "=[" in m[1]), None)
     if by_topic:
         return [f"{topic}-{n}" for topic, numbers in _entries(by_topic[1]) for n in to_list(numbers) or []]
     if opening >= 0:
