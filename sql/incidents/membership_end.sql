@@ -92,11 +92,11 @@ WITH ended AS (
   -- Without the coordinator's log: the last generation that it was in, and when others were in the next without it.
   SELECT seat, membership, last, last_ms, let_in_asked_ms
   FROM (
-    SELECT seat, membership, let_in_asked_ms, last_value(round) IGNORE NULLS OVER so_far AS last,
+    SELECT seat, membership, let_in_asked_ms, last_value(in_round) IGNORE NULLS OVER so_far AS last,
       last_value(round_ms) IGNORE NULLS OVER so_far AS last_ms
     FROM (
       SELECT seat, CAST(NULL AS BIGINT) AS membership, CAST(NULL AS BIGINT) AS let_in_asked_ms, at_ms, at_ms AS round_ms,
-        struct(kafka_cluster, group_id, incarnation, generation) AS round, incarnation, generation
+        struct(kafka_cluster, group_id, incarnation, generation) AS in_round, incarnation, generation
       FROM round
       WHERE at_ms IS NOT NULL
       UNION ALL
