@@ -30,10 +30,16 @@ _EMPTY = {"", "null", "none", "[]", "{}", '""', "''", "[hidden]", REDACTED, "tru
 #: What others have hidden, and the state of a connector or task whose name reads like a key.
 _SAID = re.compile(r"[*x•]{3,}|RUNNING|PAUSED|STOPPED|FAILED|UNASSIGNED|RESTARTING|DESTROYED")
 
+#: What a sentence says of a secret, or of something that is called after one, behind its colon.
+_STATE = re.compile(
+    r"(?:(?:un|re|de)?(?:registered|loaded|created|removed|deleted|added|updated|started|stopped|closed|opened|connected|initiali[sz]ed|authenticated))"
+    r"|expired|expiring|invalid|missing|absent|empty|listening|ready|revoked|renewed|refreshed|rotated|rejected|accepted|failed|unknown|leaving|joining|left|joined|rebalancing"
+)
+
 #: Names a secret, in a key whose humps are written with dots (`dbPass` is `db.pass`).
 _SECRET_KEY = regex.compile(
     r"""
-    passw(?:or)?d | passwort | passphrase | passcode | secret | credential | token | jaas | private [._-]? (?: key | pem | cert ) | user[._-]?info | webhook | bearer | cookie
+    passw(?:or)?d | passwort | passphrase | passcode | secret | credential | token | jaas | private [._-]? (?: key | pem | cert ) | client[._-]?assertion | user[._-]?info | webhook | bearer | cookie
   | connection[._-]?string | subscription[._-]?key
   | (?<![a-z]) (?: pass | pwd | pw | pin | otp | pat | sas | sig | signature | authorization | apikey | accesskey | secretkey | dsn | headers | license ) (?![a-z])
   | (?<![a-z]) auth $
@@ -97,7 +103,7 @@ _IN_MAP = regex.compile(r"[^\n{}=]{1,400}?(?=,\ [\w.\-]{1,200}+=|\})")
 _URL = regex.compile(r"(?<=://)(?:(?!://)[^\s\"'<>])++")
 _LEAST_TOKEN = 20
 _SIEVE_OF_KEYS = (
-    r"(?i:pass|pwd|\bpw\b|secret|credential|token|jaas|private|user.?info|webhook|cookie|connection.?string|subscription.?key|accesskey"
+    r"(?i:pass|pwd|\bpw\b|secret|credential|token|jaas|private|user.?info|webhook|cookie|connection.?string|subscription.?key|accesskey|client.?assertion"
     r"|authorization|\bbearer[\"'\\\] \t]*[=:>%]|\bauth[\"'\\\] ]*[=:]|\b(?:pin|otp|pat|sas|sig|signature|dsn|headers|license)[\"'\\\] \t]*[=:>%]|[._-]key(?:[._-]?id)?[\"'\\\] \t]*[=:>%])"
     r"|[a-z0-9](?:Pin|Otp|Pat|Sas|Sig|Signature|Dsn|Headers|License|Auth|KeyId)[\"'\\\] \t]*[=:>%]|apikey|Apikey|APIKEY"
     # The `apiKey` of a printed request is a name in capitals.
@@ -365,6 +371,8 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
         value = value if not m["open"] else value.rstrip("]")
     told = _ESCAPED_BREAK.split(value, maxsplit=1)[0].rstrip("]")
     if not value or value.lower() in _EMPTY or told.lower() in _EMPTY or f"[{told}]" in _EMPTY or _SAID.fullmatch(value):
+        return None
+    if not quoted and join == ":" and text[m.start() - 1] == " " and _STATE.fullmatch(value):
         return None
     if not quoted and (
         _OBJECT.match(text, m.start()) or _JAVA_CLASS.fullmatch(value) or (found["key"].lower().endswith("apikey") and _REQUEST.fullmatch(value))

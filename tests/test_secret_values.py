@@ -119,6 +119,8 @@ def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
         ("private_key: geheim", "private_key: [redacted]"),
         ("X509Exception: password=geheim", "X509Exception: password=[redacted]"),
         ("{client-secret=Vault(path=x, password=geheim)}", "{client-secret=Vault(path=x, password=[redacted]}"),
+        ("the password was: Hunter22, ok", "the password was: [redacted], ok"),
+        ("POST client_assertion=abcdef123&x=1", "POST client_assertion=[redacted]&x=1"),
     ],
 )
 def test_free_text_is_kept_without_its_secrets(text: str, kept: str) -> None:
@@ -154,6 +156,10 @@ def test_free_text_is_kept_without_its_secrets(text: str, kept: str) -> None:
         "[QuorumController id=1] expireDelegationTokens: event unable to start processing because of RejectedExecutionException",
         "headers = RecordHeaders(headers = [], isReadOnly = false), key = null", "\tssl.client.auth = required", "\tdatabase.password = ********",
         "\tsasl.oauthbearer.expected.audience = kafka", r'{"message": "\tssl.key.password = null\n\tsasl.jaas.config = [hidden]\n\tsession.timeout.ms = 45000\n"}',
+        "Group token-service: removed",
+        "secret-manager: listening",
+        "token: expired",
+        "client_assertion_type=urn:ietf:x",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:
