@@ -92,8 +92,8 @@ WITH ended AS (
   -- Without the coordinator's log: the last generation that it was in, and when others were in the next without it.
   SELECT seat, membership, last, last_ms, let_in_asked_ms
   FROM (
-    SELECT seat, membership, let_in_asked_ms, last_value(in_round) IGNORE NULLS OVER so_far AS last,
-      last_value(round_ms) IGNORE NULLS OVER so_far AS last_ms
+    SELECT seat, membership, let_in_asked_ms, lag(in_round) IGNORE NULLS OVER so_far AS last,
+      lag(round_ms) IGNORE NULLS OVER so_far AS last_ms
     FROM (
       SELECT seat, CAST(NULL AS BIGINT) AS membership, CAST(NULL AS BIGINT) AS let_in_asked_ms, at_ms, at_ms AS round_ms,
         struct(kafka_cluster, group_id, incarnation, generation) AS in_round, incarnation, generation
@@ -104,7 +104,7 @@ WITH ended AS (
       FROM story s
       JOIN ended e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
     )
-    WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, membership NULLS FIRST, incarnation, generation ROWS UNBOUNDED PRECEDING)
+    WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, membership NULLS FIRST, incarnation, generation)
   )
   WHERE membership IS NOT NULL AND last IS NOT NULL
 ), unjoined AS (
