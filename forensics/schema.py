@@ -159,7 +159,11 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column("process_id", pa.string(), "Log stream"),
     Column("host", pa.string(), "Host, where told or named by the path"),
     Column("time_zone", pa.string(), "IANA zone or offset by which times without a zone were read"),
-    Column("time_zone_how", pa.string(), "told, layout, collector (times that it printed beside them tell it) or assumed"),
+    Column(
+        "time_zone_how",
+        pa.string(),
+        "told, layout, collector (times that it printed beside them tell it), gc_log (a GC log of its folder says it) or assumed",
+    ),
     Column(
         "time_by",
         pa.string(),

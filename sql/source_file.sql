@@ -23,7 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   layout       COMMENT 'Layout of most records',
   layouts      COMMENT 'Records by layout',
   time_zone    COMMENT 'Zone by which times without one were read',
-  time_zone_how COMMENT 'told, layout, collector (times that it printed beside them tell it) or assumed',
+  time_zone_how COMMENT 'told, layout, collector (times that it printed beside them tell it), gc_log (a GC log of its folder says it) or
+    assumed',
   time_by
     COMMENT 'Who printed the times: log; collector, where lines have none; collector_no_year, where its dates have no year',
   process_id   COMMENT 'Process (log stream) that it is part of',

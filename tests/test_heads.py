@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from reading import read
 
+from forensics.inventory.inventory import find_evidence
 from forensics.records.layout_detection import profile_of
 from forensics.records.layouts import packaged
 from forensics.records.line_reader import RecordReader, read_records
@@ -121,3 +122,20 @@ def test_a_walk_of_a_consumer_of_0_9():
     reading = read([FIELD / "14-walk-0.9.log"])
     assert (reading.total("records"), reading.unrecognised) == (21, [])
     assert [e["event"] for e in reading.events].count("heartbeat_ok") == 2
+
+
+@pytest.mark.parametrize(
+    "line", ["[{}.404{}][info][gc] GC(1) Pause Young (Normal) 24M->4M(256M) 3.2ms", "{}.404{}: 1.2: [GC pause (young), 0.0034 secs]"]
+)
+@pytest.mark.parametrize(("zone", "expected"), [("+0900", "+09:00"), ("-0500", "assumed")])
+def test_a_gc_log_says_the_zone_of_its_folder(line, zone, expected, tmp_path):
+    """Not where its times and the log's would be further apart by that zone."""
+    for name in ("b1", "b2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "server.log").write_text("".join(printed(n).replace(" 08:", " 17:") + "\n" for n in range(8 if name == "b1" else 7)))
+    hour = 17 if zone == "+0900" else 3
+    (tmp_path / "b1" / "kafkaServer-gc.log").write_text("".join(line.format(f"2026-11-21T{hour:02}:17:{n:02}", zone) + "\n" for n in range(10, 30)))
+    found = {e.path: e.times for e in find_evidence([tmp_path])}
+    told = found["b1/server.log"]
+    assert (told.zone if told.how == "gc_log" else told.how) == expected
+    assert found["b2/server.log"].how == "assumed"

@@ -94,7 +94,8 @@ class Times:
 
     Attributes:
         zone: its name.
-        how: `layout` (they say it), `told`, `collector` (times that a collector printed beside them tell it) or `assumed`.
+        how: `layout` (they say it), `told`, `collector` (times that a collector printed beside them tell it), `gc_log` (a GC log of its
+            folder says it) or `assumed`.
         by: who printed them: `log` (its own lines have them), `collector` (before lines that have none), or `collector_no_year` (without a year: it is
             the last in which they were printed before the file was changed); None where nobody did.
         ends: times of the first and the last record, as printed.

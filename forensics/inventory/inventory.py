@@ -5,10 +5,11 @@ Nothing here stops at a file that is broken, empty, secret or no log: that is it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from forensics.evidence.objects import Location
 from forensics.inventory.evidence import SUPERSEDED, Evidence, Times
@@ -17,9 +18,11 @@ from forensics.inventory.names import renamed, with_hosts, with_paths, with_proc
 from forensics.inventory.same_content import without_repeats
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound, walk
-from forensics.records.timestamps import Zone
+from forensics.records.timestamps import SECOND, Zone, offset_name
 
 _THREADS = 2
+#: As Kafka's scripts and others call the garbage collector's log, which a JVM prints with its zone.
+_GC_LOG = re.compile(r"(?:^|[^A-Za-z])gc(?:[^A-Za-z]|$)", re.IGNORECASE)
 
 
 def find_evidence(
@@ -67,7 +70,7 @@ def find_evidence(
         evidence = [e for group in pool.map(look, found) for e in group]
     evidence = without_repeats(with_paths(evidence, known), known, options, again)
     gone = {e.fingerprint.sha256 for e in evidence if e.status == SUPERSEDED}
-    evidence = [_with_zone(e, options) if e.is_live else e for e in evidence]
+    evidence = _with_zones_of_gc_logs([_with_zone(e, options) if e.is_live else e for e in evidence])
     now = renamed(known, evidence)
     changed = {k.origin.process_id: n.origin.process_id for k, n in zip(known, now, strict=True) if k.origin.process_id != n.origin.process_id}
     evidence = [e.of(changed.get(e.origin.process_id, e.origin.process_id), e.origin.ordinal) if e.is_live else e for e in evidence]
@@ -81,3 +84,35 @@ def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
     first, last = (None if m is None else zone.utc(m) for m in ends)
     how = "layout" if offset is not None else "told" if said else found.how or "assumed"
     return replace(evidence, times=Times(zone.name, how, found.by, ends, first, last))
+
+
+def _with_zones_of_gc_logs(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Times without a zone by the zone of the JVM's GC logs in the same folder, if these have only one: one process has one zone."""
+    offsets: dict[tuple[str, str], list[Evidence]] = {}
+    for e in evidence:
+        if e.is_live and e.times.how == "layout" and _GC_LOG.search(PurePosixPath(e.below).name):
+            offsets.setdefault(_folder(e), []).append(e)
+    return [_with_zone_of(e, offsets.get(_folder(e), ())) if e.is_live and e.times.how == "assumed" else e for e in evidence]
+
+
+def _folder(evidence: Evidence) -> tuple[str, str]:
+    return evidence.root, str(PurePosixPath(evidence.below).parent)
+
+
+def _with_zone_of(evidence: Evidence, gc_logs: Sequence[Evidence]) -> Evidence:
+    ends = evidence.times.ends
+    found = {m.offset_us for g in gc_logs for m in g.times.ends if m is not None and m.offset_us is not None}
+    if len(found) != 1 or ends[0] is None or ends[1] is None or ends[0].wall_us is None:
+        return evidence
+    zone = Zone(offset_name(found.pop() // (60 * SECOND)))
+    first, last = zone.utc(ends[0]), zone.utc(ends[1])
+    # A log that the zone moves away from what the JVM printed is another machine's.
+    if any(_apart(first, last, g) > _apart(evidence.times.first, evidence.times.last, g) for g in gc_logs):
+        return evidence
+    return replace(evidence, times=Times(zone.name, "gc_log", evidence.times.by, ends, first, last))
+
+
+def _apart(first: int | None, last: int | None, other: Evidence) -> int:
+    """Microseconds between two logs; 0 where they overlap, or where the times of one are not known."""
+    begin, end = other.times.first, other.times.last
+    return 0 if first is None or last is None or begin is None or end is None else max(0, begin - last, first - end)
