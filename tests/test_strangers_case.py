@@ -32,7 +32,7 @@ LINE = (
     "[2026-11-21 07:51:24,897] INFO [Consumer clientId=c-1, groupId=g] (Re-)joining group "
     "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator:611)\n"
 )
-#: In the quick tests so many of each kind are tried, by chance but always the same ones; `make whole` tries all.
+#: In the quick tests so many of each kind are tried, by chance but always the same ones; `make slow` tries all.
 SOME = 24
 
 
@@ -137,7 +137,7 @@ def test_no_link_pipe_or_device_in_a_case_leads_out_of_it(world: World) -> None:
     _try_placements(world, _some(list(placements(world.sound, world.outside))), 1)
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 def test_no_link_pipe_or_device_anywhere_in_a_case_leads_out_of_it(world: World) -> None:
     _try_placements(world, list(placements(world.sound, world.outside)), 1)
 
@@ -163,12 +163,26 @@ def test_no_word_of_a_manifest_leads_out_of_the_case(world: World) -> None:
     _try_manifests(world, each=False, chosen=_some)
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 def test_no_word_of_any_manifest_leads_out_of_the_case(world: World) -> None:
     _try_manifests(world, each=False, chosen=lambda found: found)
 
 
-@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 200_000, "{}", "[]", "1", "", "\ufeff{}", '{"format": 3, "contents": NaN}', "9" * 10_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        '{"a":' * 200_000,
+        "{}",
+        "[]",
+        "1",
+        "",
+        "\ufeff{}",
+        '{"format": 3, "contents": NaN}',
+        '{"format": 3, "x": "\\ud800"}',
+        "9" * 10_000,
+    ],
+)
 def test_a_manifest_of_any_form_is_refused_with_words(tmp_path: Path, text: str) -> None:
     (tmp_path / "case").mkdir()
     (tmp_path / "case" / "case.json").write_text(text)

@@ -168,7 +168,9 @@ def _manifest(file: Path) -> Any:  # noqa: ANN401  (JSON)
         text = content.read(_MOST_MANIFEST + 1)
     if len(text) > _MOST_MANIFEST:
         raise ValueError(f"it has more than {_MOST_MANIFEST:,} bytes")
-    return json.loads(text)
+    found = json.loads(text)
+    json.dumps(found, ensure_ascii=False).encode()  # half a character, which no table can hold, is a ValueError
+    return found
 
 
 def _first(text: str) -> str:
