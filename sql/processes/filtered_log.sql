@@ -22,8 +22,10 @@ WITH line AS (
       WHEN event = 'rebalance_preparing'
         AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
       WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
-      WHEN event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker')
-        OR event IN ('worker_assigned', 'worker_rebalance_started') THEN 'rounds_unasked'
+      -- Each member's own next round: an excerpt may begin in the middle of one.
+      WHEN (event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event = 'worker_assigned')
+        AND generation > lag(generation) OVER of_client THEN 'rounds_unasked'
+      WHEN event = 'worker_rebalance_started' AND lag(event) OVER of_client IS NOT NULL THEN 'rounds_unasked'
       -- Who has no coordinator yet is asked to join, too, and cannot; a heartbeat is a member's.
       WHEN event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
         THEN 'answers_unasked'
@@ -39,7 +41,8 @@ WITH line AS (
     event = 'synced' AND client_kind <=> 'Worker'
       AND lead(event) OVER (PARTITION BY process_id, instance, event, client_id ORDER BY stream_pos) IS NOT NULL AS is_worker_round
   FROM event
-  WINDOW in_group AS (PARTITION BY process_id, instance, group_id, event ORDER BY stream_pos)
+  WINDOW in_group AS (PARTITION BY process_id, instance, group_id, event ORDER BY stream_pos),
+    of_client AS (PARTITION BY process_id, instance, group_id, client_id, event ORDER BY stream_pos)
 ), counted AS (
   SELECT process_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
     count_if(sign = 'rebalances_unended') AS prepared,
@@ -66,10 +69,10 @@ WITH line AS (
     CASE
       WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
       WHEN stabilized >= 2 AND preparing = 0 THEN 'rebalances_unprepared'
-      WHEN rounds >= 3 AND asked = 0 THEN 'rounds_unasked'
+      WHEN rounds >= 2 AND asked = 0 THEN 'rounds_unasked'
       WHEN answers >= 2 AND asked = 0 THEN 'answers_unasked'
       WHEN given_work >= 2 AND work_lines = 0 THEN 'assignments_unstarted'
-      WHEN starts >= 2 AND made = 0 THEN 'starts_unmade'
+      WHEN starts >= 2 AND worker_given >= 2 AND made = 0 THEN 'starts_unmade'
       WHEN consumer_rounds >= 2 AND given = 0 OR worker_rounds >= 2 AND worker_given = 0 THEN 'rounds_unassigned'
       WHEN empty_settings >= 2 THEN 'settings_empty'
     END AS why
