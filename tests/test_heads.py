@@ -132,7 +132,7 @@ def test_a_gc_log_says_the_zone_of_its_folder(line, zone, expected, tmp_path):
     """Not where its times and the log's would be further apart by that zone."""
     for name in ("b1", "b2"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "server.log").write_text("".join(printed(n).replace(" 08:", " 17:") + "\n" for n in range(8 if name == "b1" else 7)))
+        (tmp_path / name / "server.log").write_text("".join(printed(n).replace(" 08:", " 17:").replace("Message", name) + "\n" for n in range(8)))
     hour = 17 if zone == "+0900" else 3
     (tmp_path / "b1" / "kafkaServer-gc.log").write_text("".join(line.format(f"2026-11-21T{hour:02}:17:{n:02}", zone) + "\n" for n in range(10, 30)))
     found = {e.path: e.times for e in find_evidence([tmp_path])}
