@@ -80,7 +80,8 @@ WITH membership_line AS (
     named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later',
       rejoin),
     -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
-    CASE WHEN is_leader AND is_fresh THEN
+    -- One that prints the assignment of a generation sends it: nobody had synced before.
+    CASE WHEN is_leader AND (is_fresh OR computed.event_id <> joined.event_id) THEN
       named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later',
         assigned) END,
     CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
@@ -155,7 +156,7 @@ WITH membership_line AS (
   FROM (
     SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
       o.process_id AS other, o.joining_last, o.joined, o.synced,
-      l.is_fresh AS leader_fresh, o.is_fresh
+      l.is_fresh AS leader_fresh, o.is_fresh, l.computed.event_id <> l.joined.event_id AS is_made
     FROM member_round l JOIN member_round o
       ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
     LEFT JOIN troubled d ON d.process_id = l.broker
@@ -167,7 +168,7 @@ WITH membership_line AS (
     CASE WHEN is_fresh THEN
       named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'later',
         leader_joined) END,
-    CASE WHEN leader_fresh THEN
+    CASE WHEN leader_fresh OR is_made THEN
       named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'later',
         synced) END
   )) e AS rule, f, first, t, later
