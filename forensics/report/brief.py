@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import filtered_logs, logs_of_several, rests_on, silences, undated
-from forensics.report.incidents import began, by_incident, effects, is_worth_telling, walk
+from forensics.report.incidents import began, by_incident, effects, is_worth_telling, outcome, walk
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
 from forensics.report.unseen import at_hosts, end_too_soon, lacks_lines
@@ -56,6 +56,8 @@ _SEVERAL = {
 _AT_END = ("ends_early", "coordinator_went_on")
 #: Causes that befall several in the same way: one line tells all of them.
 _ALIKE = ("clock_wrong",)
+#: So many of these are named.
+_MOST_ALIKE = 3
 _COORDINATOR = "coordinator of "
 #: That a process froze is known; what froze it, its own logs seldom tell.
 _KNOWN = "known as far as the logs go"
@@ -129,9 +131,11 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
         kind = incident["cause"] if incident["cause"] in _ALIKE else incident["incident_id"]
         alike.setdefault((kind, incident["severity"]), []).append(incident)
     for (_, severity), (first, *more) in alike.items():
-        others = and_more([i["subject"] for i in more])
+        first, *more = sorted((first, *more), key=lambda i: -_apart_ms(of.get(i["incident_id"], [])))
         mine = of.get(first["incident_id"], [])
-        text = _told(report, first, mine, clock) + f"; the times of {others} are wrong too" * bool(more)
+        others = [of[i["incident_id"]][0]["headline"] if i["incident_id"] in of else str(i["headline"]) for i in more]
+        text = "; ".join([_told(report, first, mine, clock), *others[:_MOST_ALIKE]])
+        text += f"; and {len(others) - _MOST_ALIKE} more" * (len(others) > _MOST_ALIKE)
         found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else anchors.incident(first["incident_id"])))
     for f in report.findings:
         if f.get("incident_id") or f["severity"] == "note" or (without_splits and f["rule"] in verdict.TOLD_HERE):
@@ -140,16 +144,22 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
     return sorted(found, key=lambda m: SEVERITIES.index(m.severity))
 
 
+def _apart_ms(findings: Sequence[Row]) -> float:
+    """How far a clock is off, as its finding says; 0 where none does."""
+    return max((abs(json.loads(f.get("facts") or "{}").get("by_ms") or 0) for f in findings), default=0)
+
+
 def _told(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) -> str:
     """The cause with its time, and what followed from it."""
     if incident["code"] == "unexplained" and findings:
         first = next((f for f in findings if not f.get("caused_by")), findings[0])
         followed = _chain(((depth, f) for depth, f in walk(effects(findings)) if depth), incident["incident_id"])
-        return str(first["headline"]) + " (cause unknown)" * (not _tells_cause(findings)) + f" → {followed}" * bool(followed)
+        known = "; ".join([*["cause unknown"] * (not _tells_cause(findings)), *outcome(incident)])
+        return str(first["headline"]) + f" ({known})" * bool(known) + f" → {followed}" * bool(followed)
     # Its finding says how wrong the clock is.
     text = upper_first(findings[0]["headline"]) if incident["cause"] in _ALIKE and findings else str(incident["headline"])
-    if when := began(report, incident, clock.second):
-        text += f" ({when})"
+    if known := "; ".join(filter(None, (began(report, incident, clock.second), *outcome(incident)))):
+        text += f" ({known})"
     chain = _chain(walk(effects(findings)), incident["incident_id"])
     return f"{text} → {chain}" if chain else text
 
@@ -319,7 +329,7 @@ def _at_least(longest_ms: float, of: Sequence[str]) -> str:
 
 
 def _advised(report: Report) -> tuple[str, str]:
-    """The advice that comes first, and where it stands: of the gravest incident its own, else that of the finding nearest to the cause."""
+    """The advice that comes first, and its place: what ends the gravest incident, else its own advice, else that of the finding nearest to the cause."""
     if not report.examined["examined"] and (shared := logs_of_several(report)):
         why = f"nothing tells the lines of {'its' if len(shared) == 1 else 'their'} members apart, so that they are left out"
         return f"Collect the log of each process by itself in place of {and_more(shared, 3)}: {why}.", "unseen"
@@ -329,7 +339,7 @@ def _advised(report: Report) -> tuple[str, str]:
     of = by_incident(graver)
     for incident in report.incidents:
         mine = [f for _, f in walk(effects(of.get(incident["incident_id"], ())))]
-        told = incident["advice"] or (mine[0]["advice"] if mine else "")
+        told = incident.get("stop_now") or incident["advice"] or (mine[0]["advice"] if mine else "")
         if incident["severity"] != "note" and told and (mine or incident["finding_ids"] or is_worth_telling(incident, mine)):
             return told, anchors.finding(mine[0]["finding_id"]) if mine else anchors.incident(incident["incident_id"])
     return (graver[0]["advice"], anchors.finding(graver[0]["finding_id"])) if graver else ("", "")

@@ -1,17 +1,56 @@
--- One row per process whose clock is apart from its island's reference, stepped, or read in a wrong time zone.
+-- One row per process whose clock is apart from most others (from its island's reference where no most agree), stepped, or read in a
+-- wrong time zone.
 -- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, clock_setback, clock_step, range_row
-WITH bounded AS (
+WITH ahead AS (
+  SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone
+  FROM clock_offset
+  WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
+  UNION
+  SELECT reference_process_id, reference_process_id, 0L, 0L, CAST(NULL AS STRING)
+  FROM clock_offset
+  WHERE is_island_reference
+), counted AS (
+  -- How many agree with each, itself among them.
+  SELECT a.island, a.process_id, a.lo_ms, a.hi_ms, count(*) AS alike
+  FROM ahead a
+  JOIN ahead b ON b.island = a.island AND a.lo_ms - b.hi_ms <= clock_skew_ms AND b.lo_ms - a.hi_ms <= clock_skew_ms
+  GROUP BY a.island, a.process_id, a.lo_ms, a.hi_ms
+), centre AS (
+  -- Most agree with one: who differs from that one differs from most. Where no most agree, nobody knows who is right.
+  SELECT island, min(struct(NOT is_most AS is_few, process_id <> island AS is_other, hi_ms - lo_ms AS width_ms, process_id, lo_ms, hi_ms))
+    AS of
+  FROM (
+    SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM counted
+  )
+  GROUP BY island
+), placed AS (
+  SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms,
+    o.suspect_time_zone, c.of.process_id = o.island AS is_reference, c.of.is_few AS is_few,
+    ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters
+  FROM ahead o
+  JOIN centre c ON c.island = o.island
+  WHERE o.process_id <> c.of.process_id
+), zoned AS (
+  SELECT process_id, reference_process_id, lo_ms, hi_ms, is_few,
+    CASE
+      WHEN is_reference THEN suspect_time_zone
+      WHEN quarters <= floor(hi_ms / 900000.0) AND quarters % 96 <> 0 AND hi_ms - lo_ms < 900000
+        THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END,
+          lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':', lpad(CAST(abs(quarters) % 4 * 15 AS STRING), 2, '0'))
+    END AS suspect_time_zone
+  FROM placed
+), bounded AS (
   -- The lines that bound a clock on either side: through other processes where none join the two directly.
-  SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
+  SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_few,
+    greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
     array_distinct(coalesce(forth.witness, df.witness, CAST(array() AS ARRAY<STRING>))) AS upper_ids,
     array_distinct(coalesce(back.witness, db.witness, CAST(array() AS ARRAY<STRING>))) AS lower_ids
-  FROM clock_offset o
+  FROM zoned o
   LEFT JOIN clock_closure forth ON forth.from_process_id = o.reference_process_id AND forth.to_process_id = o.process_id
   LEFT JOIN clock_closure back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
   LEFT JOIN clock_bound df ON df.from_process_id = o.reference_process_id AND df.to_process_id = o.process_id
   LEFT JOIN clock_bound db ON db.from_process_id = o.process_id AND db.to_process_id = o.reference_process_id
-  WHERE o.is_island_reference AND o.process_id <> o.reference_process_id AND NOT o.stepped
-    AND (o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms)
+  WHERE o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms
 ), net AS (
   -- What messages before and after say of a clock that was set back: more than its log, which lacks the time between two lines.
   SELECT b.process_id, min(struct(p.hi_ms - p.lo_ms AS width_ms, p.step, p.lo_ms, p.hi_ms)) AS step
@@ -36,7 +75,7 @@ SELECT
   b.process_id AS subject,
   CAST(NULL AS BIGINT) AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
-  CASE WHEN b.suspect_time_zone IS NOT NULL THEN 'wrong_time_zone' ELSE 'apart' END AS code,
+  CASE WHEN b.suspect_time_zone IS NULL THEN 'apart' WHEN b.is_few THEN 'zones_differ' ELSE 'wrong_time_zone' END AS code,
   named_struct(
     'process_id', b.process_id,
     'other_process_id', b.reference_process_id,
