@@ -1,5 +1,5 @@
 -- One row per root cause, with all that followed from it.
--- Reads: root_cause, finding_cause, occurrence_fact, incident_resource
+-- Reads: root_cause, finding_cause, occurrence_fact, incident_resource, incident_state
 -- Grain: incident_id
 -- Words: by view
 -- A cause follows from what the lines show of processes, members, generations and brokers, whether or not a rule reports what it did.
@@ -29,7 +29,17 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   advice            COMMENT 'What to do first; NULL: what its findings advise, or nothing',
   code              COMMENT 'Which words tell it',
   facts             COMMENT 'Named facts that the sentence tells; spans end in _ms, moments in _at_ms',
-  witness           COMMENT 'Events that prove it'
+  witness           COMMENT 'Events that prove it',
+  state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs that would
+    show it end earlier)',
+  over_since        COMMENT 'Over by then, with all that followed from it (reference clock); NULL: not over, or unknown',
+  over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end); else NULL',
+  shown_until       COMMENT 'The logs show it up to then (reference clock); NULL: it is over',
+  still             COMMENT 'What is not over, the gravest first: two_owners, broker_away, process_away, rebalance, offsets_topic,
+    no_coordinator, declared, clock, not_started',
+  targets           COMMENT 'Processes or brokers that have to be stopped or started; of what a shutdown ended, what was shut down',
+  outcome           COMMENT 'Whether it is over, since when, or what is not',
+  stop_now          COMMENT 'What ends it now; NULL: it is over'
 )
 COMMENT 'One row per root cause, with all that followed from it.'
 AS
@@ -135,8 +145,20 @@ SELECT
       ELSE array_remove(k.of_group_ids, k.worker_group_id) END,
     -- Only where it befell a worker and members of sinks that had its tasks.
     'worker_group_id', k.worker_group_id,
-    'sink_members', k.sink_members
+    'sink_members', k.sink_members,
+    'is_never_back', k.to_hi_ms IS NULL,
+    'over_at_ms', n.over_ms,
+    'shown_at_ms', n.shown_ms
   ) AS facts,
-  k.witness AS witness
+  k.witness AS witness,
+  n.state AS state,
+  timestamp_millis(n.over_ms) AS over_since,
+  n.over_how AS over_how,
+  timestamp_millis(n.shown_ms) AS shown_until,
+  n.still AS still,
+  n.targets AS targets,
+  CAST(NULL AS STRING) AS outcome,
+  CAST(NULL AS STRING) AS stop_now
 FROM known k
+LEFT JOIN incident_state n ON n.incident_id = k.incident_id
 LEFT JOIN hit h ON h.incident_id = k.incident_id

@@ -209,6 +209,29 @@ def test_each_freeze_has_its_own_split_brain_and_timeout(case, incidents, name, 
     ] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "state", "still"),
+    [
+        ("frozen", "over", []),
+        ("killed", "over", []),
+        ("rolling", "over", []),
+        ("never-back", "open", ["process_away"]),
+        ("killed-clients", "over", []),
+    ],
+)
+def test_it_is_said_whether_it_is_over(incidents, name, state, still):
+    (found,) = incidents[name]
+    assert (found["state"], found["still"]) == (state, still)
+    if state == "over":
+        assert found["over_since"] >= found["to_hi"]
+        assert found["outcome"].startswith("over by ")
+        assert found["stop_now"] is None
+    else:
+        assert found["over_since"] is None
+        assert found["outcome"].startswith("not over when the logs end")
+        assert "w2/connect.log" in found["stop_now"]
+
+
 def test_nothing_begins_before_what_it_is_an_effect_of(case):
     assert early(case) == []
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.incidents import began, by_incident, causes, effects, has_place, walk
+from forensics.report.incidents import began, by_incident, causes, effects, has_place, outcome, walk
 from forensics.report.verdict import TOLD_HERE
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
@@ -72,7 +72,10 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
     tree = list(walk(roots))
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
     at = began(report, incident, clock.between)
-    yield Para(" · ".join(x for x in ("root cause", incident["cause"].replace("_", " "), at, incident["incident_id"]) if x), tone="dim")
+    known = ("root cause", incident["cause"].replace("_", " "), at, *outcome(incident), incident["incident_id"])
+    yield Para(" · ".join(x for x in known if x), tone="dim")
+    if incident.get("stop_now"):
+        yield Para(incident["stop_now"], label="To end it now")
     if incident["advice"]:
         yield Para(incident["advice"], label="What to do")
     yield from proofs.blocks(incident["proof"], incident["incident_id"])

@@ -67,6 +67,11 @@ def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], 
     return f"{'the first ' * (incident['times'] > 1)}began {between}"
 
 
+def outcome(incident: Row) -> list[str]:
+    """Whether an incident is over, since when, or what is not; empty in a case that does not know, which an earlier release made."""
+    return [incident["outcome"]] if incident.get("outcome") else []
+
+
 def effects(findings: Iterable[Row]) -> tuple[Effect, ...]:
     """The findings of one incident that its cause brought about itself, each with its own effects."""
     mine = {f["finding_id"]: f for f in findings}
