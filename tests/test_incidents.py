@@ -199,6 +199,7 @@ def test_a_crash_loop_causes_what_follows(case, incidents):
 def test_each_freeze_has_its_own_split_brain_and_timeout(case, incidents, name, expected):
     paused = sorted((i for i in incidents[name] if i["cause"] != "deployment"), key=lambda i: i["from_lo"])
     assert [(i["cause"], i["subject"].split("/")[1]) for i in paused] == expected
+    assert {(i["state"], i["over_how"]) for i in paused} == {("over", "ended")}
     for number, one in enumerate(paused):
         mine = [f for f in rows(case, "finding") if f["incident_id"] == one["incident_id"]]
         assert {"session-timeout", "split-brain-task"} <= {f["rule"] for f in mine}
