@@ -30,10 +30,11 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   code              COMMENT 'Which words tell it',
   facts             COMMENT 'Named facts that the sentence tells; spans end in _ms, moments in _at_ms',
   witness           COMMENT 'Events that prove it',
-  state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs that would
-    show it end earlier)',
+  state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs
+    that would show it end earlier)',
   over_since        COMMENT 'Over by then, with all that followed from it (reference clock); NULL: not over, or unknown',
-  over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end); else NULL',
+  over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end);
+    else NULL',
   shown_until       COMMENT 'The logs show it up to then (reference clock); NULL: it is over',
   still             COMMENT 'What is not over, the gravest first: two_owners, broker_away, process_away, rebalance, offsets_topic,
     no_coordinator, declared, clock, not_started',
