@@ -106,8 +106,8 @@ WITH outage AS (
       WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') THEN CAST(array() AS ARRAY<STRING>)
       WHEN o.code IN ('moved', 'connections_failed', 'no_broker_reachable') AND a.from_ms IS NULL AND o.missed_by IS NOT NULL
         THEN array('broker_cut_off', 'broker_down')
-      WHEN o.code = 'unreachable_broker'
-        THEN array('broker_down', CASE WHEN o.missed_by IS NULL THEN 'member_cut_off' ELSE 'broker_cut_off' END)
+      WHEN o.code = 'unreachable_broker' AND o.missed_by IS NULL THEN array('broker_down', 'member_cut_off')
+      WHEN o.code = 'unreachable_broker' THEN array('broker_down', 'broker_cut_off')
       WHEN o.code = 'moved' AND a.from_ms IS NULL THEN array('broker_down', 'coordinator_moved')
       WHEN o.code IN ('member_unanswered', 'one_member') THEN array('member_cut_off', 'process_paused')
       WHEN o.code IN ('connections_failed', 'no_broker_reachable') AND a.from_ms IS NULL THEN array('broker_down', 'member_cut_off')
