@@ -1,11 +1,11 @@
-"""Secrets: kept out of every table, whoever printed them.
+"""Keep secrets out of every table, whatever printed them.
 
-Kafka prints `[hidden]` for values that it knows to be passwords. Others slip through: JVM arguments, URLs with a password, keys of a connector that
-declares no type, what an exception says of a failed connection. A secret is known by the key before it (here), or by what it looks like
-(`parsers/secrets.toml`); it becomes `[redacted]`, and the key stays, so that it is seen that something was set.
+Kafka prints `[hidden]` for values that it knows to be passwords. Others are printed: JVM arguments, URLs with a password, keys of a connector that
+declares no types, an exception's text about a failed connection. A secret is recognised by the key before it (here) or by its form
+(`parsers/secrets.toml`). It becomes `[redacted]`, and its key stays, to show that something was set.
 
-All text on its way to a table goes through `scrubbed`, many columns at a time: a sieve decides over all of them in Arrow, and only the few texts that it
-keeps are read with care.
+All text passes through `scrubbed` on its way to a table, many columns at a time. A sieve checks all of it in Arrow, and only the few texts that it
+keeps are examined closely.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 REDACTED = "[redacted]"
-#: Values that tell nothing: they stay as printed.
+#: Values that are not secrets: they stay as printed.
 _EMPTY = {"", "null", "none", "[]", "{}", '""', "''", "[hidden]", REDACTED, "true", "false", "yes", "no", "required", "requested", "optional"}
-#: What others have hidden, and the state of a connector or task whose name reads like a key.
+#: Masks of other programs, and states of a connector or task whose name resembles a key.
 _SAID = re.compile(r"[*x•]{3,}|RUNNING|PAUSED|STOPPED|FAILED|UNASSIGNED|RESTARTING|DESTROYED")
 
-#: What a sentence says of a secret, or of something that is called after one, behind its colon.
+#: States after the colon of a sentence about a secret, or about something that is named after one.
 _STATE = re.compile(
     r"(?:(?:un|re|de)?(?:registered|loaded|created|removed|deleted|added|updated|started|stopped|closed|opened|connected|initiali[sz]ed|authenticated))"
     r"|expired|expiring|invalid|missing|absent|empty|listening|ready|revoked|renewed|refreshed|rotated|rejected|accepted|failed|unknown|leaving|joining|left|joined|rebalancing"
 )
 
-#: Names a secret, in a key whose humps are written with dots (`dbPass` is `db.pass`).
+#: Matches keys of secrets, after camel case has been split by dots (`dbPass` is `db.pass`).
 _SECRET_KEY = regex.compile(
     r"""
     passw(?:or)?d | passwort | passphrase | passcode | secret | credential | token | jaas | private [._-]? (?: key | pem | cert ) | client[._-]?assertion | user[._-]?info | webhook | bearer | cookie
@@ -46,41 +46,42 @@ _SECRET_KEY = regex.compile(
     """,
     regex.VERBOSE,
 )
-#: A key as its last word, and the words before it by which it is a secret one; in two searches, since one would try each such word against the whole rest.
+#: `key` as the last word of a key, and words before it that make it a secret one; two searches, because one would try each word against the whole rest.
 _LAST_KEY = re.compile(r"[._-]key(?:[._-]?id)?$")
 _OF_A_KEY = re.compile(
     "api|access|account|shared|master|keystore|encryption|encrypt|signing|storage|session|client|host|hmac|aes|rsa|ssl|sasl|license"
 )
-#: Ends of keys whose values only tell about a secret: where it lies, of which kind it is, how long it lives.
+#: Ends of keys whose values are only about a secret: its location, its kind, its lifetime.
 _ABOUT = re.compile(
     r"[._-](?:ms|sec|seconds|minutes|hours|bytes|path|file|filename|location|class|type|algorithm|iterations|length|size|enabled?|source|mechanism|"
     r"refresh|endpoint[._-]url|name|count|ttl|timeout|version|audience|issuer|status|state|provider|requester|renewers?|expiry|scope|header[._-]urlencode)$"
 )
-#: No keys, though they read so: exceptions, what the controller does to tokens, and names that are numbered, as partitions, tasks and members are.
+#: Texts that resemble keys: exceptions, controller actions on tokens, and numbered names such as those of partitions, tasks and members.
 _NO_KEY = re.compile(
     r"(?:\w+\.)*\w*(?:Exception|Error|Failure)$|[a-z]+DelegationTokens?$|[\w.-]*(?<!passwd)(?<!password)(?<!pwd)(?<!secret)-[0-9]{1,9}"
     r"(?:-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$"
 )
 _ESCAPED_BREAK = re.compile(r"\\{1,4}[nr]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-#: Names of Kafka's requests, behind the `apiKey` of a printed request: no secrets.
+#: Names of Kafka's requests, after the `apiKey` of a printed request: they are not secrets.
 _REQUEST = re.compile(r"[A-Z_]{3,40}|\d{1,3}")
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
-#: So many texts are compared with those that are known; so many of those are kept, if they are not longer; so many characters are much for Python.
+#: Number of texts that are compared with known ones; number of known texts that are kept, and their maximum length; and the number of characters above
+#: which RE2 is faster than Python.
 _MOST_REMEMBERED, _MOST_KNOWN, _LONGEST_KNOWN, _MUCH = 5_000, 20_000, 1_000, 8_000
 _COUNT, _LONG_COUNT = re.compile(r"\{(?:\d*,)?(\d+)"), 40
 _JAVA_CLASS = re.compile(r"(?:[a-z]\w*\.){1,12}[A-Z]\w*:?")
-#: An object as Java prints it: what is secret in it has a key of its own.
+#: An object as Java prints it, whose secrets have keys of their own.
 _OBJECT = re.compile(r"[A-Z][A-Za-z]{2,80}[({][a-z]\w{0,80} ?=")
-#: What follows the name of a host in a URL, and ends it.
+#: Text that follows the host in a URL, and ends it.
 _PORT = re.compile(r"[0-9]{1,5}(?P<end>[/?#,;|)\]}])")
 _BRACKETED = re.compile(r"\[[0-9A-Fa-f:.%]+\](?::[0-9]{1,5})?[/?#,;|)\]}]")
 _HOST_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}(?![\w:])")
 
 _JSON_PAIR = regex.compile(r'"(?P<key>(?:[^"\\]|\\.){1,200})"(?P<colon>\s*:\s*)"(?P<value>(?:[^"\\]|\\.)*)"')
 _PROPERTY = regex.compile(r"(?P<before>[\s#!]*)(?P<key>[\w.\->]+)(?P<equals>\s*[=:]\s*|\s+)(?P<value>\S.*)")
-#: A key and what joins it to its value: as properties, JSON (escaped or not), Java's maps, headers, queries, XML and Python print it.
+#: A key and its separator, as in properties, JSON (escaped or not), Java's maps, headers, query strings, XML and Python.
 _KEY = regex.compile(
     r"""
     (?<![\w.\-]) (?P<key> [\w.\-]++ )
@@ -114,7 +115,7 @@ _SIEVE_OF_KEYS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """A kind of secret that is known by itself; see `parsers/secrets.toml`. `sifted` is the sieve, compiled."""
+    """A kind of secret that is recognised by its form; see `parsers/secrets.toml`. `sifted` is the compiled sieve."""
 
     name: str
     marks: tuple[str, ...]
@@ -124,13 +125,13 @@ class Shape:
     examples: tuple[tuple[str, str], ...]
 
     def hide(self, text: str) -> str:
-        """The text without such secrets."""
+        """Return the text without such secrets."""
         return str(self.pattern.sub(_without_secret, text))
 
 
 @cache
 def shapes() -> tuple[Shape, ...]:
-    """The shapes of `parsers/secrets.toml`."""
+    """Return the shapes of `parsers/secrets.toml`."""
     table = tomllib.loads((parsers_dir() / "secrets.toml").read_text(encoding="utf-8"))
     return tuple(
         Shape(
@@ -147,20 +148,20 @@ def shapes() -> tuple[Shape, ...]:
 
 @cache
 def sieve() -> str:
-    """A regular expression (RE2, Python) for texts that may hold a secret; without lookaround, and no text with one escapes it."""
+    """Return a regular expression (RE2, Python) without lookaround that matches every text with a secret, and some others."""
     return "|".join(_sieves())
 
 
 @cache
 def _sieves() -> tuple[str, ...]:
-    """The sieve in parts: RE2 takes less long with two than with one in which long counts multiply with all the rest."""
+    """Return the sieve in parts: RE2 is faster with two than with one, in which long repetitions multiply with all the rest."""
     counting = [shape.sieve for shape in shapes() if any(int(n) >= _LONG_COUNT for n in _COUNT.findall(shape.sieve))]
     others = [shape.sieve for shape in shapes() if shape.sieve not in counting]
     return "|".join([_SIEVE_OF_KEYS, *(f"(?:{text})" for text in others)]), "|".join(f"(?:{text})" for text in counting)
 
 
 def _sifted(texts: pa.Array) -> pa.BooleanArray:
-    """Which texts may hold a secret."""
+    """Return for each text whether it may contain a secret."""
     import pyarrow.compute as pc
 
     first, second = (pc.match_substring_regex(texts, text) for text in _sieves())
@@ -168,14 +169,14 @@ def _sifted(texts: pa.Array) -> pa.BooleanArray:
 
 
 def hide(key: str, value: str) -> str:
-    """The value of a configuration key without its secrets.
+    """Return the value of a configuration key without its secrets.
 
     Args:
         key: as printed, for example `ssl.keystore.password`.
         value: as printed.
 
     Returns:
-        The value itself, `[redacted]`, or the value with `[redacted]` in it where a password stood.
+        The value itself, `[redacted]`, or the value with `[redacted]` in place of a password.
     """
     if value.lower() in _EMPTY or _SAID.fullmatch(value):
         return value
@@ -185,7 +186,7 @@ def hide(key: str, value: str) -> str:
 
 
 def hide_line(text: str) -> str:
-    """A line of a properties file (commented out or not) or of JSON without its secrets."""
+    """Return a line of a properties file (commented out or not) or of JSON without its secrets."""
     if '":' in text or '" :' in text:
         text = str(_JSON_PAIR.sub(lambda m: f'"{m["key"]}"{m["colon"]}"{hide(m["key"], m["value"])}"', text))
     elif m := _PROPERTY.fullmatch(text):
@@ -194,7 +195,7 @@ def hide_line(text: str) -> str:
 
 
 def scrub(text: str) -> str:
-    """Any text without its secrets: values behind keys that name one, passwords in URLs, and what looks like a secret by itself."""
+    """Return any text without its secrets: values after secret keys, passwords in URLs, and texts that have the form of a secret."""
     if "://" in text and "@" in text:
         text = _URL.sub(lambda m: _without_userinfo(m[0]), text)
     lower = text.lower()
@@ -205,7 +206,7 @@ def scrub(text: str) -> str:
 
 
 def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
-    """Columns of a table without secrets; one that holds no text, or none with a secret, is given back as it is."""
+    """Return columns of a table without secrets. A column without text or without a secret is returned as it is."""
     import pyarrow as pa
 
     texts = [_looked_at(column) for column in columns]
@@ -224,13 +225,13 @@ def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
 
 
 class _CleanTexts:
-    """Texts in which the sieve finds nothing: logs say again what they and others have said."""
+    """Remembers texts that the sieve does not match, because logs repeat their own and each other's content."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
 
     def suspected(self, texts: pa.Array) -> pa.BooleanArray | None:
-        """Which texts may hold a secret; None where none does."""
+        """Return for each text whether it may contain a secret; None if none does."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -250,10 +251,10 @@ _CLEAN = _CleanTexts()
 
 
 def _matching(texts: set[str]) -> set[str]:
-    """Texts that may hold a secret. To make the sieve ready, RE2 takes as long as Python does to look at a hundred texts."""
+    """Return the texts that may contain a secret. Preparing the sieve takes RE2 as long as Python needs for a hundred texts."""
     import pyarrow as pa
 
-    # There both mean the same by blanks, letters and the ends of words.
+    # For ASCII, both agree on blanks, letters and the ends of words.
     simple = [text for text in texts if text.isascii() and not _CONTROL.search(text)]
     if len(simple) < len(texts) or sum(map(len, simple)) > _MUCH:
         every = list(texts)
@@ -269,7 +270,7 @@ def _compiled_sieve() -> re.Pattern[str]:
 
 
 def _looked_at(column: pa.Array) -> list[pa.Array]:
-    """The texts of a column, each once: to find those that are the same costs a hundredth of what it costs to search them."""
+    """Return the distinct texts of a column: finding equal texts costs a hundredth of searching them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -278,7 +279,7 @@ def _looked_at(column: pa.Array) -> list[pa.Array]:
 
 
 def _texts(column: pa.Array) -> Iterator[pa.Array]:
-    """Arrays of the texts in a column, keys of maps included."""
+    """Yield arrays of the texts in a column, including keys of maps."""
     import pyarrow as pa
 
     if column.null_count == len(column):
@@ -293,7 +294,7 @@ def _texts(column: pa.Array) -> Iterator[pa.Array]:
 
 
 def _mended(column: pa.Array, texts: Sequence[pa.Array], found: pa.BooleanArray) -> pa.Array:
-    """A column, of whose texts some may hold a secret."""
+    """Return a column without secrets, some of whose texts may contain one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -302,7 +303,7 @@ def _mended(column: pa.Array, texts: Sequence[pa.Array], found: pa.BooleanArray)
     several = pa.concat_arrays(texts).filter(found).to_pylist()
     known = {text: clean for text in several if (clean := scrub(text)) != text}
     if not known:
-        return column  # keys that name a secret
+        return column  # its keys name a secret
     if pa.types.is_string(column.type):
         distinct = column.dictionary_encode()
         return pa.array([known.get(text, text) for text in distinct.dictionary.to_pylist()], column.type).take(distinct.indices)
@@ -318,7 +319,7 @@ def _mended_cell(cell: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401  (
 
 
 def _without_secret(found: regex.Match[str]) -> str:
-    """The match with its group `secret` redacted."""
+    """Return the match with its group `secret` redacted."""
     if found["secret"].startswith(REDACTED[:-1]):
         return str(found[0])
     begin, end = found.start(), found.start("secret")
@@ -326,20 +327,20 @@ def _without_secret(found: regex.Match[str]) -> str:
 
 
 def _without_userinfo(rest: str) -> str:
-    """What follows `://`, without the password before its last `@`; a password may hold all that should end it."""
+    """Return the text after `://` without the password before its last `@`; a password may contain any character that should end it."""
     userinfo, at, host = rest.rpartition("@")
     user, colon, password = userinfo.partition(":")
     if not at or "/" in user or "?" in user or _BRACKETED.match(rest):
         return rest
     if (port := _PORT.match(password)) and (port["end"] != "/" or not _HOST_PORT.match(host)):
-        return rest  # the `@` stands behind the host, in a path or a word
+        return rest  # the `@` follows the host, in a path or a word
     if colon:
         return f"{user}:{password if password in _EMPTY else REDACTED}@{host}"
     return f"{REDACTED}@{host}" if len(user) >= _LEAST_TOKEN else rest
 
 
 def _without_values(text: str) -> Iterator[str]:
-    """The parts of a text, each value behind a secret key as `[redacted]`."""
+    """Yield the parts of a text, with `[redacted]` in place of each value after a secret key."""
     done = 0
     while found := _KEY.search(text, done):
         key, begin = found["key"], found.end()
@@ -354,7 +355,7 @@ def _without_values(text: str) -> Iterator[str]:
 
 
 def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
-    """Where the value behind a secret key stands; None where it tells nothing or is no secret."""
+    """Return the position of the value after a secret key; None if the value is not a secret."""
     begin = found.end()
     join = found["join"]
     if join == "=" and text[max(0, found.start() - 2) : found.start()].endswith(("{", ", ")) and (inside := _IN_MAP.match(text, begin)):
@@ -369,8 +370,8 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
     if not quoted:
         value = value.rstrip("\\}])>.")
         value = value if not m["open"] else value.rstrip("]")
-    told = _ESCAPED_BREAK.split(value, maxsplit=1)[0].rstrip("]")
-    if not value or value.lower() in _EMPTY or told.lower() in _EMPTY or f"[{told}]" in _EMPTY or _SAID.fullmatch(value):
+    bare = _ESCAPED_BREAK.split(value, maxsplit=1)[0].rstrip("]")
+    if not value or value.lower() in _EMPTY or bare.lower() in _EMPTY or f"[{bare}]" in _EMPTY or _SAID.fullmatch(value):
         return None
     if not quoted and join == ":" and text[m.start() - 1] == " " and _STATE.fullmatch(value):
         return None
@@ -383,7 +384,7 @@ def _value(text: str, found: regex.Match[str]) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=4096)
 def is_secret_key(key: str) -> bool:
-    """Whether a key names a secret, so that its value is kept out."""
+    """Return True if a key names a secret, so that its value is removed."""
     plain = _HUMP.sub(".", key).lower()
     if _NO_KEY.match(key) is not None or (_ABOUT.search(plain) is not None and "webhook" not in plain):
         return False

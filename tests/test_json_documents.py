@@ -100,7 +100,7 @@ def test_a_fault_costs_the_record_that_it_is_in(answer, what, tmp_path):
         content = content[:at] + content[at + 1 :]
     events, faults, _ = joined(tmp_path, content)
     assert count - 2 <= len(events) <= count + 1
-    assert "1 record of the document is no JSON, the first in line 1" in faults
+    assert "1 record of the document is not valid JSON, the first in line 1" in faults
     assert ("the document ends in the middle of a record" in faults) == (what == "cut")
 
 
@@ -108,7 +108,7 @@ def test_a_record_without_end_is_cut_and_the_next_are_read(tmp_path):
     hits = [hit(0), hit(1, stack_trace="x" * 5_000_000), *(hit(n) for n in range(2, COUNT))]
     events, faults, _ = joined(tmp_path, json.dumps({"hits": {"hits": hits}}).encode())
     assert len(events) == COUNT
-    assert "longer than 1 MiB and cut there" in faults
+    assert "longer than 1 MiB and truncated" in faults
 
 
 def test_memory_is_bounded_by_a_record_and_not_by_the_document():

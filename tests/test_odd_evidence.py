@@ -54,7 +54,7 @@ def test_a_record_with_an_absurd_time_costs_only_its_time(seconds, tmp_path):
     found, faults, _ = told([tmp_path])
     assert [found["some.log", n] and found["some.log", n].year for n in (1, 2, 3)] == [2026, None, 2026]
     assert ("other.log", 1) in found
-    assert "1 record has a time that cannot be, the first at line 2" in faults["some.log"]
+    assert "1 record has an impossible time, the first at line 2" in faults["some.log"]
     assert list(faults) == ["some.log"]
 
 
@@ -96,7 +96,7 @@ def test_whatever_one_record_raises_is_said_and_the_others_are_read(plain, tmp_p
     (tmp_path / "other.log").write_text(line(9))
     found, faults, reading = told([tmp_path])
     assert sorted(found) == [("other.log", 1), ("some.log", 1), ("some.log", 3)]
-    assert faults == {"some.log": "1 record could not be understood, the first at line 2: ZeroDivisionError: a bug"}
+    assert faults == {"some.log": "1 record could not be processed, the first at line 2: ZeroDivisionError: a bug"}
     assert [u["line"] for u in reading.unrecognised] == [2]
 
 

@@ -15,7 +15,7 @@ import pytest
 from reading import read, read_evidence
 
 from forensics.extract.chunks import Messages
-from forensics.extract.understanding import ManyTold, Understanding
+from forensics.extract.understanding import BulkClassification, Understanding
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
 
@@ -212,7 +212,7 @@ def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     as_columns = 0
     of_many = Understanding.of_many
 
-    def counting(self: Understanding, messages: Messages) -> list[ManyTold]:
+    def counting(self: Understanding, messages: Messages) -> list[BulkClassification]:
         nonlocal as_columns
         found = of_many(self, messages)
         as_columns += sum(len(many.rows) for many in found)

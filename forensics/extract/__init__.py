@@ -1,33 +1,34 @@
-"""Evidence to rows: splits that tasks read, and what each of them counts and writes.
+"""Turn evidence into rows: the splits that tasks read, and the rows and counts that each task writes.
 
-The way of a byte goes down this list. Readers yield chunks and know nothing of tables; one loop, in `reading`, owns rows and counts.
+Modules are listed in the order in which a byte passes through them. Readers yield chunks and do not know the tables; one loop, in `reading`, owns
+rows and counts.
 
-    splits              the evidence cut in parts, each for one task
-    chunks              what readers yield
-    word_search         which parts hold one of many words
-    counted_records     records without a fact, many at once
-    new_messages        messages that were not met before
-    column_reader       logs that are read as they stand, as columns
-    wrapped_reader      logs that a collector or a paste has wrapped, line by line
-    snapshot_reader     snapshots
-    arrays              values to Arrow, whatever a log line made of them
-    many_messages       messages of one line of source to columns
-    understanding       what records are: one by one, and many at a time
-    jump_signs          what rows say of their stream's times and names
-    row_builder         recognised records to Arrow
-    split_counts        what a split held
-    reading             splits to rows
-    parquet_parts       rows to files
-    memory              arrays are used again, not given back, and cycles looked for seldom
-    spark_source        the tasks as a data source of Spark
-    reading_processes   processes of this machine that read, before an engine has started
-    local_reading       the tasks in one of them
-    stretches           lines that are of another process, time or place than they stand for
-    stream_lines        the lines of one stream, as columns
-    tied_lines          lines of one moment, in a log that has its newest lines first
-    wrong_times         lines whose time cannot be
-    joined_parts        parts of one log that stand in the wrong order
-    repeated_lines      parts that stand in a log twice
-    doubled_lines       lines that a log prints twice
-    local_time_jumps    all stretches, and where another zone holds
+    splits              cuts the evidence into parts, one or more for each task
+    chunks              the records and counts that readers yield
+    word_search         finds which parts of a buffer contain one of many words
+    counted_records     finds records without a fact in bulk
+    new_messages        finds messages that have not occurred before
+    column_reader       reads logs in their original form, as columns
+    wrapped_reader      reads logs that a collector or a paste has wrapped, line by line
+    snapshot_reader     reads snapshots
+    arrays              converts values to Arrow, including values that do not fit their type
+    many_messages       converts many messages of one source line to columns
+    understanding       classifies records, one by one or in bulk
+    jump_signs          summarises the times and names in the rows of each stream
+    row_builder         converts recognised records to Arrow
+    split_counts        counts the contents of a split
+    reading             converts splits to rows
+    parquet_parts       writes rows to files
+    memory              makes Python and the C library reuse memory and collect cycles seldom
+    spark_source        offers the tasks as a Spark data source
+    reading_processes   manages processes on this machine that read before an engine has started
+    local_reading       runs the tasks in one of these processes
+    stretches           corrects lines that belong to another process, time or position
+    stream_lines        holds the lines of one stream as columns
+    tied_lines          orders lines with the same time in a log that starts with its newest lines
+    wrong_times         corrects lines with an impossible time
+    joined_parts        orders parts of one log that were joined in the wrong order
+    repeated_lines      finds parts that appear twice in a log
+    doubled_lines       finds lines that a log prints twice
+    local_time_jumps    finds all stretches and changes of time zone
 """

@@ -1,4 +1,4 @@
-"""Values to Arrow arrays, whatever a log line made of them."""
+"""Convert values to Arrow arrays, including values that do not fit their type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 
 def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """An array; a value that does not fit its type (a number of thirty digits, half a surrogate pair) is empty, or shown with U+FFFD."""
+    """Return an array. A number that is too large for its type becomes NULL; half a surrogate pair becomes U+FFFD."""
     if pa.types.is_map(kind):
         values = [list(v.items()) if isinstance(v, dict) else v for v in values]
     try:
@@ -30,7 +30,7 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  (a cell)
 
 
 def sparse_array(rows: Sequence[int], values: Sequence[Any], count: int, kind: pa.DataType) -> pa.Array:
-    """A column of `count` rows that has values in some of them only."""
+    """Return a column of `count` rows that has values only in the given rows."""
     if len(rows) == count:
         return array_of(values, kind)
     places = np.zeros(count, np.int64)

@@ -1,4 +1,4 @@
-"""What readers yield: some lines of a text, the records among them that may be worth a row, and what is to be counted of the others."""
+"""Chunks that readers yield: some lines of a text, their records that may become rows, and the counts of all other records."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from forensics.snapshots.observation import Observation
 
 @dataclass(slots=True)
 class Found:
-    """A record that may be worth a row.
+    """A record that may become a row.
 
     Attributes:
         raw: its bytes.
-        offset: place of its first byte in the text.
+        offset: position of its first byte in the text.
         line: number of its first line.
         ts: microseconds UTC.
-        resolution_ms: of ts.
-        collector: microseconds UTC of its wrapper.
+        resolution_ms: resolution of `ts`, milliseconds.
+        collector: time that its wrapper gives, microseconds UTC.
     """
 
     record: Record
@@ -35,10 +35,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Messages that one line of source printed at one level, each another text.
+    """Different messages that one source line printed at one level.
 
     Attributes:
-        texts: of one line, without blanks at their ends.
+        texts: one line each, without blanks at either end.
     """
 
     logger: str
@@ -47,24 +47,24 @@ class Messages:
     texts: Sequence[str]
 
     def record(self, which: int) -> Record:
-        """One of them by itself, without its time."""
+        """Return one of the messages as a record without a time."""
         return Record("", None, self.level, None, self.logger, self.source_line, None, self.texts[which])
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """Records of one buffer that may be worth a row, as columns: what several of them say is held once.
+class RecordBatch:
+    """Records of one buffer that may become rows, as columns. Content that several records share is held once.
 
     Attributes:
-        said: what the records say, None for what no record here says. A time in it is of one of those who say it.
-        messages: more that records say, as columns.
-        which: what each record says: index into `said`, or behind that into the texts of `messages`, one behind the other.
+        said: distinct contents of the records, None for one that no record here has. A time in it is that of any one of its records.
+        messages: further contents, as columns.
+        which: the content of each record: an index into `said`, continued into the concatenated texts of `messages`.
         buffer: holds their bytes.
-        base: place of the buffer's first byte in the text.
-        begins, stops: first byte of each in the buffer, and the byte after its last.
-        lines: number of the first line of each.
-        times: microseconds UTC, `NO_TIME` without one.
-        resolutions: of the times, in milliseconds.
+        base: position of the buffer's first byte in the text.
+        begins, stops: first byte of each record in the buffer, and the byte after its last.
+        lines: number of the first line of each record.
+        times: microseconds UTC, `NO_TIME` if a record has none.
+        resolutions: resolution of each time, milliseconds.
     """
 
     said: Sequence[Record | None]
@@ -84,20 +84,20 @@ class Chunk:
     """Some lines of a text.
 
     Attributes:
-        lines: how many begin in the range that is read.
-        layouts: records by layout, also those that are not `found`; observations by kind of snapshot.
+        lines: number of lines that begin in the range that is read.
+        layouts: number of records by layout, including those that are not in `found`; number of observations by kind of snapshot.
         times: of all records that have one, in order of lines, microseconds UTC.
-        in_order: whether a step between two times is a silence of who wrote them.
-        found: records that may be worth a row, or observations.
-        together: such records as columns. To be taken before the next chunk is asked for: it uses the same memory.
-        unfit: how many lines belong to no record.
+        in_order: True if a step between two times means that the process printed nothing in between.
+        found: records that may become rows, or observations.
+        together: further such records, as columns. Consume it before requesting the next chunk, which reuses its memory.
+        unfit: number of lines that belong to no record.
         first_unfit: number and bytes of the first of them.
-        cut: numbers of lines of which the end is not read.
-        broken: numbers of lines where a record of a document begins that is no JSON.
-        no_times: numbers of lines where a record begins whose time is none.
-        holes: line, place and size of zero bytes where text should stand.
-        unread: number of a line that could not be looked at, and why.
-        error: why the text could not be read to its end.
+        cut: numbers of lines whose end is not read.
+        broken: numbers of lines where a record of a JSON document begins that is not valid JSON.
+        no_times: numbers of lines where a record with an invalid time begins.
+        holes: line, position and size of zero bytes in place of text.
+        unread: number of a line that could not be processed, and the reason.
+        error: reason why the text could not be read to its end.
     """
 
     lines: int = 0
@@ -105,7 +105,7 @@ class Chunk:
     times: Iterable[int] = ()
     in_order: bool = True
     found: Iterable[Found | Observation] = ()
-    together: Together | None = None
+    together: RecordBatch | None = None
     unfit: int = 0
     first_unfit: tuple[int, bytes] | None = None
     cut: list[int] = field(default_factory=list)
@@ -116,6 +116,6 @@ class Chunk:
     error: str = ""
 
     def see_unfit(self, line: int, raw: bytes, count: int = 1) -> None:
-        """Takes note of lines that belong to no record, by the first of them."""
+        """Count lines that belong to no record, and keep the first of them."""
         self.unfit += count
         self.first_unfit = self.first_unfit or (line, raw)

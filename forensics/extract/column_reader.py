@@ -1,7 +1,7 @@
-"""A text to chunks of records, a few megabytes at a time: the quick reading of `records`, for logs that are read as they stand.
+"""Read a text as chunks of records, a few megabytes at a time: the fast path for logs in their original form.
 
-Lines are places in a buffer. `record_starts` finds first lines; what is relevant is decided by the tail's logger, else by the names and literals of
-the catalogue; only relevant records are touched one by one. Memory is bounded by the chunk.
+Lines are positions in a buffer. `record_starts` finds first lines. The logger in the tail decides whether a record is relevant; without one, names
+and literals of the catalogue decide. Only relevant records are processed singly. The chunk size bounds memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
-from forensics.extract.chunks import Chunk, Messages, Together
+from forensics.extract.chunks import Chunk, Messages, RecordBatch
 from forensics.extract.counted_records import CountedRecords
 from forensics.extract.many_messages import FEW
 from forensics.extract.new_messages import NewMessages
@@ -31,18 +31,18 @@ from forensics.records.vectorized.record_starts import RecordStartFinder, Record
 CHUNK = 8 << 20
 _LITERAL = 10
 _FEW = 200
-#: Messages whose reading is kept: a log says again what it said a few megabytes before.
+#: Number of messages whose reading is kept, because a log often repeats the messages of the previous few megabytes.
 _MOST_SEEN = 20_000
 _LONGEST_SEEN = 4_000
-#: Longer messages are read one by one.
+#: Longer messages, in characters, are read one by one.
 _LONGEST_OF_MANY = 1_000
-#: Ends of lines that are known, and more than any program has.
+#: Number of line ends that are kept, more than any program has.
 _MOST_TAILS = 20_000
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
 
 
 class _Places(NamedTuple):
-    """Of each record: its first line, the line after its last, its first byte, the byte after its last, and its first line's last byte."""
+    """For each record: its first line, the line after its last, its first byte, the byte after its last, and the last byte of its first line."""
 
     firsts: Ints
     lasts: Ints
@@ -52,14 +52,14 @@ class _Places(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """The lines in a window.
+    """The lines of a window.
 
     Attributes:
         buffer: the window's bytes.
-        at: place of its first byte in the text.
+        at: position of its first byte in the text.
         line: number of its first line.
         starts, ends: first and last byte of each line's text.
-        limit: so many lines begin in the range that is read.
+        limit: number of lines that begin in the range that is read.
         begun: the records that begin here.
     """
 
@@ -73,12 +73,12 @@ class _Page(NamedTuple):
 
 
 class ColumnReader:
-    """Reads texts that are written alike, or ranges of them, one after the other.
+    """Reads texts with one format, or ranges of them, one after the other.
 
     Args:
-        reader: the slow reader, for single records.
-        zone: by which times without an offset are read.
-        recogniser: knows which records may be worth a row.
+        reader: reads single records, slowly.
+        zone: time zone of times without an offset.
+        recogniser: knows which records may become rows.
     """
 
     def __init__(self, reader: RecordReader, zone: Zone, recogniser: Recogniser) -> None:
@@ -89,28 +89,28 @@ class ColumnReader:
         self._seen: dict[tuple[int, bytes], Record | None] = {}
         self._new = NewMessages(self._seen)
         self._words = WordSearch(_beginnings(recogniser.words))
-        #: Whether most records that are only counted differ in their texts, so that it is quicker to look for these before those that say the same.
+        #: True if most records that are only counted have different texts. It is then faster to look for these first and for equal records later.
         self._counted_differ = False
         candidates = reader.layouts.candidates(reader.profile.untimed)
-        #: Layouts that print a date; JSON may.
+        #: True for each layout that prints a date; JSON may.
         self._dated = np.array([*(x.time is not None and x.time.dated for x in candidates), True], bool)
-        #: Layouts in which a record without a logger's name cannot be: all others are searched for all literals, these for clients' words only.
+        #: True for each layout whose records always name a logger. They are searched only for clients' words, all others for all literals.
         self._named = np.array([*("(?P<logger>" in x.head and "(?P<logger>" not in "".join(x.tails) for x in candidates), False], bool)
 
     @property
     def full(self) -> bool:
-        """Whether so much was learned that a new reader should begin to learn anew."""
+        """Return True if the caches are so large that a new reader should start with empty ones."""
         return len(self._tails.found) >= _MOST_TAILS
 
     def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[Chunk]:
-        """The records that begin from `start` to before `end`.
+        """Yield the records that begin at or after `start` and before `end`.
 
         Args:
-            stream: gives the text from `start` on, which begins a line.
-            start: place of its first byte in the whole text.
+            stream: the text from `start`, which is the beginning of a line.
+            start: position of its first byte in the whole text.
             end: None for the end of the text.
             first_line: number of its first line.
-            before: where the record begins that is open at `start`, None when there is none.
+            before: position where the record that is open at `start` begins; None if none is open.
         """
         window = Window(stream, start, end, chunk=CHUNK, longest=MOST_RECORD_BYTES)
         line, drop = first_line, 0
@@ -141,7 +141,7 @@ class ColumnReader:
                     return
 
     def _page(self, window: Window, line: int, end: int | None, chunk: Chunk) -> _Page:
-        """The lines in a window, the first of which has the number `line`; notes in `chunk` which of them are cut."""
+        """Return the lines of a window whose first line has the number `line`; add lines that are cut to `chunk`."""
         buffer, at = window.buffer, window.base
         starts, breaks = buffer.lines()
         for i in np.flatnonzero(breaks - starts > MOST_RECORD_BYTES).tolist():
@@ -153,8 +153,8 @@ class ColumnReader:
         limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
         return _Page(buffer, at, line, starts, ends, limit, self._finder.find(buffer, starts, ends))
 
-    def _records(self, chunk: Chunk, page: _Page, count: int, upto: int) -> Together | None:
-        """The first `count` records, which end before line `upto`: counts them in `chunk`, and gives those that may be worth a row."""
+    def _records(self, chunk: Chunk, page: _Page, count: int, upto: int) -> RecordBatch | None:
+        """Count in `chunk` the first `count` records, which end before line `upto`; return those that may become rows."""
         if not count:
             return None
         buffer, starts, begun = page.buffer, page.starts, page.begun
@@ -195,7 +195,7 @@ class ColumnReader:
         return self._together(page, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends), tails)
 
     def _without_times(self, page: _Page, which: Ints) -> list[int]:
-        """Numbers of the lines of those of some records without a time whose layout prints one."""
+        """Return the line numbers of those of the given records without a time whose layout prints one."""
         found = []
         for i in which[self._dated[page.begun.layouts[which]]].tolist():
             line = int(page.begun.lines[i])
@@ -205,8 +205,8 @@ class ColumnReader:
                 found.append(page.line + line)
         return found
 
-    def _together(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> Together | None:
-        """Reads some records: those of the fixed layout that differ in nothing but their times are read once, others one by one."""
+    def _together(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> RecordBatch | None:
+        """Read the given records. Records of the fixed layout that differ only in their times are read once, all others one by one."""
         if not len(which):
             return None
         buffer, begun = page.buffer, page.begun
@@ -247,12 +247,12 @@ class ColumnReader:
         known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
-        return Together(said, messages, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
+        return RecordBatch(said, messages, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
 
     def _said(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, said: list[Record | None]) -> tuple[Ints, list[Messages]]:
-        """What some records of the fixed layout say that all differ, and the place of each in that.
+        """Return the index of each given record's content, and messages as columns. The records have the fixed layout and are all different.
 
-        Many messages of one line of source that were not met before are given as columns, all others are added to `said`.
+        Many new messages of one source line are returned as columns; all other contents are appended to `said`.
         """
         buffer, begun = page.buffer, page.begun
         found = np.empty(len(which), np.int64)
@@ -286,10 +286,10 @@ class ColumnReader:
         return found, messages
 
     def _alike(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
-        """Number of each of some records of the fixed layout among those that are to be told apart, and the first place of each number.
+        """Return for each given record of the fixed layout the number of its distinct content, and the position of each content's first record.
 
-        Told apart are those that differ in a byte from `begins` to `stops`, behind their times; of those that are only counted, no more is told apart
-        than is kept of them.
+        Records are distinct if they differ in a byte from `begins` to `stops`, after their times. Of records that are only counted, only the
+        parts that are kept are compared.
         """
         headers = page.begun.headers[which]
         if self._counted_differ:
@@ -314,7 +314,7 @@ class ColumnReader:
         return renamed[numbers], np.append(firsts[others], firsts[counted[first]])
 
     def _counted_alike(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> Ints:
-        """A number for each of some records of the fixed layout: the same for those that are counted alike, -1 for all that are not only counted."""
+        """Return a number for each given record of the fixed layout, equal for records that are counted alike; -1 if a record is not only counted."""
         found = np.full(len(which), -1, np.int64)
         single = np.flatnonzero(places.lasts[which] - places.firsts[which] == 1)
         lines, begun = which[single], page.begun
@@ -326,7 +326,7 @@ class ColumnReader:
     def _known(
         self, buffer: Buffer, message: int, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
     ) -> Record | None:
-        """A record of the fixed layout, the same object as before where another differed in nothing but its time."""
+        """Return a record of the fixed layout; the same object as an earlier record that differs only in its time."""
         if stop - message > _LONGEST_SEEN:
             return self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending)
         key = header, buffer.slice(message, stop)
@@ -336,7 +336,7 @@ class ColumnReader:
             return self._keep(key, self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending))
 
     def _keep(self, key: tuple[int, bytes], record: Record | None) -> Record | None:
-        """A record that the next one of its key will be."""
+        """Keep a record for later records with the same key; return it."""
         if len(self._seen) >= _MOST_SEEN:
             self._seen.clear()
         self._seen[key] = record
@@ -345,7 +345,7 @@ class ColumnReader:
     def _fixed(
         self, buffer: Buffer, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
     ) -> Record | None:
-        """A record of the fixed layout; its time is not read."""
+        """Return a record of the fixed layout; its time is not read."""
         tail = self._tails.found[tail_index] if tail_index >= 0 else NO_TAIL
         if not tail.size or last - first > 1:
             return self._one(buffer.slice(begin, min(stop, begin + MOST_RECORD_BYTES)))
@@ -354,7 +354,7 @@ class ColumnReader:
         return Record("", None, found.level, tail.thread, tail.logger, tail.source_line, None, text)
 
     def _behind_time(self, buffer: Buffer, begin: int, behind: int, stop: int, clock: int) -> Record | None:
-        """A record of another layout that begins with its time, the same object as before where another differed in nothing but that."""
+        """Return a record of another layout that begins with its time; the same object as an earlier record that differs only in its time."""
         if stop - behind > _LONGEST_SEEN:
             return self._one(buffer.slice(begin, stop))
         key = -1 - clock, buffer.slice(behind, stop)  # headers count from 0; a clock is of one layout
@@ -364,13 +364,13 @@ class ColumnReader:
             return self._keep(key, self._one(buffer.slice(begin, stop)))
 
     def _one(self, raw: bytes) -> Record | None:
-        """A record as the slow reader reads it; None when it begins none."""
+        """Return a record as the slow reader reads it; None if no record begins here."""
         lines = _decode_lines(raw)
         start = self._reader.start(Line(lines[0]))
         return None if start is None else self._reader.finish(start, lines)
 
     def _search(self, buffer: Buffer, begins: Ints, which: Ints, named: Flags) -> Flags:
-        """Whether some records hold a name or literal of the catalogue."""
+        """Return for each given record whether it contains a name or literal of the catalogue."""
         if len(which) <= _FEW:
             return np.ones(len(which), bool)  # the sieve would cost more than it saves
         recogniser = self._recogniser
@@ -384,17 +384,17 @@ class ColumnReader:
 
     @staticmethod
     def _holding(buffer: Buffer, begins: Ints, which: Ints, pattern: str) -> Flags:
-        """Which of some records hold something."""
+        """Return for each given record whether it contains the pattern."""
         found: Flags = np.zeros(len(which), bool)
         if len(which):
             found[:] = _matching(buffer.segments(begins).take(pa.array(which)), pattern)
         return found
 
     def _understand(self, line: str) -> Tail:
-        """The tail of a line of the fixed layout."""
+        """Return the tail of a line of the fixed layout."""
         layout = self._finder.fixed
         match = self._reader.layouts.find_tail(layout, line) if layout else None
-        if match is None or "\ufffd" in match[0]:  # whose size in bytes the text does not tell
+        if match is None or "\ufffd" in match[0]:  # the text does not show its size in bytes
             return NO_TAIL
         found = match.groupdict()
         number, logger, recogniser = found.get("line"), found.get("logger"), self._recogniser
@@ -406,30 +406,30 @@ class ColumnReader:
 
 
 def _matching(texts: pa.Array, pattern: str) -> Flags:
-    """Which texts hold something."""
+    """Return for each text whether it contains the pattern."""
     found: Flags = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
     return found
 
 
 @lru_cache(maxsize=4)
 def _sieve_of_names(names: frozenset[str]) -> str:
-    """An expression for names that stand alone."""
+    """Return an expression for names as whole words."""
     return _DELIMITED.format("|".join(map(re.escape, sorted(names))))
 
 
 @lru_cache(maxsize=8)
 def _sieve(texts: tuple[str, ...]) -> str:
-    """An expression for the beginnings of some texts."""
+    """Return an expression for the beginnings of some texts."""
     return "|".join(map(re.escape, sorted(_beginnings(texts))))
 
 
 def _beginnings(texts: Iterable[str]) -> set[str]:
-    """What to look for: whole texts would be more states than RE2 keeps, and a hundred times slower."""
+    """Return prefixes to search for: whole texts would need more states than RE2 keeps, and take a hundred times longer."""
     return {x[:_LITERAL] for x in texts}
 
 
 def _different(buffer: Buffer, begins: Ints, stops: Ints, kinds: Ints) -> tuple[Ints, Ints]:
-    """Number of each of some texts among those that differ, in bytes or in kind, and the first place of each number."""
+    """Return for each text the number of its distinct value (bytes and kind), and the position of each value's first text."""
     if not len(begins):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     array = buffer.parts(begins, stops).dictionary_encode()
@@ -444,7 +444,7 @@ def _different(buffer: Buffer, begins: Ints, stops: Ints, kinds: Ints) -> tuple[
 
 
 def _see_unfit(chunk: Chunk, page: _Page, begin: int, stop: int, before: int | None) -> None:
-    """Takes note of lines that no record can claim; `before` is where a record begins that may go on in them."""
+    """Count lines that no record can claim; `before` is where a record begins that may continue in them."""
     if before is not None:
         begin = max(begin, min(int(np.searchsorted(page.starts, before - page.at + MOST_RECORD_BYTES)), stop))
     if begin >= stop:
@@ -456,18 +456,18 @@ def _see_unfit(chunk: Chunk, page: _Page, begin: int, stop: int, before: int | N
 
 
 def _decoded(buffer: Buffer, starts: Ints, stops: Ints) -> list[str]:
-    """Parts of lines as `line_reader.decode` gives each, without blanks at their ends."""
+    """Return parts of lines as `line_reader.decode` returns each of them, without blanks at either end."""
     try:
         parts = buffer.parts(starts, stops)
         if b"\0" not in parts.buffers()[2].to_pybytes():
             return [text.rstrip().removeprefix("\ufeff") for text in parts.cast(pa.large_string()).to_pylist()]
-    except pa.ArrowInvalid:  # no UTF-8
+    except pa.ArrowInvalid:  # not UTF-8
         pass
     return [decode(buffer.slice(begin, stop)).rstrip() for begin, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
 def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:
-    """Ends of lines without carriage returns; of endless lines only so much as a record may have."""
+    """Return the ends of lines without carriage returns; an overlong line ends at the maximum length of a record."""
     ends = np.minimum(breaks, starts + MOST_RECORD_BYTES)
     while True:
         returns = (ends > starts) & (buffer.at(np.maximum(ends - 1, 0)) == 13)
@@ -477,7 +477,7 @@ def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:
 
 
 def _decode_lines(raw: bytes) -> list[str]:
-    """The lines of a record as `line_reader.decode` gives each."""
+    """Return the lines of a record as `line_reader.decode` returns each of them."""
     if b"\r" not in raw and b"\0" not in raw and b"\xef\xbb\xbf" not in raw and len(raw) < MOST_RECORD_BYTES:
         return raw.removesuffix(b"\n").decode("utf-8", "replace").split("\n")
     return [decode(x[:MOST_RECORD_BYTES]) for x in raw.removesuffix(b"\n").split(b"\n")]

@@ -1,4 +1,4 @@
-"""Records without a fact, found many at once: of those with the same tail, level and block nothing differs that is kept."""
+"""Find records without a fact in bulk: those with the same tail, level and block do not differ in anything that is kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forensics.records.kafka_words import kafka_words
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints
 from forensics.records.vectorized.line_fields import Header, Tail
 
-#: Fewer are understood one by one as quickly.
+#: Fewer records are recognised one by one just as fast.
 _FEW = 200
 _LONGEST = 1_000
 _BLANK, _LAST = ord(" "), ord("~")
@@ -23,33 +23,33 @@ _MOST_ENDINGS, _MOST_BLOCKS = 1 << 12, 64
 
 
 class CountedRecords:
-    """Tells which records are only counted, by their logger's blocks.
+    """Finds, by the blocks of their logger, records that are only counted.
 
     Args:
         recogniser: knows the blocks.
-        tails: the tails that are known; more may be added to them.
-        headers: the headers that are known; more may be added to them.
+        tails: known tails; the caller may append to them.
+        headers: known headers; the caller may append to them.
     """
 
     def __init__(self, recogniser: Recogniser, tails: Sequence[Tail], headers: Sequence[Header]) -> None:
         self._recogniser, self._tails, self._headers = recogniser, tails, headers
-        #: By tail: which of `_texts` is its logger's, -1 for none.
+        #: For each tail, the index in `_texts` of its logger's; -1 for none.
         self._of_tail: list[int] = []
         self._texts: list[tuple[CountedTexts, ...]] = []
         self._known: dict[str | None, int] = {}
-        #: How a message begins that has a context before it, which is taken off before blocks are asked.
+        #: Matches the beginning of a message with a context prefix, which is removed before blocks are tried.
         self._prefixed = f"^(?:{'|'.join(map(re.escape, kafka_words().begins))})"
 
     def alike(self, buffer: Buffer, begins: Ints, ends: Ints, tails: Ints, headers: Ints, endings: Ints) -> Ints:
-        """A number for each of some lines with a fixed head: the same for those that are counted alike, -1 for all others.
+        """Return a number for each of some lines with a fixed head, equal for lines that are counted alike; -1 for all others.
 
         Args:
             buffer: holds the lines.
-            begins: first byte of each.
-            ends: the byte after the last of each.
-            tails: tail of each, -1 for none.
-            headers: header of each.
-            endings: how each goes on behind it.
+            begins: first byte of each line.
+            ends: the byte after the last of each line.
+            tails: tail of each line, -1 for none.
+            headers: header of each line.
+            endings: number of the ending that follows the header of each line.
         """
         found = np.full(len(begins), -1, np.int64)
         self._learn()
@@ -78,15 +78,15 @@ class CountedRecords:
         return found
 
     def _doubtful(self, texts: pa.Array, block: CountedTexts) -> Flags:
-        """Which of some texts another block of the logger may match, too, or have a context before the message."""
-        # An expression for a whole text mostly fails at its beginning, and is quicker than a search for words; and one of all is quicker than each.
+        """Return for each text whether another block of the logger may match too, or a context precedes the message."""
+        # An expression for a whole text usually fails early, so it is faster than a word search; one combined expression is faster than several.
         whole = [rival.expression for rival in block.rivals if rival.expression]
         words = [re.escape(word) for rival in block.rivals if not rival.expression for word in rival.words]
         found = _matching(texts, "|".join((*whole, self._prefixed)))
         return found | _matching(texts, "|".join(words)) if words else found
 
     def _learn(self) -> None:
-        """Looks up what is new among the tails."""
+        """Look up tails that were added since the last call."""
         for tail in self._tails[len(self._of_tail) :]:
             logger = tail.logger if tail.size and tail.thread is None else None
             if logger not in self._known:
@@ -97,9 +97,9 @@ class CountedRecords:
 
 
 def _plain(texts: pa.LargeBinaryArray) -> Flags:
-    """Which of some texts have ASCII's printed characters only, and no blank at an end.
+    """Return for each text whether it has only printable ASCII characters, and no blank at either end.
 
-    There all ways of reading agree on what is a letter, a digit or a blank, and nothing is stripped.
+    For such texts all decoders agree on letters, digits and blanks, and nothing is stripped.
     """
     _, offsets, data = texts.buffers()
     borders = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]

@@ -1,7 +1,7 @@
-"""Lines that a log holds twice at one time, as two appenders or a shipper that tries again leave it. They are read once, where they stand first.
+"""Leave out lines that a log contains twice at the same time, because of two appenders or a shipper that retries. The first copy is read.
 
-Two clients of one process may well say the same at one time: lines of members count as the same only where they tell whose they are, or where the whole
-log stands twice. Where few lines are alike, only neighbours count: threads that work on the same things say the same.
+Two clients of one process may legitimately print the same message at the same time. Lines of members therefore count as copies only if they identify
+their client, or if the whole log is doubled. If few lines have copies, only adjacent ones count, because threads that do the same print the same.
 """
 
 from __future__ import annotations
@@ -25,59 +25,59 @@ from forensics.records.vectorized.buffers import Ints
 
 DOUBLED = "doubled"
 _NAMES = ("member_id", "group_instance_id", "broker_id")
-#: Each of these tells one client from another.
+#: Each of these columns distinguishes one client from another.
 _WHO = (*CLIENT, *_NAMES)
-#: What each client of a process says for itself.
+#: Categories of lines that each client of a process prints for itself.
 _OF_CLIENTS = frozenset({"membership", "assignment", "coordinator", "offsets", "streams"})
 _SAID = (*SAID, "level", "logger", *_NAMES)
 _COLUMNS = ("process_id", "stream_pos", "ts", "resolution_ms", "path", "event_id", "category", *_SAID)
-#: Share of a log's different lines that stand there twice where all do; a few pairs are parted by other threads.
+#: Share of a log's different lines that appear twice in a doubled log. It is below 1 because other threads separate a few pairs.
 _ALL = 0.9
-#: Where so many do, that comes from what writes the log, not from what it tells.
+#: From this share on, the doubling comes from what writes the log, not from its content.
 _MANY = 0.05
-#: Fewer different lines that stand twice say nothing of what writes the log.
+#: Fewer different lines that appear twice say nothing about what writes the log.
 _FEW = 3
-#: A few lines of two clients are alike by chance.
+#: In a log with fewer lines, a few lines of two clients may be equal by chance.
 _LEAST = 50
 
 
 def leave_out(files: Sequence[Path], signs: Iterable[Sign], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Takes away the rows of events that repeat one just before them.
+    """Remove the rows of events that repeat a row just before them.
 
     Args:
-        files: hold the rows; those with such a row are written anew.
+        files: hold the rows; files with such a row are rewritten.
         signs: of all rows.
         ranges: rows of `range_row`.
 
     Returns:
-        A row of `range_row` for each file that has such lines, with their number in `repeats`; it says `doubled` where many lines stand twice.
+        A row of `range_row` for each file that has such lines, with their number in `repeats`. It says `doubled` if many lines appear twice.
     """
-    told: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     gone: list[str] = []
     for name in streams_with_doubles(signs):
         lines = in_order(rows_of(files, _COLUMNS, pc.field("process_id") == name))
         first, again, are_many = _doubles(lines, _settings(files, name))
         if len(again):
             gone += lines["event_id"].take(pa.array(again)).to_pylist()
-            told += _told(lines, first, again, ranges, why=DOUBLED if are_many else None)
+            found += _range_rows(lines, first, again, ranges, why=DOUBLED if are_many else None)
     if gone:
         ids = pa.array(gone)
         for file in files:
             here = pc.is_in(pq.read_table(file, columns=["event_id"])["event_id"], ids)
             if pc.any(here).as_py():
                 rewrite(file, pq.read_table(file).filter(pc.invert(here)))
-    return told
+    return found
 
 
 def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, bool]:
-    """Lines that are said again, those that say them again, and whether these are so many that they come from what writes the log."""
+    """Return lines that are repeated, their repetitions, and whether there are so many that they come from what writes the log."""
     pos, times = (lines[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
     said = [codes_of(joined(lines[name])) for name in _SAID]
-    # What a client's configuration says stands in the lines behind its first one.
+    # A client's configuration is printed in the lines after its first one.
     said.append(np.array([settings.get(p, 0) for p in pos.tolist()], np.int64))
     exact = lines["resolution_ms"].fill_null(1).to_numpy() < SECOND // 1000
     first, again = said_again(times, exact if (times % SECOND).any() else np.zeros(len(times), np.bool_), said)
-    # One message that a thread says a hundred times is one.
+    # A message that one thread prints a hundred times counts once.
     different = len(np.setdiff1d(first, again))
     share = different / max(len(lines) - len(again), 1) if different >= _FEW else 0.0
     if len(lines) >= _LEAST and share >= _ALL and exact.all():
@@ -89,7 +89,7 @@ def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, 
 
 
 def _settings(files: Iterable[Path], name: str) -> dict[int, int]:
-    """By position, a number for each configuration that a stream prints."""
+    """Return, by position, a number for each configuration that a stream prints."""
     rows = rows_of(files, ("stream_pos", "config"), (pc.field("process_id") == name) & (pc.field("event") == "config_dumped"))
     numbers: dict[tuple[tuple[str, str], ...], int] = {}
     return {
@@ -98,8 +98,8 @@ def _settings(files: Iterable[Path], name: str) -> dict[int, int]:
     }
 
 
-def _told(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapping[str, Any]], why: str | None) -> Iterator[dict[str, Any]]:
-    """The row of `range_row` of each file of a stream."""
+def _range_rows(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapping[str, Any]], why: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the row of `range_row` for each file of a stream."""
     paths = codes_of(joined(lines["path"]))[again]
     for code in dict.fromkeys(paths.tolist()):
         mine = np.flatnonzero(paths == code)

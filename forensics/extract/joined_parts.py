@@ -1,4 +1,4 @@
-"""Parts of one process's log that were joined in another order than that of time, as `cat connect.log*` joins them (the newest comes first)."""
+"""Find parts of one process's log that are not joined in the order of time, for example by `cat connect.log*` (the newest comes first)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from forensics.extract.stretches import OTHER_LOG, Segment
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
-#: Of more parts of one log that were joined in the wrong order nobody asks.
+#: A log with more parts in the wrong order is not sorted.
 MOST_PARTS = 200
-#: More than so many of each part are lines of two that print side by side.
+#: If more lines of each part overlap, two processes print side by side.
 _MOST_CUT = 4
-#: What follows so soon, where nobody names himself, is of the same process.
+#: A part that follows this soon belongs to the same process if neither part names its process.
 _SOON = 900 * SECOND
 _EARLIER = "earlier_part"
 _Same = Callable[[Sequence["Part"], Sequence["Part"]], bool]
@@ -26,13 +26,13 @@ _Same = Callable[[Sequence["Part"], Sequence["Part"]], bool]
 
 @dataclass(frozen=True)
 class Part:
-    """Lines that stand together.
+    """Consecutive lines.
 
     Attributes:
-        begin, end: the first, and the one behind the last.
-        owner: process that they were taken to be of.
-        names: what that process is called in them; it has one name.
-        members: member ids in them; each is one process's.
+        begin, end: the first line, and the line after the last.
+        owner: process that they were attributed to.
+        names: names that the process has in them; a process has one name.
+        members: member IDs in them; a member ID belongs to one process.
     """
 
     begin: int
@@ -43,17 +43,17 @@ class Part:
 
 
 def in_order(parts: Sequence[Part], times: Ints, jitter: int, near: int, soon: int = -1) -> list[list[Part]]:
-    """The parts of each process, in the order of time; one that goes on behind another, older one is cut there.
+    """Return the parts of each process, in the order of time; a part that continues an older part is cut there.
 
-    Parts are of one process if they have a name or a member id in common, and no two of them were printed at one time. In a log that names one process
-    at most, what follows shortly after another part is of the same process.
+    Parts belong to one process if they have a name or a member ID in common, and no two of them were printed at the same time. In a log that names at
+    most one process, a part that follows shortly after another belongs to the same process.
 
     Args:
         parts: of one log.
         times: of all lines.
-        jitter: by how much threads print out of order.
-        near: what is shortly, where one of the two has no member id.
-        soon: what it is where both have some; a process has several one after the other, or for several groups.
+        jitter: maximum time by which threads print out of order, microseconds.
+        near: maximum time that is short, if one of the two parts has no member ID, microseconds.
+        soon: maximum time that is short, if both have member IDs, microseconds; a process may have several, in succession or for several groups.
     """
 
     def follow(one: Sequence[Part], other: Sequence[Part]) -> bool:
@@ -72,7 +72,7 @@ def in_order(parts: Sequence[Part], times: Ints, jitter: int, near: int, soon: i
 
 
 def moves(places: Sequence[tuple[int, int]]) -> list[int]:
-    """What is to be added to the places of parts, each from the first to the one behind the last, so that they are in the order of the list."""
+    """Return what to add to the positions of parts (first, and the one after the last) so that they follow each other in the order of the list."""
     found: list[int] = []
     floor: int | None = None
     for begin, end in reversed(places):
@@ -83,7 +83,7 @@ def moves(places: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _merged(groups: list[list[Part]], are_same: _Same) -> list[list[Part]]:
-    """Groups of parts, of which those that are the same are one."""
+    """Return groups of parts in which groups of the same process are merged."""
     found: list[list[Part]] = []
     for group in groups:
         same = [g for g in found if are_same(g, group)]
@@ -134,10 +134,10 @@ def _ordered(group: Sequence[Part], times: Ints, jitter: int) -> list[Part]:
 
 
 def reordered(lines: StreamLines, backs: Sequence[int]) -> list[Segment]:
-    """Parts of one process's log that were joined in another order than that of time; empty where nothing tells it.
+    """Return the parts of one process's log that were joined in an order other than that of time; empty if nothing shows it.
 
-    What tells it: generations, which go on where a clock was set back, and here go back as the time does; or parts that follow each other at once
-    in the order of time. Of small parts some begin hardly before those in front of them.
+    Two things show it. Generations fall when the time falls; when a clock is set back, they go on instead. Or parts follow each other without a gap
+    in the order of time. Some small parts begin hardly earlier than those in front of them.
     """
     slightly = falls_back(lines.ts, JITTER).tolist()
     return _reordered_at(lines, slightly, JITTER) or (_reordered_at(lines, backs, SET) if backs != slightly else [])
@@ -155,13 +155,13 @@ def _reordered_at(lines: StreamLines, backs: Sequence[int], jitter: int) -> list
     if would[0] or would[1] > was[1]:
         return []
     between = [int(lines.ts[b.begin : b.end].min() - lines.ts[a.begin : a.end].max()) for a, b in pairwise(runs[0])]
-    # A clock that was set back by little goes over what it has shown: its lines could be sorted, too, but only if they are cut.
+    # A clock that was set back a little repeats times: its lines could be sorted, too, but only if they are cut.
     is_one = len(runs[0]) == len(begins) and max(between) <= (SET if len(between) == 1 else EXACT)
     return in_runs(lines, runs) if was[0] or would[1] < was[1] or is_one else []
 
 
 def _falls(lines: StreamLines, order: Ints, each_member: bool) -> int:
-    """How often a lower generation of a group follows a higher one, in this order of lines; or of a group's member."""
+    """Return how often a lower generation of a group (or of a group's member) follows a higher one in this order of lines."""
     last: dict[tuple[str, int | None], int] = {}
     falls = 0
     for i in order[lines.rounds[order]].tolist():
@@ -173,14 +173,14 @@ def _falls(lines: StreamLines, order: Ints, each_member: bool) -> int:
 
 
 def parts_of(lines: StreamLines, begins: Sequence[int], owners: Sequence[int]) -> list[Part]:
-    """The parts of a log that begin at some lines, each with the process that it was taken to be of."""
+    """Return the parts of a log that begin at the given lines, each with the process that it was attributed to."""
     ends = [*begins[1:], len(lines.ts)]
     members = lines.who["member_id"]
     return [Part(b, e, owner, lines.names((b, e)), members.kinds((b, e))) for b, e, owner in zip(begins, ends, owners, strict=True)]
 
 
 def in_runs(lines: StreamLines, runs: Iterable[Sequence[Part]]) -> list[Segment]:
-    """The segments of processes, each of parts in the order of time."""
+    """Return the segments of processes, each made of parts in the order of time."""
     found = []
     for owner, run in enumerate(sorted(runs, key=lambda run: min(p.begin for p in run))):
         moved = moves([lines.places(p.begin, p.end) for p in run])

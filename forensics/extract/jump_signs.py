@@ -1,4 +1,4 @@
-"""What a task sees of the times and names of streams while it has their rows, so that only streams in which something jumps are read again."""
+"""Summarise the times and names of streams while a task has their rows, so that only streams with jumps are read again."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ import pyarrow.compute as pc
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
-#: What a process is called, which it prints when it starts.
+#: Names that a process prints when it starts.
 NAMES = ("broker_id", "worker_url")
-#: Threads print out of order by less than this.
+#: Threads print out of order by less than this, microseconds.
 SET = 2 * SECOND
-#: They seldom do by so much.
+#: Threads seldom print out of order by this much, microseconds.
 JITTER = SECOND // 20
 HOUR = 3600 * SECOND
-#: A jump of so many quarters of an hour and at most this was no pause: the stream just went on.
+#: A jump that differs from a multiple of a quarter of an hour by at most this was not a pause: the stream continued.
 EXACT = 60 * SECOND
 _PLACED = ("process_id", "stream_pos", "ts")
-#: More names than one are all that is asked for.
+#: It is enough to know that a stream has more than one name.
 _ENOUGH = 2
 
 
 class Sign(NamedTuple):
-    """Rows of one stream that stand together.
+    """A summary of consecutive rows of one stream.
 
     Attributes:
-        process_id: the stream; None for what has no process, of which nothing else is said.
+        process_id: the stream; None for rows without a process, which have no other attributes.
         first, last: position and time of the first and the last row that has a time, microseconds UTC.
-        jumps: whether there is a step between two times that may be more than a pause.
-        names: what the process is called there, by the places of `NAMES` (empty where nothing is said): none, one, or two of several.
-        doubled: whether two of them that stand near each other have one time and one message.
-        ends: messages of the first and the last row; empty where it has none.
+        jumps: True if a step between two times may be more than a pause.
+        names: names of the process, in the order of `NAMES` (empty if there is none): no name, one name, or two of several.
+        doubled: True if two rows near each other have the same time and message.
+        ends: messages of the first and the last row; empty if it has none.
     """
 
     process_id: str | None
@@ -51,7 +51,7 @@ class Sign(NamedTuple):
 
 
 def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
-    """What rows of events and counted records say that stand in one part of a file, in whatever order."""
+    """Yield signs of the events and counted records in one part of a file, given in any order."""
     parts = [pa.table({name: table[name] for name in (*_PLACED, *NAMES, "message") if name in table.schema.names}) for table in tables]
     if not parts:
         return
@@ -66,8 +66,8 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
     process = rows["process_id"].combine_chunks().dictionary_encode()
     who = process.indices.to_numpy()
     pos, ts = (rows[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
-    named = [(who[at], codes, texts) for at, codes, texts in (_told(rows[name]) for name in NAMES if name in rows.column_names)]
-    # Of messages each is compared with those near it, in the order of its stream: their numbers are enough for that.
+    named = [(who[at], codes, texts) for at, codes, texts in (_present(rows[name]) for name in NAMES if name in rows.column_names)]
+    # Each message is compared with those near it in the order of its stream; their numbers suffice for that.
     messages = rows["message"].combine_chunks().dictionary_encode() if "message" in rows.column_names else None
     said = messages.indices.fill_null(-1).to_numpy().astype(np.int64) if messages is not None else np.full(len(who), -1, np.int64)
     for number, name in enumerate(process.dictionary.to_pylist()):
@@ -78,22 +78,22 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
         first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
         jumps = bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER)))
         its = said[mine]
-        told = its >= 0
-        doubled = bool(len(said_again(times[told], np.ones(np.count_nonzero(told), np.bool_), [its[told]])[1]))
+        known = its >= 0
+        doubled = bool(len(said_again(times[known], np.ones(np.count_nonzero(known), np.bool_), [its[known]])[1]))
         begin, end = (messages.dictionary[int(c)].as_py() if messages is not None and c >= 0 else "" for c in its[[0, -1]])
         yield Sign(name, first, last, jumps, names, doubled, (begin, end))
 
 
 def said_again(times: Ints, exact: npt.NDArray[np.bool_], said: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Lines that a line just before them says too, at the same time.
+    """Find lines that repeat a line just before them at the same time.
 
     Args:
         times: of lines of one stream, in their order.
-        exact: which of them have times finer than seconds: between two such lines others of the same moment may stand, else none.
-        said: numbers for what they say, which are alike where lines are.
+        exact: True if a line's time is finer than seconds. Other lines of the same moment may appear between two such lines, but not between others.
+        said: columns of numbers, equal where the lines' contents are equal.
 
     Returns:
-        The line that says it just before, and the one that says it again.
+        The earlier line of each pair, and the line that repeats it.
     """
     moment = np.append(0, np.cumsum(np.abs(np.diff(times)) >= JITTER))[: len(times)]
     keys = (moment, times, *said)
@@ -107,7 +107,7 @@ def said_again(times: Ints, exact: npt.NDArray[np.bool_], said: Sequence[Ints]) 
 
 
 def streams_with_doubles(signs: Iterable[Sign]) -> list[str]:
-    """Streams in which two rows near each other have one time and one message."""
+    """Return streams in which two rows near each other have the same time and message."""
     found: set[str] = set()
     last: dict[str, Sign] = {}
     for sign in sorted((s for s in signs if s.process_id is not None), key=lambda s: s.first):
@@ -119,8 +119,8 @@ def streams_with_doubles(signs: Iterable[Sign]) -> list[str]:
     return sorted(found)
 
 
-def _told(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[Any]]:
-    """Rows that have a value, the number of each one's value, and the values."""
+def _present(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[Any]]:
+    """Return rows that have a value, the number of each one's value, and the values."""
     whole = column.combine_chunks()
     at = np.flatnonzero(whole.is_valid().to_numpy(zero_copy_only=False)) if whole.null_count < len(whole) else np.empty(0, np.int64)
     values = whole.drop_null().dictionary_encode()
@@ -128,19 +128,19 @@ def _told(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
 
 
 def is_jump(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which steps between two times, in microseconds, may be more than a pause."""
+    """Return for each step between two times, in microseconds, whether it may be more than a pause."""
     found: npt.NDArray[np.bool_] = (steps <= -SET) | ((steps >= HOUR) & (steps <= HOUR + EXACT))
     return found
 
 
 def falls_back(times: npt.NDArray[np.int64], by: int) -> npt.NDArray[np.int64]:
-    """Where time goes back by so much at least, and not for one line alone, as that of a thread that was held up."""
+    """Return where time goes back by at least `by` for more than one line; a single late line comes from a thread that was held up."""
     fallen = np.minimum(times[:-3], times[1:-2]) - np.maximum(times[2:-1], times[3:])
     return np.flatnonzero(fallen >= by) + 2
 
 
 def streams_to_read(signs: Iterable[Sign]) -> tuple[list[str], bool]:
-    """Streams in which time jumps or a name changes; and whether all rows are of one stream."""
+    """Return streams in which time jumps or a name changes, and whether all rows belong to one stream."""
     by_process: dict[str | None, list[Sign]] = defaultdict(list)
     for sign in signs:
         by_process[sign.process_id].append(sign)

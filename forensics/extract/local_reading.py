@@ -1,4 +1,4 @@
-"""Reads partitions of evidence: in this process, or as one that was started for it and has children that share what it made ready."""
+"""Read partitions of evidence, in this process or in forked children that share prepared data."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location, done: Callable[[RangeRow], None] = lambda row: None) -> list[Written]:
-    """Reads splits, writes their rows as Parquet files into a folder, and tells what it wrote.
+    """Read splits, write their rows as Parquet files into a folder, and return a list of the files.
 
     Args:
-        splits: what to read; members of one archive stand together.
-        tools: read them; a process has one for all partitions.
-        target: the folder, made when it does not exist; or a prefix of objects.
-        done: told the statistics of each split when it has been read.
+        splits: to be read; members of one archive are next to each other.
+        tools: read the splits; a process has one for all partitions.
+        target: a folder, created if missing, or a prefix of objects.
+        done: called with the statistics of each split after it has been read.
     """
     keep_memory()
     with PartWriter(target, tools.schemas) as writer:
@@ -47,41 +47,41 @@ def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location, 
 
 
 def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
-    """Rows of `range_row` among what was written, with the keys `error`, `signs` and `runs`."""
+    """Return the rows of `range_row` in `written`, with the keys `error`, `signs` and `runs`."""
     return [json.loads(text) for table, text, _ in written if table == "range_row"]
 
 
 def read_here(partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path, done: Callable[[int], None]) -> list[Written]:
-    """Reads partitions, one after the other.
+    """Read partitions in this process, one after the other.
 
     Args:
-        partitions: as `splits.plan` gives them.
+        partitions: as `splits.plan` returns them.
         catalogue: the messages.
         target: folder for Parquet files.
-        done: told the bytes of each split when it has been read.
+        done: called with the size in bytes of each split after it has been read.
     """
     tools = Tools(Recogniser(catalogue), Schemas.of(catalogue.fields.values()))
-    return [told for splits in partitions for told in read_partition(splits, tools, target, lambda row: done(_bytes_of(row)))]
+    return [file for splits in partitions for file in read_partition(splits, tools, target, lambda row: done(_bytes_of(row)))]
 
 
-def serve(told: bytes) -> None:
-    """What the process does that begets those who read: makes ready what all need, and tells on its standard output how each of them ended.
+def serve(received: bytes) -> None:
+    """Run the parent of the reading processes: prepare what they share, fork them, and write to standard output how each of them ended.
 
     Args:
-        told: the catalogue, the folder to write to, and the pipes of each reader, as the process that waits sends them; empty when there is no work.
+        received: the pickled catalogue, target folder and pipes of each reader, as the waiting process sends them; empty if there is no work.
     """
-    if not told:
+    if not received:
         return
     hide()
     collect_seldom()
     ends = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anything else prints goes to standard error
+    os.dup2(2, 1)  # other output goes to standard error
     pipes: Sequence[Pipe]
-    catalogue, target, pipes = pickle.loads(told)  # noqa: S301  (what our own process wrote)
+    catalogue, target, pipes = pickle.loads(received)  # noqa: S301  (what our own process wrote)
     recogniser = Recogniser(catalogue)
     recogniser.prepare()
     tools = Tools(recogniser, Schemas.of(catalogue.fields.values()))
-    gc.freeze()  # else to look for cycles would copy what is shared
+    gc.freeze()  # otherwise the search for cycles would copy shared memory
     numbers: dict[int, int] = {}
     for number, (source, answers) in enumerate(pipes):
         child = os.fork()
@@ -106,9 +106,9 @@ def serve(told: bytes) -> None:
 
 
 def _serve(tasks: BinaryIO, out: BinaryIO, read: Callable[[tuple[FileSplit, ...], Callable[[RangeRow], None]], list[Written]]) -> None:
-    """Reads partitions as they come, until no more will, and tells what was written."""
+    """Read partitions as they arrive until there are no more, and report the files that were written."""
 
-    def tell(what: object) -> None:
+    def send(what: object) -> None:
         pickle.dump(what, out)
         out.flush()
 
@@ -118,9 +118,9 @@ def _serve(tasks: BinaryIO, out: BinaryIO, read: Callable[[tuple[FileSplit, ...]
         except EOFError:
             return
         try:
-            tell(read(splits, lambda row: tell(_bytes_of(row))))
-        except Exception as e:  # whatever it is, the process that waits says it
-            tell(_portable(e))
+            send(read(splits, lambda row: send(_bytes_of(row))))
+        except Exception as e:  # the waiting process reports every error
+            send(_portable(e))
 
 
 def _bytes_of(row: RangeRow) -> int:
@@ -128,9 +128,9 @@ def _bytes_of(row: RangeRow) -> int:
 
 
 def _portable(error: Exception) -> Exception:
-    """An error that another process can take."""
+    """Return the error, or a substitute if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301
-    except Exception:  # whatever its class asks for
+    except Exception:  # whatever its class requires
         return ForensicsError("Evidence could not be read.", why=f"{type(error).__name__}: {error}")
     return error

@@ -1,10 +1,10 @@
-"""Jumps inside a log stream: daylight saving, another time zone, or lines that are not the next ones of this process.
+"""Find jumps inside a log stream: daylight saving, another time zone, or lines of another process.
 
-Most logs print local time without saying whose. Where it goes back by whole quarters of an hour while the process goes on, its zone changed: the
-lines from there on get that zone, so that their times follow those before. Where nothing says that the process went on (a start, other
-identities), the lines are of another process whose log was appended: they become a process of their own, with their times as printed, since
-nobody says in which zone. If what names the process says that they are an earlier part of its log, they are put before the others. A clock that
-was set back while the process went on is left alone: that is a step.
+Most logs print local time without naming the zone. If the time goes back by a multiple of a quarter of an hour and the process continues, its
+zone has changed. The lines from there on get that zone, so that their times follow the earlier ones. If nothing shows that the process continued (it
+starts or has another identity), the lines belong to another process whose log was appended. They become a process of their own and keep their printed times,
+because their zone is unknown. If the process's name shows that they are an earlier part of its log, they are moved before the other lines. A clock
+that was set back while the process continued is not corrected, because that is a clock step.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from forensics.extract.stretches import OTHER_LOG, Segment, Stretch, apply, sile
 from forensics.records.timestamps import SECOND
 
 _QUARTER = 900 * SECOND
-#: Less than this is no other zone.
+#: A smaller jump is not a change of zone.
 _LEAST = 14 * 60 * SECOND
-#: Between the first and the last zone of the world.
+#: Largest difference between two time zones.
 _MOST = 26 * HOUR
-#: More jumps than this, in the midst of lives, are lines in disorder, not logs one behind the other.
+#: More jumps than this that are not process starts mean lines out of order, not concatenated logs.
 _MOST_STRETCHES = 8
 
 
@@ -43,24 +43,24 @@ def separate(
     zoned: frozenset[str],
     ordinals: Mapping[str, int],
 ) -> list[dict[str, Any]]:
-    """Finds the stretches of what was read, and gives their rows their own times and processes.
+    """Find the stretches in the rows that were read, and give these rows their own times and processes.
 
     Args:
-        staged: folder of the Parquet files that tasks wrote; those with lines of a stretch are written anew.
+        staged: folder of the Parquet files that tasks wrote; files with lines of a stretch are rewritten.
         events: names of the files of events.
         counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
-        ranges: rows of `range_row`, each with the `signs` of its rows and the `runs` of its records, which are taken off; among its `gaps` are steps
+        ranges: rows of `range_row`, each with the `signs` of its rows and the `runs` of its records, which are removed; their `gaps` include steps
             back in time.
-        zoned: streams whose times say their offset from UTC: they have no zone to find.
-        ordinals: of each path its place among the files of its process.
+        zoned: streams whose times include their offset from UTC, so their zone is known.
+        ordinals: for each path, its position among the files of its process.
 
     Returns:
-        The rows of `range_row`, with one more for each stretch.
+        The rows of `range_row`, and one more row for each stretch.
     """
     of_events, of_counted, of_others = ([staged / name for name in names] for names in (events, counted, others))
     known = [*of_events, *of_counted]
-    signs = [Sign(*told) for row in ranges for told in row.pop("signs")]
+    signs = [Sign(*sign) for row in ranges for sign in row.pop("signs")]
     ranges, mended = wrong_times.mend(of_events, [*of_counted, *of_others], ranges, ordinals)
     doubled = doubled_lines.leave_out(of_events, signs, ranges)
     found = find(known, signs, zoned)
@@ -70,7 +70,7 @@ def separate(
 
 
 def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
-    """The stretches of all streams, by the times and names of their events, those that are only counted included.
+    """Return the stretches of all streams, found by the times and names of their events (including those that are only counted).
 
     Args:
         files: hold the rows.
@@ -82,7 +82,7 @@ def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = f
 
 
 def _stretches(whole: StreamLines, *, zoned: bool) -> list[Stretch]:
-    """The stretches of one stream; none when there are so many jumps that the lines are in disorder."""
+    """Return the stretches of one stream; none if it has so many jumps that its lines are out of order."""
     again = repeats(whole.ts, [whole.column(name) for name in SAID], JITTER)
     lines = whole.without((begin, end) for begin, end, _ in again)
     backs = falls_back(lines.ts, SET).tolist()
@@ -101,18 +101,18 @@ def _stretch(lines: StreamLines, segments: Sequence[Segment], n: int) -> Stretch
 
 
 class _Zones:
-    """Jumps of one stream, each taken for another zone, another process, or a clock that was set.
+    """Jumps of one stream. Each is attributed to another zone, another process, or a clock step.
 
     Args:
-        lines: of the stream, as they came.
-        zoned: its times say their offset from UTC.
+        lines: of the stream, in their original order.
+        zoned: True if its times include their offset from UTC.
     """
 
     def __init__(self, lines: StreamLines, *, zoned: bool) -> None:
         self._lines, self._zoned = lines, zoned
 
     def segments(self, backs: Sequence[int]) -> list[Segment]:
-        """Where lines of another process or zone begin, in a log in which they are as they came."""
+        """Return the segments of a log, each beginning where lines of another process or zone begin."""
         ts = self._lines.ts
         whole = [Segment(0, 0, 0, "")]
         if sum(not self._starts(i) for i in backs) > _MOST_STRETCHES:
@@ -123,7 +123,7 @@ class _Zones:
         for n, i in enumerate(places):
             last = segments[-1]
             if i - last.begin < 2 or i + 2 > len(ts):
-                continue  # one line tells nothing
+                continue  # a single line proves nothing
             end = places[n + 1] if n + 1 < len(places) else len(ts)
             jump = int(ts[i] - ts[i - 1])
             why = self._backwards(last.begin, i, end, -jump) if i in back else ""
@@ -141,7 +141,7 @@ class _Zones:
         )
 
     def _renamed(self) -> set[int]:
-        """Where a JVM begins to start that then goes by another name than the one before."""
+        """Return the lines where a JVM starts whose name differs from the previous JVM's."""
         found = set()
         for column in NAMES:
             last, known = -1, -1
@@ -149,7 +149,7 @@ class _Zones:
                 if column == "broker_id" and not self._lines.broker_names[i]:
                     continue
                 if last >= 0 and value != known:
-                    # Several that start together are one JVM's.
+                    # Names that are printed during one start belong to one JVM.
                     between = np.flatnonzero(self._lines.work[last + 1 : i])
                     if len(between):
                         behind = last + 2 + int(between[-1])
@@ -159,23 +159,23 @@ class _Zones:
         return found
 
     def _follows(self, begin: int, i: int, end: int) -> bool:
-        """Whether there, where a name changes, one log ends and another begins: not so where the two are merged line by line."""
+        """Return True if one log ends and another begins at a change of name; False if two logs are merged line by line."""
         members = self._lines.who["member_id"]
         return members.any(begin, i) and not members.any_again(begin, i) and self._lines.named((begin, i), (i, end)) is False
 
     def _starts(self, i: int) -> bool:
-        """Whether what follows is the start of a JVM, or of a client that is all that the log has."""
+        """Return True if a JVM starts at this line, or a client in a log that contains nothing else."""
         if self._lines.who["worker_url"].any(0, len(self._lines.ts)) or not self._lines.settings[i : i + 3].any():
-            telling = np.flatnonzero(self._lines.start_lines[i : i + 30] | self._lines.work[i : i + 30])
-            return bool(len(telling) and self._lines.start_lines[i + int(telling[0])])
+            decisive = np.flatnonzero(self._lines.start_lines[i : i + 30] | self._lines.work[i : i + 30])
+            return bool(len(decisive) and self._lines.start_lines[i + int(decisive[0])])
         return True
 
     def _other(self, segments: Sequence[Segment], i: int, end: int) -> Segment:
-        """The lines from there on as those of another process: of an earlier one that goes on, or a new one."""
+        """Return the segment of another process that begins here: an earlier process that continues, or a new one."""
         return self._earlier(segments, i, end) or Segment(i, 0, max(s.owner for s in segments) + 1, OTHER_LOG)
 
     def _earlier(self, segments: Sequence[Segment], i: int, end: int) -> Segment | None:
-        """The process of an earlier segment, if it goes on there."""
+        """Return a segment of an earlier segment's process, if that process continues here."""
         for n in range(len(segments) - 2, -1, -1):
             begin, shift, owner, *_ = segments[n]
             stop = segments[n + 1].begin
@@ -184,13 +184,13 @@ class _Zones:
         return None
 
     def _backwards(self, begin: int, i: int, end: int, back: int) -> str:
-        """What a jump back is; empty: a clock that was set."""
+        """Return the reason for a jump back; empty for a clock step."""
         by = -(-back // _QUARTER) * _QUARTER
-        # A day is no zone's.
+        # No zone change is a whole day.
         is_zone = back >= _LEAST and by <= _MOST and by != 24 * HOUR and not self._zoned
         is_exact = is_zone and by - back <= EXACT
         alike = self._lines.alike((begin, i), (i, end))
-        # A clock that is set back goes over what it has shown already; files in the wrong order do not.
+        # A clock that is set back repeats times that it has already shown; files in the wrong order do not.
         is_before = bool(self._lines.ts[i:end].max() <= self._lines.ts[begin:i].min())
         if self._starts(i):
             if not (alike and self._lines.named((begin, i), (i, end))):
@@ -201,14 +201,14 @@ class _Zones:
         if alike is False or is_before and (self._undone((begin, i), (i, end)) or alike is None and not is_exact):
             return OTHER_LOG
         if alike:
-            # A JVM keeps its zone, but for daylight saving: an exact jump is the machine's, set from one zone to another.
+            # A JVM changes its zone only for daylight saving. With any other exact jump, the machine's time was set from one zone to another.
             return "" if not is_exact else "daylight_saving" if by in (HOUR, HOUR // 2) and self._is_change(i) else "time_zone"
         if is_exact and by == HOUR and self._is_change(i):
             return "daylight_saving"
         return OTHER_LOG if is_exact or back > HOUR else ""
 
     def _ahead(self, segments: Sequence[Segment], i: int, end: int, jump: int) -> Segment | None:
-        """The segment that begins with a jump ahead; None: a pause."""
+        """Return the segment that begins with a jump ahead; None for a pause."""
         last = segments[-1]
         if not self._lines.alike((last.begin, i), (i, end)):
             earlier = self._earlier(segments, i, end)
@@ -222,19 +222,19 @@ class _Zones:
         return Segment(i, last.shift - HOUR, last.owner, "daylight_saving") if self._summer(i, jump) else None
 
     def _summer(self, i: int, jump: int) -> bool:
-        """Whether a jump ahead by an hour is the beginning of summer time: at its moment, in the midst of lines, and no start of a JVM."""
+        """Return True if a jump ahead by an hour is the beginning of summer time: at the right moment, between close lines, and not a JVM's start."""
         if self._zoned:
             return False
         near = i >= 2 and self._lines.ts[i - 1] - self._lines.ts[i - 2] < 5 * EXACT and self._lines.ts[i + 1] - self._lines.ts[i] < 5 * EXACT
         return bool(near and HOUR <= jump <= HOUR + EXACT and self._is_change(i) and not self._lines.own_starts[i])
 
     def _is_change(self, i: int) -> bool:
-        """Whether local time jumps in a night of a weekend of spring or autumn, at a full hour."""
+        """Return True if local time jumps at a full hour, during a weekend night in spring or autumn."""
         before, after = (datetime.fromtimestamp(int(t) / SECOND, UTC) for t in (self._lines.ts[i - 1], self._lines.ts[i]))
         return after.minute == 0 and before.minute >= 58 and before.hour <= 3 and before.month in (3, 4, 9, 10, 11) and before.weekday() >= 4
 
     def _continued(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Whether each group that has generations in both parts has higher ones in the second: it is the later one."""
+        """Return True if each group with generations in both parts has higher ones in the second, which is then the later part."""
         lowest, highest = ({}, {})  # type: dict[str, int], dict[str, int]
         for part, found, take in ((one, highest, max), (other, lowest, min)):
             for i in (part[0] + np.flatnonzero(self._lines.rounds[part[0] : part[1]])).tolist():
@@ -244,7 +244,7 @@ class _Zones:
         return bool(shared) and all(highest[g] < lowest[g] for g in shared)
 
     def _undone(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Whether a member that both parts name has lower generations in the second: it is the earlier one."""
+        """Return True if a member that both parts name has lower generations in the second, which is then the earlier part."""
         first, second = ({}, {})  # type: dict[int, int], dict[int, int]
         for found, part, take in ((first, one, min), (second, other, max)):
             for i, member in self._lines.who["member_id"].all(part):

@@ -1,6 +1,6 @@
-"""Messages of one logger to columns: what `Recogniser` says of each by itself is said of all that one block matches, and converted column by column.
+"""Convert many messages of one logger to columns, with the same result as `Recogniser` gives for each message alone.
 
-A log says the same in other words a million times: offsets, sizes and times differ. A match is the smaller part of what a record costs one by one; the
+A log may print the same message a million times with other offsets, sizes and times. Matching is the smaller part of the cost of a single record. The
 rest is typed values, an object for each record, and lists that become columns.
 """
 
@@ -25,9 +25,9 @@ from forensics.extract.arrays import array_of, sparse_array
 from forensics.records.vectorized.buffers import Ints
 from forensics.schema import CAPTURE_TYPES
 
-#: Fewer messages are recognised one by one as quickly.
+#: Fewer messages are recognised one by one just as fast.
 FEW = 32
-#: Numbers of so many characters fit in 64 bits.
+#: Numbers with at most this many characters fit in 64 bits.
 _DIGITS = 18
 
 Columns = dict[str, pa.Array]
@@ -35,14 +35,14 @@ Columns = dict[str, pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """Messages that one block knows.
+    """Messages that one block recognises.
 
     Attributes:
         event: the block.
-        rows: which of the messages.
+        rows: indices of the messages.
         messages: their texts without prefixes.
-        contexts: Connect's context of each.
-        captures: a column for each capture that some of them have.
+        contexts: the Connect context of each.
+        captures: a column for each capture that any of them has.
     """
 
     event: EventPattern
@@ -57,7 +57,7 @@ _Matched = tuple[int, str, str | None, Mapping[str, Any], regex.Match[str]]
 
 
 class _NoColumn(Exception):
-    """A text is no value of its capture: the messages of its block are read one by one, where it is named."""
+    """A text is not a valid value of its capture. The block's messages are then read one by one, which reports the faulty one."""
 
 
 class ManyMessages:
@@ -71,11 +71,11 @@ class ManyMessages:
         self._recogniser, self._fields = recogniser, recogniser.catalogue.fields
 
     def recognise(self, logger: str, texts: Iterable[str]) -> Iterator[Recognition]:
-        """What some messages of a logger are; those that are in no answer are left to `Recogniser.recognise`.
+        """Yield the recognised messages of a logger by block; messages in no answer are left to `Recogniser.recognise`.
 
         Args:
             logger: as printed.
-            texts: messages of one line, without blanks at their ends.
+            texts: messages of one line each, without blanks at either end.
         """
         index = self._recogniser.index(logger)
         if index is None:
@@ -97,10 +97,10 @@ class ManyMessages:
             yield Recognition(plan.event, np.array(rows, np.int64), messages, contexts, columns)
 
     def _captures(self, plan: Plan, found: Sequence[regex.Match[str]]) -> Columns:
-        """A column for each capture of some matches of a block.
+        """Return a column for each capture of the given matches of a block.
 
         Raises:
-            _NoColumn: a text is no value of its capture.
+            _NoColumn: a text is not a valid value of its capture.
         """
         if plan.simple is not None:
             groups = zip(*(match.groups() for match in found), strict=True)
@@ -116,12 +116,12 @@ class ManyMessages:
         return {name: sparse_array(*column, len(found), self._type(name)) for name, column in columns.items()}
 
     def _typed(self, name: str, texts: Sequence[str | None], converter: Callable[[str], Any] | None) -> pa.Array:
-        """A column of a group's texts; no text is no value."""
+        """Return a column of a group's texts, with NULL for None."""
         kind = self._type(name)
         if converter is CONVERTERS["int"]:
             present = [text for text in texts if text]
             if len(present) == len(texts) and max(map(len, present)) <= _DIGITS:
-                with suppress(ValueError):  # one of them is no number
+                with suppress(ValueError):  # a text is not a number
                     return pa.array(np.fromiter(map(int, present), np.int64, len(present)), kind)
         values: dict[str | None, Any] = {text: converter(text) if converter else text for text in set(texts) if text is not None}
         if any(isinstance(value, NoValue) for value in values.values()):
@@ -132,18 +132,18 @@ class ManyMessages:
         return array_of(list(values.values()), kind).take(pa.array([places.get(text) for text in texts], pa.int32()))
 
     def _add_surroundings(self, columns: Columns, outer: Sequence[Mapping[str, Any]]) -> None:
-        """Adds to the captures of messages what their prefixes and clients' names tell, where they do not."""
+        """Add the captures of prefixes and clients' names where the messages do not have these captures."""
         if "client_id" in columns:
             clients = columns["client_id"].to_pylist()
             of_task = {client: task_of_client(client) for client in set(clients) if client is not None}
-            self._fill(columns, [of_task.get(client, {}) if "task" not in told else {} for client, told in zip(clients, outer, strict=True)])
+            self._fill(columns, [of_task.get(client, {}) if "task" not in captures else {} for client, captures in zip(clients, outer, strict=True)])
         self._fill(columns, outer)
 
-    def _fill(self, columns: Columns, told: Sequence[Mapping[str, Any]]) -> None:
-        """Adds captures of each row, where it has none of that name."""
-        different = {id(captures): captures for captures in told}
+    def _fill(self, columns: Columns, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add captures of each row where it has no value of that name."""
+        different = {id(captures): captures for captures in rows}
         for name in sorted({name for captures in different.values() for name in captures}):
-            more = array_of([captures.get(name) for captures in told], self._type(name))
+            more = array_of([captures.get(name) for captures in rows], self._type(name))
             columns[name] = pc.coalesce(columns[name], more) if name in columns else more
 
     def _type(self, name: str) -> pa.DataType:

@@ -1,4 +1,4 @@
-"""How a process that reads keeps memory: arrays are freed and asked for again all the time, and hardly anything that Python makes is a cycle."""
+"""Tune the memory use of a reading process: it frees and allocates arrays constantly, and creates almost no reference cycles."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import gc
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _BYTES = 256 << 20
 _COLLECTED_AFTER = 100_000, 20, 100
-#: For processes that read, before numpy is imported: its linear algebra, which nothing here uses, would start threads that wait by spinning.
+#: Environment of reading processes, set before numpy is imported. Its linear algebra, unused here, would start threads that spin while they wait.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def collect_seldom() -> None:
-    """Has Python look for cycles after 100,000 new objects, not 700: for processes of our own. Saves a fifth of the time of reading what is always new."""
+    """Make Python look for cycles after 100,000 new objects instead of 700. Only for our own processes; saves a fifth of the time for new content."""
     gc.set_threshold(*_COLLECTED_AFTER)
 
 
 def keep_memory() -> None:
-    """Sets the thresholds of glibc's allocator for this process; elsewhere it does nothing. Saves a fifth of a reading task's time.
+    """Set the thresholds of glibc's allocator for this process; do nothing on other C libraries. Saves a fifth of a reading task's time.
 
-    Else the C library gives memory back to the kernel after each array, only to be given the same, freshly cleared, for the next.
+    By default, the C library returns memory to the kernel after each array and immediately gets the same pages back, cleared again.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

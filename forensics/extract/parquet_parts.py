@@ -1,4 +1,4 @@
-"""What one task writes: a Parquet file a table, under names that no other attempt uses."""
+"""Write the rows of one task: one Parquet file for each table, with a name that no other attempt uses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from forensics.evidence.objects import Location, arrow
 from forensics.extract.row_builder import MOST_BYTES, MOST_ROWS, Rows, Schemas
 from forensics.extract.split_counts import RangeRow
 
-#: Columns of places and times: they rise from row to row, so that the differences are all there is to write. No value of these or of the ids stands
-#: twice, so that a dictionary of them would be built for nothing.
+#: Columns of positions and times. They rise from row to row, so it is enough to write the differences. Their values and the IDs are unique, so a
+#: dictionary would only cost time.
 _RISING = ("line", "byte_offset", "stream_pos", "ts")
 _UNIQUE = frozenset({*_RISING, "event_id"})
 
 
 def with_columns(table: pa.Table, columns: Mapping[str, pa.ChunkedArray]) -> pa.Table:
-    """A table with other values in some of its columns, which keep their types."""
+    """Return a table in which some columns have other values and the same types."""
     for name, values in columns.items():
         at = table.schema.get_field_index(name)
         field = table.schema.field(at)
@@ -32,7 +32,7 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.ChunkedArray]) -> pa.
 
 
 def rewrite(file: Path, table: pa.Table) -> None:
-    """Writes other rows to a file that was written before."""
+    """Replace the rows of an existing file."""
     pq.write_table(table, file, compression="zstd", compression_level=1)
 
 
@@ -45,7 +45,7 @@ class _Waiting:
     bytes: int = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes one more."""
+        """Add a batch."""
         self.batches.append(batch)
         self.rows += batch.num_rows
         self.bytes += batch.nbytes
@@ -53,10 +53,10 @@ class _Waiting:
 
 @dataclass
 class PartWriter:
-    """Writes rows as they come.
+    """Writes rows as they arrive.
 
     Args:
-        folder: where to; a folder is made when missing, a prefix of objects need not be.
+        folder: where to write; a folder, created if missing, or a prefix of objects.
         schemas: of the tables.
     """
 
@@ -79,7 +79,7 @@ class PartWriter:
             file.close()
 
     def write(self, part: Rows | RangeRow) -> None:
-        """Takes rows of a table, or the statistics of a range."""
+        """Write rows of a table, or record the statistics of a range."""
         if isinstance(part, RangeRow):
             self._ranges.append(part)
             return
@@ -95,19 +95,19 @@ class PartWriter:
             self._flush(part.table)
 
     def _flush(self, table: str) -> None:
-        """Writes the batches that wait: to begin a group of rows takes as long as hundreds of rows."""
+        """Write the pending batches. They are collected because beginning a row group takes as long as hundreds of rows."""
         waiting = self._waiting.pop(table, None)
         if waiting is not None:
             self._files[table][1].write_table(pa.Table.from_batches(waiting.batches), row_group_size=waiting.rows)
 
     def written(self) -> list[tuple[str, str, int]]:
-        """Table, file name and rows of each file; and each range's row as JSON."""
+        """Return table, file name and number of rows of each file, and each range's row as JSON."""
         files = [(table, name, self._rows[table]) for table, (name, _) in self._files.items()]
         return files + [("range_row", json.dumps({**r.row, "error": r.error, "signs": r.signs, "runs": r.runs}), 1) for r in self._ranges]
 
 
 def _writer(path: str, schema: pa.Schema, system: pa.fs.FileSystem | None) -> pq.ParquetWriter:
-    """A file of rows; what a reader may choose rows by is their places and times."""
+    """Open a file for rows. It has statistics for positions and times, so that readers can select rows by them."""
     rising = [name for name in _RISING if name in schema.names]
     return pq.ParquetWriter(
         path, schema, filesystem=system, compression="zstd", compression_level=1, write_statistics=rising,

@@ -1,4 +1,4 @@
-"""Splits of the evidence to rows: a record belongs to the split in which its first line begins; whoever reads it reads on until the record ends."""
+"""Convert splits of the evidence to rows. A record belongs to the split in which its first line begins; its reader continues to the record's end."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from forensics.records.vectorized.record_starts import RecordStartFinder
 
 Part = Rows | RangeRow
 _LOOK_BACK = 64 << 10
-#: So many readers of logs that are written differently are kept.
+#: Number of readers that are kept for logs of different formats.
 _MOST_KINDS = 4
 
 
 def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
-    """All rows of some splits, in batches by table, and each split's statistics, which also say what could not be read.
+    """Yield all rows of some splits in batches by table, and the statistics of each split, which include what could not be read.
 
     Args:
-        splits: what to read; members of one archive stand together.
-        tools: read them; those that have read others know more.
+        splits: to be read; members of one archive are next to each other.
+        tools: read the splits, and keep what they have learned from earlier ones.
     """
     done: set[str] = set()
     for split in splits:
@@ -52,10 +52,10 @@ def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
 
 
 class _Kind:
-    """What reads logs that are written alike.
+    """The readers for logs with one format.
 
     Args:
-        split: of one of them.
+        split: of one of these logs.
         recogniser: knows the messages.
     """
 
@@ -67,24 +67,24 @@ class _Kind:
         self._quick: ColumnReader | None = None
 
     def fits(self, split: FileSplit) -> bool:
-        """Whether a split is of such a log."""
+        """Return True if the log of a split has this format."""
         return (split.format.pattern, split.zone, _how_written(split)) == (self._pattern, self._zone, self._profile)
 
     @property
     def quick(self) -> ColumnReader:
-        """Reads lines that stand as they were written, many at a time."""
+        """Return the reader of lines in their original form, which reads many lines at a time."""
         if self._quick is None or self._quick.full:
             self._quick = ColumnReader(self.reader, self.zone, self._recogniser)
         return self._quick
 
 
 def _how_written(split: FileSplit) -> Profile:
-    """A log's profile, but for how much was looked at."""
+    """Return a log's profile without the amount of text that was sampled."""
     return replace(split.format.profile, lines=0, fitting=0, filtered="", literal="")
 
 
 class Tools:
-    """What reads splits, one after the other: what is learned of one log serves the next that is written alike.
+    """Reads splits one after the other. Knowledge about one log is used for later logs with the same format.
 
     Args:
         recogniser: knows the messages.
@@ -97,7 +97,7 @@ class Tools:
         self._kinds: list[_Kind] = []
 
     def kind(self, split: FileSplit) -> _Kind:
-        """For logs that are written as this one is."""
+        """Return the readers for logs with the format of this one."""
         found = next((kind for kind in self._kinds if kind.fits(split)), None)
         if found is None:
             found = _Kind(split, self._recogniser)
@@ -117,7 +117,7 @@ def _read_archive(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
                 yield from task.run(Limited(Text(content, split.text.encoding), split.text.size), 0, 1, b"", content)
             except Exception as e:
                 yield from task.fault(e)
-    except Exception as e:  # whatever is wrong with one file, it is named and the others are read
+    except Exception as e:  # any fault of one file is reported with its name, and the others are read
         for split in wanted.values():
             yield from _Task(split, tools).fault(e)
 
@@ -142,7 +142,7 @@ def _read_plain(split: FileSplit, tools: Tools) -> Iterator[Part]:
 
 
 def _read_packed(split: FileSplit, tools: Tools) -> Iterator[Part]:
-    """A range of a packed text, which is unpacked from its beginning."""
+    """Read a range of a packed text, which is unpacked from its beginning."""
     task = _Task(split, tools)
     try:
         with open_content(place_of(split.place.location), split.place.member) as content:
@@ -174,7 +174,9 @@ def _read_exactly(file: BinaryIO, size: int) -> bytes:
 
 
 def _skip_line(stream: Readable, behind: bytes = b"") -> tuple[int, bytes, bytes]:
-    """Reads on behind the next line break: how many bytes that is, the last of all before that place, and what was read behind it."""
+    """Skip to the byte after the next line break. Return the number of skipped bytes, the last of all bytes before that place, and those already read
+    after it.
+    """
     skipped = 0
     while data := stream.read(_LOOK_BACK):
         cut = data.find(b"\n") + 1 or len(data)
@@ -185,7 +187,7 @@ def _skip_line(stream: Readable, behind: bytes = b"") -> tuple[int, bytes, bytes
 
 
 class _Task:
-    """Reads one split: owns its rows and its counts; readers only yield what they find."""
+    """Reads one split and owns its rows and counts; readers only yield what they find."""
 
     def __init__(self, split: FileSplit, tools: Tools) -> None:
         self._split, self._tools = split, tools
@@ -193,14 +195,14 @@ class _Task:
         self._rows = RowBuilder(tools.understanding, tools.schemas, split)
 
     def run(self, stream: Readable, place: int, line: int, behind: bytes, content: Content | None) -> Iterator[Part]:
-        """Rows of the split.
+        """Yield the rows of the split.
 
         Args:
             stream: the text from `place` on.
-            place: first line of the split.
-            line: its number.
+            place: first line of the split, as a byte position.
+            line: number of that line.
             behind: bytes before `place`, as many as a record may have.
-            content: where to look for a fault afterwards.
+            content: checked for a fault afterwards.
         """
         error = ""
         for chunk in self._chunks(stream, place, line, behind):
@@ -232,7 +234,7 @@ class _Task:
         return WrappedReader(reader, zone).read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, split.end)
 
     def fault(self, error: BaseException) -> Iterator[Part]:
-        """What was read of a split before a fault, and the fault."""
+        """Yield what was read of a split before a fault, and the fault."""
         yield from self._finish(reason_of(error))
 
     def _finish(self, error: str) -> Iterator[Part]:
@@ -243,13 +245,13 @@ class _Task:
         if rows.first_fault:
             line, reason = rows.first_fault
             text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
-            faults.append(f"{text} could not be understood, the first at line {line:,}: {reason}")
+            faults.append(f"{text} could not be processed, the first at line {line:,}: {reason}")
         row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
         yield RangeRow(row, "; ".join(filter(None, faults)), rows.signs, self._statistics.runs)
 
 
 def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> int | None:
-    """Where the record begins that is open at a place, by the bytes before it."""
+    """Return where the record that is open at a place begins, judged by the bytes before it."""
     for size in (_LOOK_BACK, MOST_RECORD_BYTES):
         part = behind[-size:] if size < len(behind) else behind
         if len(part) < place:
@@ -266,7 +268,7 @@ def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) ->
 
 @dataclass
 class _Joined:
-    """Bytes, and then a stream."""
+    """Bytes, followed by a stream."""
 
     ahead: bytes
     stream: Readable

@@ -1,7 +1,7 @@
-"""Processes of this machine that read evidence, and need nothing of an engine: started, given partitions, ended.
+"""Manage processes on this machine that read evidence without an engine: start them, give them partitions, end them.
 
-They start before it is known what there is to read, and Spark starts meanwhile; its Python workers would read no faster, and only when it runs. Nothing heavy
-is imported here: the sooner the processes start, the more they have imported when they are needed.
+They start before it is known what there is to read, and while Spark starts. Spark's Python workers would not read faster, and only after Spark has
+started. This module imports little: the sooner the processes start, the more they have imported when they are needed.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue
     from forensics.extract.splits import FileSplit
 
-#: Table, name and rows of a file that was written; or `range_row`, its row as JSON, and 1.
+#: Table, name and number of rows of a file that was written; or `range_row`, its row as JSON, and 1.
 Written = tuple[str, str, int]
-#: Where a process finds its tasks, and where it tells what it wrote.
+#: File descriptors from which a process reads its tasks, and to which it writes its results.
 Pipe = tuple[int, int]
-#: Given the bytes that have been read and those that there are.
+#: Called with the number of bytes that have been read, and the total.
 Progress = Callable[[int, int], None]
-#: Of so many bytes for each of them, processes start before files are looked at; of fewer, perhaps nothing is new.
+#: If there are this many bytes for each process, processes start before the files are examined. With fewer bytes, perhaps nothing is new.
 MUCH_BYTES = 32 << 20
-#: Each has four pipes' ends in this process, and a window and rows of its own; a disk gives no more than so many can read.
+#: Each process needs the ends of four pipes in this process, and its own window and rows. Disks do not supply more than this many readers.
 _MOST_PROCESSES = 32
-# The search path is this process's: it may run from a checkout. What is told it takes while it imports, so that nobody waits for it.
+# The child gets this process's search path, which may be a checkout's. It receives its input while it imports, so that the sender does not wait.
 _PARENT = """
 import sys
 from threading import Thread
-told = []
-listening = Thread(target=lambda: told.append(sys.stdin.buffer.read()), daemon=True)
+received = []
+listening = Thread(target=lambda: received.append(sys.stdin.buffer.read()), daemon=True)
 listening.start()
 sys.path[:] = {path!r}
 from forensics.extract.local_reading import serve
 listening.join()
-serve(told[0])
+serve(received[0])
 """
 
 
@@ -61,14 +61,14 @@ def cores() -> int:
 
 
 class Readers:
-    """Processes that read. Where one is enough, this process reads.
+    """Processes that read evidence. If one process is enough, this one reads.
 
     Args:
-        most: how many may read at once, 32 at most; as many as there are cores when None. Where a process cannot be forked, this process reads.
+        most: maximum number that read at the same time (not above 32); the number of cores if None. This process reads if it cannot fork.
     """
 
     def __init__(self, most: int | None) -> None:
-        # Windows has no fork.
+        # Windows cannot fork.
         self.most = min(most or cores(), _MOST_PROCESSES) if hasattr(os, "fork") else 1
         self._families: list[_Family] = []
         self._work: tuple[Catalogue, Path] | None = None
@@ -81,7 +81,7 @@ class Readers:
             family.close()
 
     def begin(self, count: int) -> None:
-        """Starts processes, until there are so many."""
+        """Start processes until there are `count` of them."""
         count = min(count, self.most)
         more = count - sum(len(family.readers) for family in self._families)
         if more > 0 and count > 1:
@@ -90,7 +90,7 @@ class Readers:
                 self._families[-1].tell(*self._work)
 
     def tell(self, catalogue: Catalogue, target: Path) -> None:
-        """Says once what evidence is read by, and where rows go.
+        """Send the processes, once, the messages to read by and the folder for rows.
 
         Args:
             catalogue: the messages.
@@ -101,14 +101,14 @@ class Readers:
             family.tell(catalogue, target)
 
     def read(self, partitions: Sequence[tuple[FileSplit, ...]], progress: Progress = lambda done, total: None) -> list[Written]:
-        """Reads partitions on this machine.
+        """Read partitions on this machine.
 
         Args:
-            partitions: as `splits.plan` gives them.
-            progress: told bytes of the splits that have been read, and all.
+            partitions: as `splits.plan` returns them.
+            progress: called with the bytes of the splits that have been read, and the total.
 
         Raises:
-            ForensicsError: a process that read has ended.
+            ForensicsError: a reading process has ended.
         """
         total = sum(split.stop - split.start for partition in partitions for split in partition)
         read_so_far = 0
@@ -131,7 +131,7 @@ class Readers:
         with ThreadPoolExecutor(len(readers)) as pool:
             futures = [pool.submit(reader.work, waiting, count) for reader in readers]
             try:
-                written = [told for future in futures for told in future.result()]
+                written = [row for future in futures for row in future.result()]
             except BaseException:
                 for family in self._families:
                     family.kill()
@@ -142,13 +142,13 @@ class Readers:
 
 
 class _Family:
-    """Processes that read, of one that begot them: what all need is imported and made ready once.
+    """Reading processes forked by one parent, which imports and prepares once what all of them need.
 
     Args:
-        count: how many read.
+        count: number of reading processes.
 
     Attributes:
-        readers: those who read.
+        readers: the reading processes.
     """
 
     def __init__(self, count: int) -> None:
@@ -157,7 +157,7 @@ class _Family:
         self._theirs: list[Pipe] = [(tasks[0], answers[1]) for tasks, answers in pipes]
         passed = [end for both in self._theirs for end in both]
         try:
-            # In a group of their own, all can be ended at once.
+            # They form a process group, so that one signal ends all of them.
             self._parent = subprocess.Popen(
                 [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 env={**os.environ, **SAFE, **ONE_THREAD}, pass_fds=passed, process_group=0,
@@ -168,20 +168,20 @@ class _Family:
         self.readers = [
             _Reader(self, number, os.fdopen(tasks[1], "wb"), os.fdopen(answers[0], "rb")) for number, (tasks, answers) in enumerate(pipes)
         ]
-        self._told = Lock()
+        self._codes_lock = Lock()
         self._codes: dict[int, int] = {}
 
     def tell(self, catalogue: Catalogue, target: Path) -> None:
-        """Says once what evidence is read by, and where rows go."""
+        """Send the parent, once, the messages to read by and the folder for rows."""
         assert self._parent.stdin is not None  # noqa: S101  (for the type checker)
-        # Where it has ended, so have its readers: who waits for these will say so.
-        with suppress(BrokenPipeError), self._parent.stdin as told:
-            pickle.dump((catalogue, target, self._theirs), told)
+        # If the parent has ended, so have its readers: the code that waits for these reports it.
+        with suppress(BrokenPipeError), self._parent.stdin as pipe:
+            pickle.dump((catalogue, target, self._theirs), pipe)
 
     def exit_code(self, reader: int) -> int:
-        """How a reader ended that has ended; as its parent did, where that ended before it could tell."""
+        """Return the exit code of a reader that has ended; the parent's, if the parent ended before it could report the reader's."""
         assert self._parent.stdout is not None  # noqa: S101
-        with self._told:
+        with self._codes_lock:
             while reader not in self._codes:
                 try:
                     number, code = pickle.load(self._parent.stdout)  # noqa: S301  (what our own process wrote)
@@ -191,15 +191,15 @@ class _Family:
             return self._codes[reader]
 
     def kill(self) -> None:
-        """Ends all of them at once."""
+        """Kill all of them with one signal."""
         with suppress(ProcessLookupError):  # they have ended
             os.killpg(self._parent.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Waits for the end of all of them."""
+        """Wait until all of them have ended."""
         for stream in (self._parent.stdin, *(reader.tasks for reader in self.readers)):
             assert stream is not None  # noqa: S101
-            with suppress(BrokenPipeError):  # who has ended has not taken what was sent
+            with suppress(BrokenPipeError):  # a process that has ended has not read its input
                 stream.close()
         for reader in self.readers:
             reader.close()
@@ -212,17 +212,17 @@ class _Reader:
     """A process that reads partitions, one after the other.
 
     Args:
-        family: it belongs to.
-        number: its number there.
-        tasks: what it takes.
-        answers: what it tells.
+        family: the processes that it belongs to.
+        number: its number among them.
+        tasks: pipe for its tasks.
+        answers: pipe from which its results are read.
     """
 
     def __init__(self, family: _Family, number: int, tasks: BinaryIO, answers: BinaryIO) -> None:
         self._family, self._number, self.tasks, self._answers = family, number, tasks, answers
 
     def work(self, waiting: queue.SimpleQueue[tuple[FileSplit, ...]], count: Callable[[int], None]) -> list[Written]:
-        """Reads partitions while there are any."""
+        """Let the process read partitions while there are any; return the files that it wrote."""
         out: list[Written] = []
         while True:
             try:
@@ -256,15 +256,15 @@ class _Reader:
     def _ended(self) -> ForensicsError:
         code = self._family.exit_code(self._number)
         why = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        fix = "Maybe the system was short of memory and ended it: --jobs 1 needs less. Run this again: the case is as it was before."
-        return ForensicsError("A process that read evidence has ended before its work was done.", why=why, fix=fix)
+        fix = "The system may have killed it for lack of memory: --jobs 1 needs less. Run this command again; the case has not changed."
+        return ForensicsError("A process that read evidence ended before it had finished.", why=why, fix=fix)
 
     def dismiss(self) -> None:
-        """Lets the process end, which takes it a while, as nothing more will come."""
+        """Let the process end, which takes a while, because there are no more tasks."""
         self.tasks.close()
 
     def close(self) -> None:
-        """Waits for the end of the process."""
+        """Wait until the process has ended."""
         with self._answers:
             while self._answers.read(1 << 16):
                 pass

@@ -1,4 +1,4 @@
-"""Lines that stand in a log twice: a part of it was joined twice, or two parts overlap. They are read once, where they stand first."""
+"""Find lines that appear twice in a log because a part was joined twice or two parts overlap. Only their first occurrence is read."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from forensics.extract.stretches import REPEATED, Stretch
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
-#: Fewer lines may be alike by chance, where others follow that are new.
+#: Fewer equal lines may be a coincidence if new lines follow.
 _LEAST = 3
-#: Two workers say the same of one rebalance in one second.
+#: Two workers can print the same lines about one rebalance within one second.
 _LEAST_IN_SECONDS = 50
-#: Two loops do not say the same thing in so many of the same milliseconds.
+#: Two loops do not print the same message in this many equal milliseconds.
 _MOMENTS = 10
 
 
 def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int, int, int]]:
-    """Where a log goes back and says again what it has said: a part was joined twice, or two parts overlap.
+    """Find where a log goes back in time and repeats lines, because a part was joined twice or two parts overlap.
 
     Args:
         times: of all lines.
-        said: columns in which lines are alike that say the same.
-        back: times go back by so much at least.
+        said: columns that are equal for lines with the same content.
+        back: minimum step back in time, microseconds.
 
     Returns:
-        The first line of each run, the one behind its last, and the one that says first what the run begins with.
+        The first line of each repeated run, the line after its last, and the line that the first one repeats.
     """
     backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
     if not 0 < len(backs) < MOST_PARTS:
@@ -42,7 +42,7 @@ def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int,
     first = np.empty(len(times), np.int64)
     first[alike] = np.repeat(alike[begins], np.diff(np.append(begins, len(times))))
     parts = np.searchsorted(backs, np.arange(len(times)), side="right")
-    # What is said twice at one time in one part, a log may well hold.
+    # A log may well contain equal lines with one time within one part.
     again = np.flatnonzero(parts > parts[first])
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
     return [
@@ -53,7 +53,7 @@ def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int,
 
 
 def _is_no_chance(keys: Ints) -> bool:
-    """Whether lines, of which each is a column of its time and what it says, are so many and so different that two processes do not print the same."""
+    """Return True if lines, given as columns of time and content, are too many and too different for two processes to print the same ones."""
     is_exact = bool((keys[0] % SECOND).any())
     moments, kinds = len(np.unique(keys[0])), np.unique(keys[1:], axis=1).shape[1]
     if keys.shape[1] < (_LEAST if is_exact else _LEAST_IN_SECONDS):
@@ -62,9 +62,9 @@ def _is_no_chance(keys: Ints) -> bool:
 
 
 def _is_all_that_goes_back(times: Ints, begin: int, end: int) -> bool:
-    """Whether a log goes back where lines begin, and goes on behind them where it was, but for the last of them, which may be cut.
+    """Return True if a log goes back at `begin` and continues after `end` where it was, except for the last lines, which may be cut.
 
-    A clock that was set back says nothing again; and few lines that do are those of a thread that was held up only if they are hardly late.
+    A clock that was set back does not repeat lines. A few repeated lines come from a thread that was held up only if they are hardly late.
     """
     back_at = int(times[begin - 1])
     if times[begin] > back_at - SET:
@@ -73,9 +73,9 @@ def _is_all_that_goes_back(times: Ints, begin: int, end: int) -> bool:
 
 
 def stretches_of(lines: StreamLines, repeated: Iterable[tuple[int, int, int]]) -> Iterator[Stretch]:
-    """The stretches of lines that stand in the log before."""
+    """Yield the stretches of repeated lines."""
     for begin, end, first in repeated:
-        # What no pattern knows behind the last of them may be new.
+        # Unrecognised lines after the last repeated one may be new.
         at, to = int(lines.pos[begin]), int(lines.pos[end - 1]) + 1
         since = int(lines.ts[begin - 1])
         until = int(lines.ts[end]) if end < len(lines.ts) else None

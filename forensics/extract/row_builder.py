@@ -1,4 +1,4 @@
-"""Recognised records to Arrow batches: one row a record, one column for each capture."""
+"""Convert recognised records to Arrow batches: one row for each record, one column for each capture."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.extract.arrays import array_of, sparse_array
-from forensics.extract.chunks import Found, Together
+from forensics.extract.chunks import Found, RecordBatch
 from forensics.extract.jump_signs import Sign, signs_of
 from forensics.extract.many_messages import Columns
 from forensics.extract.splits import FileSplit
-from forensics.extract.understanding import COUNT, EVENT, KINDS, NONE, OTHER, ManyTold, Told, Understanding
+from forensics.extract.understanding import COUNT, EVENT, KINDS, NONE, OTHER, BulkClassification, Classification, Understanding
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Ints
 from forensics.records.vectorized.line_fields import NO_TIME
@@ -26,14 +26,14 @@ from forensics.snapshots.observation import Observation
 
 EVENTS, UNRECOGNISED, COUNTED = "event_row", "unrecognised_row", "counted_row"
 MOST_TEXT = 2_000
-#: So much more is read, so that a password that is cut in two is still seen to be one.
+#: Number of extra characters that are read, so that a password is recognised even if the limit cuts it in two.
 _OVERLAP = 500
-#: Texts that no line can choose freely: ids, and words of this program.
+#: Texts that a log line cannot choose freely: IDs, and words of this program.
 _OURS = {"event_id", "file_id", "process_id", "path", "event", "category", "releases"}
 _ID_BYTES = 12
-#: Category of what snapshots say.
+#: Category of observations in snapshots.
 SNAPSHOT = "snapshot"
-#: Rows, and bytes of records, that are collected before they are given on.
+#: Rows, and bytes of records, that are collected into one batch.
 MOST_ROWS = 16_384
 MOST_BYTES = 16 << 20
 _EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "releases", "context", "event", "category")
@@ -49,7 +49,7 @@ class Schemas:
 
     @classmethod
     def of(cls, captures: Iterable[Field]) -> Schemas:
-        """With a column for each capture."""
+        """Return the schemas with a column for each capture."""
         return cls({EVENTS: table_schema(EVENTS, captures), UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)})
 
 
@@ -61,7 +61,7 @@ class Rows:
     batch: pa.RecordBatch
 
 
-#: The table of each kind of record but the last.
+#: Table of each kind of record except the last.
 _TABLE_OF = {EVENT: EVENTS, OTHER: UNRECOGNISED, COUNT: COUNTED}
 
 
@@ -70,34 +70,34 @@ class _Joined:
     """Records of a table that were read together.
 
     Attributes:
-        said: what they say, and what that is.
-        many: what they say and is told as columns.
-        index: of what each record says, by chunk: into `said`; or into the rows of `many`, one behind the other, as -1, -2 and so on.
-        placed: columns of where they stand, by chunk.
+        said: distinct contents, each with its classification.
+        many: contents that were classified as columns.
+        index: content of each record, by chunk: an index into `said`, or -1, -2 and so on for the concatenated rows of `many`.
+        placed: columns of their positions and times, by chunk.
     """
 
-    said: list[tuple[Record, Told]] = field(default_factory=list)
-    many: list[ManyTold] = field(default_factory=list)
+    said: list[tuple[Record, Classification]] = field(default_factory=list)
+    many: list[BulkClassification] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     placed: list[Columns] = field(default_factory=list)
     _places: dict[int, int] = field(default_factory=dict)
     _rows: int = 0
 
-    def place_of(self, record: Record, told: Told) -> int:
-        """Index into `said` of a record, which is added when it is a new one."""
+    def place_of(self, record: Record, classified: Classification) -> int:
+        """Return the index into `said` of a record's content; append it if it is new."""
         place = self._places.setdefault(id(record), len(self.said))
         if place == len(self.said):
-            self.said.append((record, told))
+            self.said.append((record, classified))
         return place
 
-    def places_of(self, many: ManyTold) -> Ints:
-        """Index of each of some rows, which are added."""
+    def places_of(self, many: BulkClassification) -> Ints:
+        """Append some rows; return the index of each."""
         self.many.append(many)
         self._rows += len(many.rows)
         return np.arange(len(many.rows) - self._rows - 1, -self._rows - 1, -1)
 
     def places(self) -> Ints:
-        """Of each record, which of all texts it says: those of `said`, then those of `many`."""
+        """Return the content of each record as an index into `said` followed by `many`."""
         index = np.concatenate(self.index)
         return np.where(index < 0, len(self.said) - 1 - index, index)
 
@@ -106,22 +106,22 @@ class RowBuilder:
     """Collects rows of one file, column by column.
 
     Args:
-        understanding: tells what a record is.
+        understanding: classifies records.
         schemas: of the tables.
-        split: what is read.
+        split: the part of the file that is read.
     """
 
     def __init__(self, understanding: Understanding, schemas: Schemas, split: FileSplit) -> None:
         self._understanding, self._schemas, self._split = understanding, schemas, split
-        #: Size of the text when it is sorted newest first.
+        #: Size of the text if its newest lines come first.
         self._backwards = split.text.size if split.format.profile.newest_first else None
         self.events = self.unrecognised = 0
-        #: Of the events, those that are only counted.
+        #: Number of events that are only counted.
         self.counted = 0
-        #: Records that could not be read, and line and reason of the first.
+        #: Number of records that could not be processed; and the line and reason of the first.
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
-        #: What the rows that were taken say of their stream.
+        #: Summaries of the rows that were taken, by stream.
         self.signs: list[Sign] = []
         self._seen_at = (-1, 0)
         self._clear()
@@ -137,18 +137,18 @@ class RowBuilder:
 
     @property
     def full(self) -> bool:
-        """Whether it is time to `take`."""
+        """Return True if there is enough to `take`."""
         return self._count >= MOST_ROWS or self._bytes >= MOST_BYTES
 
     def add(self, item: Found | Observation) -> None:
-        """Adds an observation, or a record if some pattern knows it, or if none does and it may be evidence all the same."""
+        """Add an observation, or a record if a pattern matches it, or if no pattern does but it may still be evidence."""
         if isinstance(item, Observation):
             self._add_observation(item)
         else:
             self._add_record(item)
 
-    def add_together(self, items: Together) -> None:
-        """Adds records that were read together, each as `add` would add it by itself."""
+    def add_together(self, items: RecordBatch) -> None:
+        """Add records that were read together, with the same result as `add` for each of them."""
         kinds, places = self._understood(items)
         kind = kinds[items.which]
         for number, table in _TABLE_OF.items():
@@ -165,8 +165,8 @@ class RowBuilder:
         self.unrecognised += others
         self.counted += counted
 
-    def _understood(self, items: Together) -> tuple[Ints, Ints]:
-        """Of each thing that some records say, what it is, and its place among those of its table."""
+    def _understood(self, items: RecordBatch) -> tuple[Ints, Ints]:
+        """Return the kind of each distinct content of the records, and its index among those of its table."""
         kinds = np.full(len(items.said) + sum(len(m.texts) for m in items.messages), NONE, np.int64)
         places = np.zeros(len(kinds), np.int64)
         one_by_one = [(i, record, False) for i, record in enumerate(items.said) if record is not None]
@@ -180,17 +180,17 @@ class RowBuilder:
             one_by_one += [(first + i, messages.record(i), True) for i in np.flatnonzero(left).tolist()]
             first += len(left)
         for i, record, is_new in one_by_one:
-            told = self._understanding.understand(record) if is_new else self._understanding.of(record)
-            if told.fault:
+            classified = self._understanding.understand(record) if is_new else self._understanding.of(record)
+            if classified.fault:
                 for line in items.lines[items.which == i].tolist():
-                    self.note_fault(line, told.fault)
-            kinds[i] = told.kind
-            if told.kind != NONE:
-                places[i] = self._joined[told.kind].place_of(record, told)
+                    self.note_fault(line, classified.fault)
+            kinds[i] = classified.kind
+            if classified.kind != NONE:
+                places[i] = self._joined[classified.kind].place_of(record, classified)
         return kinds, places
 
     def _joined_rows(self, table: str, joined: _Joined) -> Rows:
-        """A table's rows of records that were read together: what several say is made ready once."""
+        """Return a table's rows of records that were read together; content that several share is converted once."""
         schema, index = self._schemas.by_table[table], joined.places()
         count, said = len(index), {name: array_of(values, schema.field(name).type) for name, values in self._said(table, joined)}
         said = self._with_many(schema, joined, {**said, **(self._taken_captures(schema, len(joined.said)) if table == EVENTS else {})})
@@ -205,7 +205,7 @@ class RowBuilder:
         return Rows(table, _batch(schema, count, {**repeated, **placed, **said}))
 
     def _with_many(self, schema: pa.Schema, joined: _Joined, said: Columns) -> Columns:
-        """What records say, and behind it what is told as columns."""
+        """Return the columns of contents, followed by those that were classified as columns."""
         if not joined.many:
             return said
         counts = [len(many.rows) for many in joined.many]
@@ -221,12 +221,12 @@ class RowBuilder:
         return {name: whole[name].chunk(0) for name in whole.column_names}
 
     def _taken_captures(self, schema: pa.Schema, count: int) -> dict[str, pa.Array]:
-        """The columns of captures so far, which are forgotten."""
+        """Return the columns of captures so far, and forget them."""
         taken, self._captures = self._captures, {}
         return {name: sparse_array(*column, count, schema.field(name).type) for name, column in taken.items()}
 
     def _said(self, table: str, joined: _Joined) -> Iterator[tuple[str, list[Any]]]:
-        """Columns of what records say; captures go where those of single records do."""
+        """Yield columns of the records' contents; captures are collected with those of single records."""
         records = [record for record, _ in joined.said]
         yield "level", [record.level for record in records]
         yield "logger", [record.logger for record in records]
@@ -235,9 +235,9 @@ class RowBuilder:
         if table == UNRECOGNISED:
             yield "text", [record.message[: MOST_TEXT + _OVERLAP] for record in records]
             return
-        found = [told.found for _, told in joined.said if told.found is not None]
+        found = [classified.found for _, classified in joined.said if classified.found is not None]
         yield "event", [f.event for f in found]
-        yield "releases", [told.releases for _, told in joined.said]
+        yield "releases", [classified.releases for _, classified in joined.said]
         if table == COUNTED:
             return
         yield "thread", [record.thread for record in records]
@@ -248,8 +248,8 @@ class RowBuilder:
         for row, f in enumerate(found):
             self._capture(row, f.captures)
 
-    def _placed(self, items: Together, which: Ints, table: str) -> dict[str, pa.Array]:
-        """Columns of a table that say where some records stand, and when; of events their ids."""
+    def _placed(self, items: RecordBatch, which: Ints, table: str) -> dict[str, pa.Array]:
+        """Return columns of a table with the positions and times of some records, and the IDs of events."""
         offsets = items.base + items.begins[which]
         times = items.times[which]
         untimed = times == NO_TIME
@@ -265,8 +265,8 @@ class RowBuilder:
             columns["event_id"] = self._event_ids(items, which)
         return columns
 
-    def _event_ids(self, items: Together, which: Ints) -> pa.StringArray:
-        """What `_event_id` gives for each of some records."""
+    def _event_ids(self, items: RecordBatch, which: Ints) -> pa.StringArray:
+        """Return for each given record the ID that `_event_id` returns."""
         buffer, begins = items.buffer, items.begins[which]
         stops = buffer.without_breaks(begins, items.stops[which])
         data, salt, blake2b = buffer.view, self._split.head_id, hashlib.blake2b
@@ -283,7 +283,7 @@ class RowBuilder:
         return f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id
 
     def _capture(self, row: int, captures: Mapping[str, Any]) -> None:
-        """Takes the captures of a row."""
+        """Add the captures of a row."""
         columns = self._captures
         for name, value in captures.items():
             column = columns.get(name)
@@ -294,15 +294,15 @@ class RowBuilder:
 
     def _add_record(self, item: Found) -> None:
         record, raw, offset = item.record, item.raw, item.offset
-        told = self._understanding.understand(record)
-        if told.fault:
-            self.note_fault(item.line, told.fault)
-        if told.kind == NONE:
+        classified = self._understanding.understand(record)
+        if classified.fault:
+            self.note_fault(item.line, classified.fault)
+        if classified.kind == NONE:
             return
-        found = told.found
+        found = classified.found
         self._count += 1
         self._bytes += len(raw)
-        columns = (self._every, self._others, self._counted)[told.kind]
+        columns = (self._every, self._others, self._counted)[classified.kind]
         process, lines, offsets, places, times, levels, loggers, *more = columns
         row = len(lines)
         process.append(self._process(record))
@@ -318,9 +318,9 @@ class RowBuilder:
             return
         self.events += 1
         resolution = None if item.ts is None else item.resolution_ms
-        if told.kind == COUNT:
+        if classified.kind == COUNT:
             self.counted += 1
-            for column, value in zip(more, (resolution, told.releases, found.event), strict=True):
+            for column, value in zip(more, (resolution, classified.releases, found.event), strict=True):
                 column.append(value)
             return
         more[0].append(found.message[: MOST_TEXT + _OVERLAP])
@@ -331,19 +331,19 @@ class RowBuilder:
         collectors.append(item.collector)
         threads.append(record.thread)
         source_lines.append(record.source_line)
-        releases.append(told.releases)
+        releases.append(classified.releases)
         contexts.append(found.context)
         events.append(found.event)
         categories.append(found.category)
         self._capture(row, found.captures)
 
     def note_fault(self, line: int, reason: str) -> None:
-        """Takes note of a record that could not be read."""
+        """Count a record that could not be processed, and keep the first reason."""
         self.faults += 1
         self.first_fault = self.first_fault or (line, reason)
 
     def _add_observation(self, seen: Observation) -> None:
-        """Several may stand in one line: their ids differ by their number there."""
+        """Add an observation. One line may contain several, whose IDs differ by their number in the line."""
         number = self._seen_at[1] + 1 if self._seen_at[0] == seen.offset else 0
         self._seen_at = seen.offset, number
         self._count += 1
@@ -368,11 +368,11 @@ class RowBuilder:
         self._capture(row, seen.captures)
 
     def _event_id(self, raw: bytes, offset: int) -> str:
-        """An id that a file keeps when it grows or moves: of its beginning, of what stands there, and of the place."""
+        """Return an ID that does not change when the file grows or moves: a hash of the file's beginning, the record's bytes and its position."""
         return hashlib.blake2b(raw, digest_size=_ID_BYTES, salt=self._split.head_id, person=offset.to_bytes(16, "little")).hexdigest()
 
     def take(self) -> Iterator[Rows]:
-        """The rows so far; the builder is empty afterwards."""
+        """Yield the rows so far; the builder is empty afterwards."""
         rows = list(self._taken())
         self.signs += signs_of(part.batch for part in rows if part.table != UNRECOGNISED)
         self._clear()
@@ -399,7 +399,7 @@ class RowBuilder:
 
 
 def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Columns as they may become part of a table. Text does so here, and nowhere else: whatever it is, it goes without its secrets."""
+    """Return columns that are ready for a table. Secrets are removed from all text here, and nowhere else."""
     chosen = [name for name in columns if name not in _OURS]
     cleaned = {**columns, **dict(zip(chosen, scrubbed([columns[name] for name in chosen]), strict=True))}
     for name in cleaned.keys() & {"message", "text"}:
@@ -408,5 +408,5 @@ def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _batch(schema: pa.Schema, count: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    """Rows of columns; a column that is not there is empty."""
+    """Return rows made of columns; a missing column is NULL."""
     return pa.record_batch([columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in schema], schema=schema)

@@ -1,4 +1,4 @@
-"""Snapshots read as logs are: their lines to chunks of observations."""
+"""Read snapshots like logs: convert their lines to chunks of observations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SnapshotReader:
     """Reads a snapshot.
 
     Args:
-        kind: which one; see `snapshots.detection`.
+        kind: kind of snapshot; see `snapshots.detection`.
     """
 
     def __init__(self, kind: str) -> None:
@@ -29,7 +29,7 @@ class SnapshotReader:
         self._begin()
 
     def _begin(self) -> Chunk:
-        """Begins a chunk; returns the one before."""
+        """Begin a chunk; return the one before."""
         before = self._chunk
         self._found: list[Observation] = []
         self._times: list[int] = []
@@ -37,7 +37,7 @@ class SnapshotReader:
         return before
 
     def read(self, stream: Readable) -> Iterator[Chunk]:
-        """All that it says."""
+        """Yield chunks of all observations."""
         try:
             for item in READERS[self._kind](self._lines(stream)):
                 match item:
@@ -49,7 +49,7 @@ class SnapshotReader:
                         self._chunk.error = item.reason
                 if len(self._found) >= _MOST_OBSERVATIONS or self._bytes >= _MOST_BYTES:
                     yield self._begin()
-        except Exception as e:  # what stands before the fault is kept
+        except Exception as e:  # observations before the fault are kept
             self._chunk.error = reason_of(e)
         yield self._begin()
 
@@ -61,7 +61,7 @@ class SnapshotReader:
             self._times.append(item.ts)
 
     def _lines(self, stream: Readable) -> Iterator[Line]:
-        """Lines of a text; a last one without a line break too."""
+        """Yield the lines of a text, including a last line without a line break."""
         at = number = 0
         begun: list[bytes] = []
         while data := stream.read(_BLOCK):

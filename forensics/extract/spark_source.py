@@ -1,10 +1,9 @@
-"""The Spark data source: each task reads its splits of evidence, writes their rows as Parquet, and yields what it wrote.
+"""The Spark data source: each task reads its splits of evidence, writes their rows as Parquet, and yields the names of the files.
 
-Rows do not travel through the JVM. A row of a hundred columns, of which most are empty, costs eighty microseconds there and five in Arrow; with
-this, Spark places the work, tries a failed task again, and counts only what a successful one reports. Files of failed tasks stay in the
-staging folder, which is thrown away.
+Rows do not pass through the JVM: a row of a hundred mostly empty columns takes eighty microseconds there and five in Arrow. Spark still schedules the
+tasks, retries failed ones, and counts only the reports of successful ones. Files of failed tasks stay in the staging folder, which is deleted.
 
-The module imports little, for Spark starts several processes that only ask for the schema or the partitions.
+The module imports little, because Spark starts several processes that only ask for the schema or the partitions.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ if TYPE_CHECKING:
     from forensics.extract.splits import FileSplit
 
 NAME = "forensics_evidence"
-#: One row for each file that was written (table, file, rows), and one for each range that was read (table `range_row`, its row as JSON, 1).
+#: One row for each file that was written (table, file, rows), and one for each range that was read (`range_row`, its row as JSON, 1).
 SCHEMA = StructType([StructField("table", StringType()), StructField("written", StringType()), StructField("rows", LongType())])
 
 
 @dataclass
 class Task(InputPartition):
-    """Splits of one task, pickled: only the task itself needs to know them."""
+    """Splits of one task, pickled, because only the task itself reads them."""
 
     splits: bytes
 
 
 class EvidenceSource(DataSource):
-    """`spark.read.format("forensics_evidence")`; its option `job` is what `job_option` gives."""
+    """`spark.read.format("forensics_evidence")`; its option `job` is the return value of `job_option`."""
 
     @classmethod
     def name(cls) -> str:
@@ -55,7 +54,7 @@ class EvidenceReader(DataSourceReader):
     """Reads the tasks of a job.
 
     Args:
-        tasks: pickled splits of each.
+        tasks: pickled splits of each task.
         catalogue: pickled.
         target: folder, or prefix of objects, for Parquet files.
     """
@@ -64,13 +63,13 @@ class EvidenceReader(DataSourceReader):
         self._tasks, self._catalogue, self._target = tasks, catalogue, target
 
     def __reduce__(self) -> tuple[object, ...]:
-        return EvidenceReader, ((), self._catalogue, self._target)  # a task is sent its own splits
+        return EvidenceReader, ((), self._catalogue, self._target)  # a task receives its own splits only
 
     def partitions(self) -> Sequence[InputPartition]:
         return [Task(splits) for splits in self._tasks]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, str, int]]:
-        """Reads, writes and reports. Spark calls it again, elsewhere, when it fails."""
+        """Read, write and report. Spark repeats the call on another executor if it fails."""
         from forensics.evidence.objects import place
         from forensics.extract.local_reading import read_partition
 
@@ -81,7 +80,7 @@ class EvidenceReader(DataSourceReader):
 
 @lru_cache(maxsize=1)
 def _prepared(catalogue: bytes) -> Tools:
-    """What all tasks of a worker process share: patterns are read and compiled once, and what a log says again is understood once."""
+    """Return what all tasks of a worker process share, so that patterns are compiled once and repeated messages are recognised once."""
     from forensics.catalogue.recogniser import Recogniser
     from forensics.extract.memory import collect_seldom
     from forensics.extract.reading import Tools
@@ -93,5 +92,5 @@ def _prepared(catalogue: bytes) -> Tools:
 
 
 def job_option(tasks: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Location) -> str:
-    """The value of the option `job`."""
+    """Return the value of the option `job`."""
     return base64.b64encode(pickle.dumps(([pickle.dumps(t) for t in tasks], pickle.dumps(catalogue), str(target)))).decode()

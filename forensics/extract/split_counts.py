@@ -1,4 +1,4 @@
-"""What a range of a text held: counts, times, silences, and the first line that nobody could read."""
+"""Count the contents of a range of a text: counts, times, silences, and the first line that no layout fits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAP_US = 30 * SECOND
 
 
 class Run(NamedTuple):
-    """Neighbouring records of which none is more than 30 s before or behind the one before it: times of the first and the last, the lowest, the highest."""
+    """Consecutive records, each within 30 s of the one before: times of the first and the last, the lowest and the highest time."""
 
     first: int
     last: int
@@ -32,28 +32,28 @@ class Run(NamedTuple):
 
     @classmethod
     def of(cls, times: npt.NDArray[np.int64]) -> list[Run]:
-        """The runs of records."""
+        """Return the runs of records with the given times."""
         begins = np.append(0, np.flatnonzero(np.abs(np.diff(times)) > GAP_US) + 1)
         ends = np.append(begins[1:], len(times))
         columns = times[begins], times[ends - 1], np.minimum.reduceat(times, begins), np.maximum.reduceat(times, begins), ends - begins
         return [cls(*run) for run in np.stack(columns, axis=1).tolist()]
 
     def follows(self, before: Run) -> bool:
-        """Whether it and the one before it are one."""
+        """Return True if this run continues the one before it."""
         return abs(self.first - before.last) <= GAP_US
 
     def joined(self, behind: Run) -> Run:
-        """It and the one behind it as one."""
+        """Return this run and the one after it as one."""
         return Run(self.first, behind.last, min(self.low, behind.low), max(self.high, behind.high), self.records + behind.records)
 
 
 def gaps_between(runs: Sequence[Run]) -> list[dict[str, int]]:
-    """Time from each run to the next one, which may lie before it."""
+    """Return the time from each run to the next one, which may be earlier."""
     return [{"from_ts": a.last, "to_ts": b.first} for a, b in pairwise(runs) if not b.follows(a)]
 
 
 def joined(runs: Iterable[Run]) -> list[Run]:
-    """Runs that follow each other as one; a file's are cut by chunks and ranges."""
+    """Merge runs that continue each other; chunks and ranges cut the runs of a file."""
     whole: list[Run] = []
     for run in runs:
         if whole and run.follows(whole[-1]):
@@ -65,7 +65,7 @@ def joined(runs: Iterable[Run]) -> list[Run]:
 
 @dataclass
 class Statistics:
-    """Counts of one range; see `schema.RANGE` for the meaning of each."""
+    """Counts of one range; `schema.RANGE` describes each of them."""
 
     lines: int = 0
     records: int = 0
@@ -86,7 +86,7 @@ class Statistics:
     first_hole: tuple[int, int] | None = None
 
     def add(self, chunk: Chunk) -> None:
-        """Takes note of all that a chunk says but of what it found."""
+        """Count the contents of a chunk, except the records that it found."""
         self.lines += chunk.lines
         self.records += chunk.layouts.total()
         self.layouts.update(chunk.layouts)
@@ -117,25 +117,25 @@ class Statistics:
 
     @property
     def faults(self) -> list[str]:
-        """What could not be read, in words."""
-        told = []
+        """Describe what could not be read."""
+        faults = []
         if self.first_hole:
             line, place = self.first_hole
-            told.append(
-                f"{self.hole_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), stand in runs of {HOLE_BYTES} and more where text was lost or never written"
+            faults.append(
+                f"{self.hole_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), in runs of at least {HOLE_BYTES}: text was lost or never written"
             )
         if self.cuts:
-            told.append(f"{_some(self.cuts, 'line is', 'lines are')} longer than 1 MiB and cut there, the first is line {self.cut_line:,}")
+            faults.append(f"{_some(self.cuts, 'line is', 'lines are')} longer than 1 MiB and truncated, the first is line {self.cut_line:,}")
         if self.broken:
-            said = _some(self.broken, "record of the document is no JSON", "records of the document are no JSON")
-            told.append(f"{said}, the first in line {self.broken_line:,}: they are read as far as they go")
+            said = _some(self.broken, "record of the document is not valid JSON", "records of the document are not valid JSON")
+            faults.append(f"{said}, the first in line {self.broken_line:,}: read as far as possible")
         if self.no_times:
             has = _some(self.no_times, "record has", "records have")
-            told.append(f"{has} a time that cannot be, the first at line {self.no_time_line:,}: its text is read, its time is not")
-        return told
+            faults.append(f"{has} an impossible time, the first at line {self.no_time_line:,}: read without the time")
+        return faults
 
     def to_row(self, start: int, end: int, events: int, counted: int, unrecognised: int) -> dict[str, Any]:
-        """The columns of `range_row` that are counted here; times in microseconds."""
+        """Return the columns of `range_row` that are counted here; times in microseconds."""
         return {
             "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "counted": counted,
             "unrecognised": unrecognised, "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
@@ -153,8 +153,8 @@ class RangeRow:
 
     Attributes:
         row: its columns.
-        error: why the range could not be read to its end; empty when it could.
-        signs: what its rows say of their streams.
+        error: reason why the range could not be read to its end; empty if it could.
+        signs: summaries of its rows, by stream.
         runs: of its records.
     """
 
@@ -164,7 +164,7 @@ class RangeRow:
     runs: Sequence[Run] = ()
 
 
-#: Columns of a row of `range_row` whose lines are counted in another one, that of their range.
+#: Columns of an additional row of `range_row`, whose lines are counted in the row of their range.
 NOTHING: Mapping[str, Any] = {
     "lines": 0, "records": 0, "events": 0, "counted": 0, "unrecognised": 0, "unfit": 0, "unfit_line": None, "unfit_text": None, "layouts": [], "error": "",
 }  # fmt: skip

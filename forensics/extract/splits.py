@@ -1,6 +1,6 @@
-"""Evidence cut in splits, each for one task.
+"""Cut evidence into splits, one or more for each task.
 
-A split is a byte range of a plain file or of a large text that is packed, else the whole of what is packed. The same bytes give the same rows, however they
+A split is a byte range of a plain file or of a large packed text, or else the whole of what is packed. The rows do not depend on how the bytes
 are cut.
 """
 
@@ -14,32 +14,32 @@ from forensics.evidence.containers import place_of
 from forensics.inventory.evidence import COUNT_BLOCK, LOG, Evidence, Format, Place, TextForm
 
 RANGE_BYTES = 128 << 20
-#: A place in a stream is the file's ordinal and, in so many bits, the byte in it.
+#: A position in a stream consists of the file's ordinal and, in this many bits, the byte in the file.
 FILE_BITS = 40
-#: Less than this is not worth a task of its own.
+#: A smaller range is not worth a task of its own.
 _LEAST_BYTES = 4 << 20
-#: A packed text is unpacked from its beginning for each of its ranges: a small one is not cut, and none in more ranges than this.
+#: A packed text is unpacked from its beginning for each of its ranges: a smaller one is not cut, and none is cut into more ranges than this.
 _LEAST_PACKED, _MOST_PACKED = 32 << 20, 8
 
 
 def byte_of(stream_pos: int) -> int:
-    """The byte of its file that a position in a stream stands for."""
+    """Return the byte of its file that a position in a stream refers to."""
     return stream_pos & ((1 << FILE_BITS) - 1)
 
 
 @dataclass(frozen=True)
 class FileSplit:
-    """What a task must know of a file, and which part of it it reads.
+    """A part of a file, and the properties of the file that its task needs.
 
     Attributes:
         path: the file's name in the case.
         head_id: see `evidence.Fingerprint`.
-        zone: by which its times are read.
+        zone: time zone of its times.
         text: how its bytes become a text.
-        format: how the text is read; what is no log is one split.
-        start, end: bytes of the text; end is None for all that follows.
-        breaks: newlines before `start`.
-        base: place of the file's first byte in its stream.
+        format: how the text is read; a file that is not a log is one split.
+        start, end: bytes of the text; `end` is None for all that follows.
+        breaks: number of newlines before `start`.
+        base: position of the file's first byte in its stream.
     """
 
     path: str
@@ -57,17 +57,17 @@ class FileSplit:
 
     @property
     def stop(self) -> int:
-        """The byte after its last one."""
+        """Return the byte after its last one."""
         return self.text.size if self.end is None else self.end
 
     @property
     def is_range(self) -> bool:
-        """Whether it is a part of its text."""
+        """Return True if this is only a part of its text."""
         return self.start > 0 or self.end is not None
 
     @classmethod
     def whole(cls, e: Evidence) -> FileSplit:
-        """A file as one split."""
+        """Return a file as one split."""
         return cls(
             e.path, e.place, e.process, e.fingerprint.file_id or "", e.fingerprint.head_id, e.times.zone or "UTC", replace(e.text, newlines=()), e.format,
             (e.origin.ordinal or 0) << FILE_BITS,
@@ -75,16 +75,16 @@ class FileSplit:
 
 
 def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: int = 1) -> list[tuple[FileSplit, ...]]:
-    """Cuts evidence in partitions of about equal size.
+    """Cut evidence into partitions of about equal size.
 
     Args:
         evidence: files of status `read`.
         range_bytes: largest size of a range of a plain file; smaller files share a partition.
-        cores: how many partitions are read at once; evidence of less than as many ranges is cut smaller, so that none is idle, and so is a packed log that
-            would keep one of them longer than the others.
+        cores: number of partitions that are read in parallel. If the evidence has fewer ranges, it is cut smaller so that no core is idle. So is a
+            packed log that would take one core longer than the other partitions take.
 
     Returns:
-        Partitions, the largest first. Members of one archive stay together, for it is read once.
+        Partitions, the largest first. Members of one archive stay together, because it is read once.
     """
     plain = sum(e.text.size for e in evidence if e.text.plain)
     rounds = -(-plain // (cores * range_bytes)) or 1
@@ -111,7 +111,7 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
 
 
 def _shared(small: Sequence[FileSplit], range_bytes: int) -> list[tuple[int, list[FileSplit]]]:
-    """Small files in as few partitions as they need, each next one, the largest first, where there is least yet."""
+    """Pack small files into as few partitions as they need: each file, the largest first, goes to the smallest partition."""
     shares: list[tuple[int, int, list[FileSplit]]] = [(0, n, []) for n in range(-(-sum(p.text.size for p in small) // range_bytes) or 1)]
     for split in sorted(small, key=lambda p: -p.text.size):
         load, n, splits = shares[0]
@@ -121,20 +121,20 @@ def _shared(small: Sequence[FileSplit], range_bytes: int) -> list[tuple[int, lis
 
 
 def _may_be_cut(e: Evidence) -> bool:
-    """Whether any of its lines can be read without those before it; of what is packed, whether it is one whole text."""
+    """Return True if any of its lines can be read without those before it and, for packed evidence, if it is one whole text."""
     alone = e.text.plain or (e.place.member is None and e.text.encoding == "utf-8" and e.note is None)
     profile = e.format.profile
     return alone and e.format.kind == LOG and not (profile.holes or profile.headings) and profile.document is None
 
 
 def _packed_range(size: int, share: int) -> int:
-    """Size of the ranges of a packed text, of which `share` bytes are one core's: whole blocks, so that their newlines are known."""
+    """Return the size of the ranges of a packed text, of which each core gets `share` bytes: whole blocks, whose newlines are known."""
     count = min(size // max(share, 1) + (size % max(share, 1) > share // 2), size // _LEAST_PACKED, _MOST_PACKED)
     return -(-size // (max(count, 1) * COUNT_BLOCK)) * COUNT_BLOCK
 
 
 def _cut(split: FileSplit, e: Evidence, range_bytes: int) -> Iterator[FileSplit]:
-    """Ranges of a text, with the newlines before each."""
+    """Yield ranges of a text, each with the number of newlines before it."""
     for start in range(0, e.text.size, range_bytes):
         end = start + range_bytes
         yield replace(split, start=start, end=end if end < e.text.size else None, breaks=_breaks_before(e, start))

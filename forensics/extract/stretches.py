@@ -1,4 +1,4 @@
-"""Stretches of a stream: lines that are of another process, time or place than they stand for. Their rows are given what is theirs."""
+"""Correct stretches of a stream: lines that belong to another process, time or position than it seems. Their rows are rewritten."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from forensics.records.timestamps import SECOND
 
 OTHER_LOG = "other_log"
 REPEATED = "repeated"
-#: A silence that begins and ends so near to a jump is that jump.
+#: A silence whose ends are this close to those of a jump is that jump, microseconds.
 _NEAR = 900 * SECOND
 
 
 class Segment(NamedTuple):
-    """Lines from `begin` on: what is added to their times, whose they are, why; what is added to their positions, and when those that follow then begin."""
+    """Lines from `begin` on: shift of their times, owner, reason; shift of their positions, and when the lines that follow then begin."""
 
     begin: int
     shift: int
@@ -35,21 +35,21 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True)
 class Stretch:
-    """Lines of one stream, from a jump on.
+    """Lines of one stream from a jump to the next.
 
     Attributes:
         process_id: the stream.
-        from_pos, to_pos: its positions, `to_pos` not included.
+        from_pos, to_pos: its positions, `to_pos` excluded.
         shift_us: added to the printed times.
-        moved: added to the positions: the lines are of another place among those of their process than they stand at.
+        moved: added to the positions, if the lines belong elsewhere among those of their process.
         owner: process that the lines belong to.
-        why: `daylight_saving`, `time_zone`, `other_log`, `earlier_part`, or `repeated` (its lines stand in the log before, so its rows go); empty: only
-            that of others ends here.
+        why: `daylight_saving`, `time_zone`, `other_log`, `earlier_part`, or `repeated` (its lines appear earlier in the log, so its rows are
+            removed). Empty if the stretch only ends that of other lines.
         path: of the file in which it begins.
-        jump: times before and behind the jump, as printed; of what is repeated those at its end.
-        until: when the process prints on, in the part of its log that follows; None: no other does.
-        since: when it printed last; None: with the last of these lines.
-        lines: events of the two lines before the jump, and of the two after it; where those are only counted, of the next ones that are kept.
+        jump: times before and after the jump, as printed; for repeated lines, those at their end.
+        until: when the process prints again, in the part of its log that follows; None if there is no such part.
+        since: when the process printed last; None means the last of these lines.
+        lines: events of the two lines before the jump, and of the two after it. Lines that are only counted are skipped.
     """
 
     process_id: str
@@ -67,20 +67,20 @@ class Stretch:
 
     @property
     def begin(self) -> int:
-        """The byte in the file behind that with which it begins."""
+        """Return the byte in the file after its first one."""
         return byte_of(self.from_pos) + 1
 
 
 def apply(found: Sequence[Stretch], files: Iterable[Path], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Gives the rows of stretches their own times, places and processes.
+    """Give the rows of stretches their own times, positions and processes.
 
     Args:
         found: of all streams.
-        files: hold the rows; those with lines of a stretch are written anew.
+        files: hold the rows; files with lines of a stretch are rewritten.
         ranges: rows of `range_row`.
 
     Returns:
-        The rows of `range_row`, with one more for each stretch.
+        The rows of `range_row`, and one more row for each stretch.
     """
     spans = _Spans()
     for file in files:
@@ -89,42 +89,42 @@ def apply(found: Sequence[Stretch], files: Iterable[Path], ranges: Sequence[Mapp
 
 
 def silences(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
-    """Gaps in which nothing was printed. A step back in time is none, nor is the step ahead that it takes back; one line alone had a wrong time."""
-    told: list[tuple[int, int]] = []
+    """Return gaps in which nothing was printed. A step back in time and the step ahead that reverts it (one line with a wrong time) are not gaps."""
+    intervals: list[tuple[int, int]] = []
     back = (0, 0)
     for begin, end in ((gap["from_ts"], gap["to_ts"]) for gap in gaps):
         if begin > end:
             back = begin, end
-            at = next((n for n in reversed(range(len(told))) if told[n][0] <= end), None)
-            if at is not None and end < told[at][1]:
-                told[at : at + 1] = [(told[at][0], end)] * (told[at][1] == begin)
+            at = next((n for n in reversed(range(len(intervals))) if intervals[n][0] <= end), None)
+            if at is not None and end < intervals[at][1]:
+                intervals[at : at + 1] = [(intervals[at][0], end)] * (intervals[at][1] == begin)
         elif begin == back[1] and end >= back[0]:
-            told.append((back[0], end))
+            intervals.append((back[0], end))
         else:
-            told.append((begin, end))
-    return [{"from_ts": begin, "to_ts": end} for begin, end in dict.fromkeys(told) if end - begin > GAP_US]
+            intervals.append((begin, end))
+    return [{"from_ts": begin, "to_ts": end} for begin, end in dict.fromkeys(intervals) if end - begin > GAP_US]
 
 
 class _Spans:
-    """First and last time of each stretch, and of what is left of each file that has one."""
+    """First and last time of each stretch, and of the rest of each file that has a stretch."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], tuple[int, int]] = {}
 
     def see(self, name: str, place: int, times: pa.ChunkedArray) -> None:
-        """Takes note of times, which may be NULL."""
+        """Record times, which may be NULL."""
         found = pc.min_max(times).as_py()
         if found["min"] is not None:
             low, high = self._known.get((name, place), (found["min"], found["max"]))
             self._known[name, place] = min(low, found["min"]), max(high, found["max"])
 
     def of(self, name: str, place: int) -> tuple[int, int] | None:
-        """First and last time; None when there is none."""
+        """Return the first and the last time; None if there is none."""
         return self._known.get((name, place))
 
 
 def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
-    """Moves the rows of stretches in one file, takes those away that are repeated, and takes note of the times."""
+    """Move the rows of stretches in one file, remove repeated ones, and record the times."""
     table = pq.read_table(file)
     printed = table["ts"].cast(pa.int64())
     ts, process, pos, left = printed, table["process_id"], table["stream_pos"], pa.chunked_array([pa.array([True] * table.num_rows)])
@@ -147,7 +147,7 @@ def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
 
 
 def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans: _Spans) -> list[dict[str, Any]]:
-    """Rows of `range_row` in which each stretch has its own: its times, its silences, and how it was found."""
+    """Return rows of `range_row` in which each stretch has its own times and silences, and the way in which it was found."""
     result: list[dict[str, Any]] = []
     for row in sorted(ranges, key=lambda r: (r["path"], r["range_start"])):
         mine = [s for s in found if s.path == row["path"]]
@@ -161,25 +161,25 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans
         quiet = _by_stretch(row["gaps"] or [], begun, here, repeated)
         left = spans.of(begun[0].process_id, begun[0].from_pos) if begun else spans.of(row["path"], -1)
         first, last = (max(row["first_ts"], left[0]), min(row["last_ts"], left[1])) if left else (1, 0)
-        told = {"first_ts": first, "last_ts": last} if first <= last else {"first_ts": None, "last_ts": None}
-        result.append({**row, **told, "process_id": begun[0].owner if begun else row["process_id"], "gaps": quiet.pop(0)})
+        times = {"first_ts": first, "last_ts": last} if first <= last else {"first_ts": None, "last_ts": None}
+        result.append({**row, **times, "process_id": begun[0].owner if begun else row["process_id"], "gaps": quiet.pop(0)})
         for s, gaps in (*zip(here, quiet, strict=True), *((s, []) for s in repeated)):
             span = spans.of(s.process_id, s.from_pos)
             if span is not None:
                 ended = s.since if s.since is not None else span[1]
                 if s.until is not None and s.until - ended > GAP_US:
                     gaps.append({"from_ts": ended, "to_ts": s.until})
-                told = {"first_ts": span[0], "last_ts": span[1], "gaps": gaps}
+                times = {"first_ts": span[0], "last_ts": span[1], "gaps": gaps}
                 how = {"shift_ms": s.shift_us // 1000, "shift_why": s.why, "shift_ids": list(s.lines)} if s.why else {}
-                result.append({**row, **NOTHING, "process_id": s.owner, "range_start": s.begin, **told, **how})
+                result.append({**row, **NOTHING, "process_id": s.owner, "range_start": s.begin, **times, **how})
     return result
 
 
 def _by_stretch(
     gaps: Sequence[Mapping[str, int]], begun: Sequence[Stretch], here: Sequence[Stretch], repeated: Sequence[Stretch]
 ) -> list[list[dict[str, int]]]:
-    """Gaps of the stretch that had begun, if any, then of each that begins here. The jumps between them are none."""
-    told: list[list[dict[str, int]]] = [[] for _ in range(len(here) + 1)]
+    """Return the gaps of the stretch that had begun before, if any, then those of each that begins here, without the jumps between them."""
+    by_stretch: list[list[dict[str, int]]] = [[] for _ in range(len(here) + 1)]
     at, shift = 0, begun[0].shift_us if begun else 0
     for gap in gaps:
         if any(_is_at(s.jump, gap, min(_NEAR, abs(s.jump[1] - s.jump[0]) // 4)) for s in repeated):
@@ -188,10 +188,10 @@ def _by_stretch(
         if jumped is not None:
             at, shift = jumped + 1, here[jumped].shift_us
         else:
-            told[at].append({"from_ts": gap["from_ts"] + shift, "to_ts": gap["to_ts"] + shift})
-    return told
+            by_stretch[at].append({"from_ts": gap["from_ts"] + shift, "to_ts": gap["to_ts"] + shift})
+    return by_stretch
 
 
 def _is_at(jump: tuple[int, int], gap: Mapping[str, int], within: int) -> bool:
-    """Whether a gap between records is a jump between events, of which there are fewer."""
+    """Return True if a gap between records is a jump between events, which are fewer than records."""
     return abs(gap["from_ts"] - jump[0]) < within and abs(gap["to_ts"] - jump[1]) < within

@@ -1,6 +1,6 @@
-"""Lines of one moment in a log that has its newest lines first: a store that sorts by time may leave them in the order in which they were printed.
+"""Order lines of the same time in a log that begins with its newest lines. A store that sorts by time may leave them in the order of printing.
 
-Such a log is read from its end, which turns them round. What follows what within a moment is told by the lines of different moments.
+Such a log is read from its end, which reverses them. The lines of different times show which line follows which.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.stream_lines import codes_of, in_order, joined, rows_of
 from forensics.records.vectorized.buffers import Flags, Ints
 
-#: So many pairs of lines must say that they are turned round, and so many times as many as say that they are not.
+#: Minimum number of pairs of lines that must show the reverse order, and their minimum ratio to the pairs that show the opposite.
 _LEAST, _TIMES_AS_MANY = 5, 2
 
 
 def set_right(events: Sequence[Path], others: Sequence[Path], paths: Iterable[str]) -> None:
-    """Gives lines of one moment the order in which they were printed, where a log has them in that order and its moments in the other.
+    """Give lines of the same time the order in which they were printed, if a log has them in that order and its times in reverse.
 
     Args:
-        events: files with rows of events; those with such lines are written anew.
+        events: files with rows of events; files with such lines are rewritten.
         others: files with rows of other records, likewise.
-        paths: logs with their newest lines first.
+        paths: logs that begin with their newest lines.
     """
     for path in paths:
         mine = pc.field("path") == path
@@ -42,11 +42,11 @@ def set_right(events: Sequence[Path], others: Sequence[Path], paths: Iterable[st
 
 
 def are_turned_round(ts: Ints, said: Ints) -> bool:
-    """Whether lines of one moment follow each other as those of different moments do not.
+    """Return True if lines of the same time follow each other in the reverse order of lines of different times.
 
     Args:
-        ts: times of lines that are in order but for those of one moment.
-        said: what each of them says, as a number; -1 where that is not known.
+        ts: times of lines that are in order, except within the same time.
+        said: number of each line's content; -1 if unknown.
     """
     first, second, later = said[:-1], said[1:], np.diff(ts)
     known = (first >= 0) & (second >= 0) & (first != second)
@@ -60,7 +60,7 @@ def are_turned_round(ts: Ints, said: Ints) -> bool:
 
 
 def _turned(ts: Ints) -> Ints:
-    """Of each line the place of the one that changes places with it, among lines in order."""
+    """Return for each of some ordered lines the index of the line that it changes places with."""
     begins = np.flatnonzero(np.append(True, np.diff(ts) != 0))
     sizes = np.diff(np.append(begins, len(ts)))
     begin = np.repeat(begins, sizes)
@@ -69,7 +69,7 @@ def _turned(ts: Ints) -> Ints:
 
 
 def _write(file: Path, path: str, pos: Ints, turned: Ints) -> None:
-    """Gives a file's lines of a log, which are at `pos`, the places `turned`."""
+    """Give the lines of one log in a file, which are at the positions `pos`, the positions `turned`."""
     table = pq.read_table(file)
     was = table["stream_pos"].to_numpy()
     here = np.flatnonzero(pc.and_(pc.equal(table["path"], path), pc.is_valid(table["ts"])).to_numpy())

@@ -1,4 +1,4 @@
-"""What records are: one by one, and many at a time."""
+"""Classify records, one by one or in bulk."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Ints
 
 _MOST_KNOWN = 16_384
-#: What a record may be: an event; evidence that no pattern knows; an event that is only counted; worth no row.
+#: Kinds of records: an event; evidence that no pattern matches; an event that is only counted; not worth a row.
 EVENT, OTHER, COUNT, NONE = KINDS = range(4)
 
 
-class Told(NamedTuple):
-    """What a record is.
+class Classification(NamedTuple):
+    """Classification of a record.
 
     Attributes:
         kind: `EVENT`, `OTHER`, `COUNT` or `NONE`.
         found: the event.
-        releases: that can have printed it.
-        fault: why it could not be read, empty when it could.
+        releases: Kafka releases that can have printed it.
+        fault: reason why it could not be processed; empty if it could.
     """
 
     kind: int
@@ -40,18 +40,18 @@ class Told(NamedTuple):
     fault: str = ""
 
 
-NOTHING = Told(NONE)
+NOTHING = Classification(NONE)
 
 
 @dataclass(frozen=True, slots=True)
-class ManyTold:
-    """What many messages are of which one block is.
+class BulkClassification:
+    """Classification of messages that one block matches.
 
     Attributes:
         kind: `EVENT` or `COUNT`.
-        rows: which of the messages.
+        rows: indices of the messages.
         same: columns whose value is the same for all of them.
-        columns: the others, captures among them.
+        columns: the other columns, including captures.
     """
 
     kind: int
@@ -61,7 +61,7 @@ class ManyTold:
 
 
 class Understanding:
-    """What records are. Logs say again what they and others have said: the same object is understood once.
+    """Classifies records. Logs repeat their own and each other's content: the same object is classified once.
 
     Args:
         recogniser: knows the messages.
@@ -70,20 +70,20 @@ class Understanding:
     def __init__(self, recogniser: Recogniser) -> None:
         self._recogniser, self._many = recogniser, ManyMessages(recogniser)
         self._known_releases: dict[tuple[object, ...], str | None] = {}
-        #: By the identity of records, which are kept so that no other takes it.
-        self._told: dict[int, tuple[Record, Told]] = {}
+        #: Classifications by the identity of records. The records are kept so that their identities are not reused.
+        self._known: dict[int, tuple[Record, Classification]] = {}
 
-    def of(self, record: Record) -> Told:
-        """What a record is, which may be the same object as one before."""
-        known = self._told.get(id(record))
+    def of(self, record: Record) -> Classification:
+        """Return the classification of a record, which may be the same object as an earlier one."""
+        known = self._known.get(id(record))
         if known is None:
-            if len(self._told) >= _MOST_KNOWN:
-                self._told.clear()
-            known = self._told[id(record)] = (record, self.understand(record))
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[id(record)] = (record, self.understand(record))
         return known[1]
 
-    def understand(self, record: Record) -> Told:
-        """What a record is; it is not kept."""
+    def understand(self, record: Record) -> Classification:
+        """Classify a record without keeping the result."""
         found, fault = None, record.fault
         try:
             if not fault:
@@ -92,21 +92,21 @@ class Understanding:
                 fault = f"{found.event}: {found.fault}"
             elif found is not None:
                 kind = COUNT if self._recogniser.is_counted(found, record.level) else EVENT
-                return Told(kind, found, self._releases(found.pattern, record.logger, record.source_line, record.level))
+                return Classification(kind, found, self._releases(found.pattern, record.logger, record.source_line, record.level))
         except Exception as e:
             fault = reason_of(e)
         if fault:
-            return Told(OTHER, fault=fault)
-        return Told(OTHER) if self._recogniser.is_worth_a_row(record.logger, record.level, record.message) else NOTHING
+            return Classification(OTHER, fault=fault)
+        return Classification(OTHER) if self._recogniser.is_worth_a_row(record.logger, record.level, record.message) else NOTHING
 
-    def of_many(self, messages: Messages) -> list[ManyTold]:
-        """What messages of one line of source are, as `understand` tells it of each; those that are in no answer are left to that."""
+    def of_many(self, messages: Messages) -> list[BulkClassification]:
+        """Classify messages of one source line with the results of `understand`. Messages in no answer are left to `understand`."""
         try:
             return list(self._of_many(messages))
-        except Exception:  # one by one, it is named whose fault it is
+        except Exception:  # one by one, the faulty message is reported
             return []
 
-    def _of_many(self, messages: Messages) -> Iterator[ManyTold]:
+    def _of_many(self, messages: Messages) -> Iterator[BulkClassification]:
         logger, level = messages.logger, messages.level
         for found in self._many.recognise(logger, messages.texts):
             event = found.event
@@ -115,18 +115,20 @@ class Understanding:
             whole = {**counted, "category": event.category, "source_line": messages.source_line}
             columns = {"message": array_of(found.messages, pa.string()), "context": array_of(found.contexts, pa.string()), **found.captures}
             if not event.counted or self._recogniser.is_error(level):
-                yield ManyTold(EVENT, found.rows, whole, columns)
+                yield BulkClassification(EVENT, found.rows, whole, columns)
                 continue
-            told = np.zeros(len(found.rows), bool)
+            informative = np.zeros(len(found.rows), bool)
             for name in found.captures.keys() & self._recogniser.telling:
-                told |= found.captures[name].is_valid().to_numpy(zero_copy_only=False)
-            if told.any():
-                yield ManyTold(EVENT, found.rows[told], whole, {name: column.filter(pa.array(told)) for name, column in columns.items()})
-            if not told.all():
-                yield ManyTold(COUNT, found.rows[~told], counted, {})
+                informative |= found.captures[name].is_valid().to_numpy(zero_copy_only=False)
+            if informative.any():
+                yield BulkClassification(
+                    EVENT, found.rows[informative], whole, {name: column.filter(pa.array(informative)) for name, column in columns.items()}
+                )
+            if not informative.all():
+                yield BulkClassification(COUNT, found.rows[~informative], counted, {})
 
     def _releases(self, block: EventPattern, logger: str | None, source_line: int | None, level: str | None) -> str | None:
-        """Releases that can have printed a record; there are few different lines of source."""
+        """Return the releases that can have printed a record; there are few different source lines."""
         key = (id(block), logger, source_line, level)
         if key not in self._known_releases:
             if len(self._known_releases) >= _MOST_KNOWN:

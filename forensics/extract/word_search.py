@@ -1,4 +1,4 @@
-"""Which parts of a buffer hold one of many words, where hardly any part does."""
+"""Find which parts of a buffer contain one of many words, if few parts do."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints
 
-#: So many words are looked for at the speed of memory, by the processor's instructions for vectors; twice as many take five times as long.
+#: The processor's vector instructions search for this many words at the speed of memory; twice as many take five times as long.
 _AT_ONCE = 36
-#: Parts with fewer bytes between them are searched in one go, with what stands between them.
+#: Parts with fewer bytes between them are searched together with the bytes between them.
 _NEAR = 1_000
 
 
 class WordSearch:
-    """Looks for words.
+    """Searches for words.
 
     Args:
-        words: of ASCII.
+        words: ASCII words.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -32,12 +32,12 @@ class WordSearch:
         ]  # fmt: skip
 
     def holding(self, buffer: Buffer, begins: Ints, stops: Ints) -> Flags:
-        """Which parts hold a word.
+        """Return for each part whether it contains a word.
 
         Args:
             buffer: the bytes.
             begins: first byte of each part.
-            stops: the byte after its last, not behind the next one's first.
+            stops: the byte after its last, not after the next part's first.
         """
         found: Flags = np.zeros(len(begins), bool)
         if not len(begins):
@@ -51,7 +51,7 @@ class WordSearch:
                 first, last = np.array(places, np.int64).T
                 part = np.minimum(np.searchsorted(stops, first, "right"), len(stops) - 1)
                 found[part[last > begins[part]]] = True
-        # A word may have been found between two parts, or hang over into one.
+        # A match may be between two parts, or overlap the border of one.
         some = np.flatnonzero(found)
         if len(some):
             pattern = "|".join(map(re.escape, self._words))

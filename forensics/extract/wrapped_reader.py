@@ -1,4 +1,4 @@
-"""Logs that a collector, a store or a paste has wrapped: read one by one, for every line must be taken out of its wrapper first."""
+"""Read logs that a collector, a store or a paste has wrapped, one record at a time, because each line must first be unwrapped."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from forensics.records.json_documents import Document
 from forensics.records.line_reader import HOLE, MOST_RECORD_BYTES, Assembler, Between, PlacedRecord, RecordReader, utc
 from forensics.records.timestamps import Zone
 
-#: A chunk ends with so many records, or so many bytes of them.
+#: Maximum number of records in a chunk, and of their bytes.
 _MOST_RECORDS = 4_096
 _MOST_BYTES = 4 << 20
 
 
 class WrappedReader:
-    """Reads a text, or a range of one, in which several processes may speak by turns.
+    """Reads a text, or a range of one, in which lines of several processes may alternate.
 
     Args:
         reader: unwraps lines.
-        zone: by which times without an offset are read.
+        zone: time zone of times without an offset.
     """
 
     def __init__(self, reader: RecordReader, zone: Zone) -> None:
@@ -31,7 +31,7 @@ class WrappedReader:
         self._begin()
 
     def _begin(self) -> Chunk:
-        """Begins a chunk; returns the one before."""
+        """Begin a chunk; return the one before."""
         before = self._chunk
         self._found: list[Found] = []
         self._times: list[int] = []
@@ -39,11 +39,11 @@ class WrappedReader:
         return before
 
     def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[Chunk]:
-        """The records that begin from `start` to before `end`.
+        """Yield the records that begin at or after `start` and before `end`.
 
         Args:
-            stream: gives the text from `at` on, which begins a line.
-            at: place of its first byte; up to `MOST_RECORD_BYTES` before `start`, for the records that are open there.
+            stream: the text from `at`, which is the beginning of a line.
+            at: position of its first byte; up to `MOST_RECORD_BYTES` before `start`, for the records that are open there.
             line: number of the line at `at`.
             start: first byte of the range.
             end: None for the end of the text.
@@ -67,12 +67,12 @@ class WrappedReader:
                     yield self._begin()
             self._take(self._assembler.close(), start, end)
             self._chunk.unread = self._assembler.fault
-        except Exception as e:  # what stands before the fault is kept
+        except Exception as e:  # records before the fault are kept
             self._chunk.error = reason_of(e)
         yield self._begin()
 
     def read_document(self, stream: Readable) -> Iterator[Chunk]:
-        """The records of a JSON document, as if each were a line of its own."""
+        """Yield the records of a JSON document, as if each were on a line of its own."""
         document = Document(stream, self._reader.profile.document or (), self._reader.layouts.keys, MOST_RECORD_BYTES)
         counted = 0
         try:
@@ -90,7 +90,7 @@ class WrappedReader:
                     yield self._begin()
             self._take(self._assembler.close(), 0, None)
             self._chunk.unread, self._chunk.error = self._assembler.fault, document.error
-        except Exception as e:  # what stands before the fault is kept
+        except Exception as e:  # records before the fault are kept
             self._chunk.error = reason_of(e)
         self._chunk.lines = document.lines - counted
         yield self._begin()
@@ -116,9 +116,9 @@ class WrappedReader:
             self._bytes += len(placed.raw)
 
     def _lines(self, stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes, bool]]:
-        """Place, number and bytes of each line, or of each part of one between holes, and whether a hole is before it.
+        """Yield position, number and bytes of each line, or of each part of one between gaps of zero bytes, and whether such a gap precedes it.
 
-        What is longer than a record may be is cut.
+        Lines that are longer than a record may be are truncated.
         """
         held, dropping = b"", False
         while data := stream.read(BLOCK):

@@ -1,7 +1,7 @@
-"""Lines whose time cannot be: a broken digit, or a clock that was wrong for a moment. They are read at the time of the line before.
+"""Correct lines with an impossible time: a broken digit, or a clock that was wrong for a moment. They get the time of the line before.
 
-They may have been printed at any time from there to the line behind, so that is how exact their times are. Where that is long, or a log begins or ends
-with such lines, they lose their times: no time of a process is taken to be more exact than its least exact one.
+They may have been printed at any time from the line before to the line after, so their time is only as exact as that interval. If it is long, or if a
+log begins or ends with such lines, they lose their times: no time of a process is assumed to be more exact than its least exact one.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from forensics.extract.split_counts import NOTHING, Run, gaps_between, joined
 from forensics.extract.splits import byte_of
 from forensics.records.timestamps import SECOND
 
-#: A time is wrong that is so far ahead of the lines before and behind it.
+#: A time that is this far ahead of the lines before and after it is wrong, microseconds.
 _AHEAD = 300 * SECOND
-#: Threads that were held up print earlier times than those before them, but none from before the log begins.
+#: Threads that were held up print earlier times than lines before them, but none this far before the log's beginning.
 _BEHIND = HOUR
-#: A silence that first or last lines make of a log which has none like it, and during which no other log has a line near them either.
+#: Minimum silence after the first or before the last lines if the log has no similar one and no other log has a line near these lines.
 _FAR = 28 * 24 * HOUR
 _LIKE_IT = 10
 _NEAR = 24 * HOUR
-#: More lines than this, or more such places in a file, are the lines of somebody else.
+#: More lines than this, or more such places in a file, come from another process.
 _MOST_LINES = 3
 _MOST_PLACES = 3
 _MOMENT = 10 * SECOND
-#: So many lines before and behind it agree with each other.
+#: Number of lines before and after it that must agree with each other.
 _SURE = 10
-#: A time is worth less than none that is not known to this.
+#: A time that is less exact than this is removed.
 _EXACT = SECOND
 _NEAR_BYTES = 1 << 20
 _WRONG = "wrong_time"
 
 
 class _Place(NamedTuple):
-    """Where a file has times that cannot be: the first and the last of them, how many records have them; and between which times these were printed.
+    """Lines of a file with an impossible time: the lowest and highest of their times, their number, and the times between which they were printed.
 
-    The first lines of a log have only the latter of these times, its last ones only the former.
+    The first lines of a log only have the latter of these two times, its last lines only the former.
     """
 
     low: int
@@ -57,26 +57,26 @@ class _Place(NamedTuple):
 
     @property
     def beside(self) -> int:
-        """The time of the line before it, or, where a log begins with it, of that behind it."""
+        """Return the time of the line before it or, if a log begins with it, of the line after it."""
         return cast(int, self.until if self.since is None else self.since)
 
 
 def mend(
     events: Sequence[Path], others: Sequence[Path], ranges: Iterable[Mapping[str, Any]], ordinals: Mapping[str, int]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Gives lines with a wrong time that of the line before; none, where nothing is before or behind them.
+    """Give lines with a wrong time that of the line before, or none if no line precedes or follows them.
 
     Args:
-        events: files with rows of events; those with such a line are written anew.
+        events: files with rows of events; files with such a line are rewritten.
         others: files with rows of other records, likewise.
-        ranges: rows of `range_row`, each with the `runs` of its records, which are taken off.
-        ordinals: of each path its place among the files of its process.
+        ranges: rows of `range_row`, each with the `runs` of its records, which are removed.
+        ordinals: for each path, its position among the files of its process.
 
     Returns:
-        The rows of `range_row`, whose times and silences are those of the other lines; and one more for each place where lines were given a time.
+        The rows of `range_row`, with the times and silences of the other lines; and one more row for each place where lines got another time.
     """
     found: list[dict[str, Any]] = []
-    told: list[dict[str, Any]] = []
+    placed: list[dict[str, Any]] = []
     by_path: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in ranges:
         by_path[row["path"]].append(row)
@@ -91,38 +91,38 @@ def mend(
         runs, wrong = runs_of[path], []
         for place in log.places(path):
             lines = _lines((*events, *others), path, place)
-            # Where more have these times, nothing says which of them are meant.
+            # If more lines have these times, it is unknown which of them are meant.
             if lines.num_rows <= place.records:
                 wrong.append((place, lines["stream_pos"]))
-                told += [_told(events, rows, path, place, lines)] if lines.num_rows else []
+                placed += [_range_row(events, rows, path, place, lines)] if lines.num_rows else []
         found += [_without(row, mine, [place for place, _ in wrong]) for row, mine in zip(rows, runs, strict=True)]
         for files, is_event in ((events, True), (others, False)):
             for file in files if wrong else ():
                 _set_times(file, path, wrong, is_event=is_event)
-    return found, told
+    return found, placed
 
 
 def _stream(ranges: Sequence[Mapping[str, Any]], ordinals: Mapping[str, int]) -> tuple[str, int]:
-    """The process of a file, and its place among the files of it."""
+    """Return the process of a file, and the file's position among those of the process."""
     return ranges[0]["process_id"] or "", ordinals.get(ranges[0]["path"], 0)
 
 
 class _Log:
-    """The runs of all files, and which file goes on where another ends.
+    """The runs of all files, and the order of the files of each process.
 
     Args:
         runs: of each path.
-        streams: of each path its process, and its place among the files of it.
+        streams: for each path, its process and its position among the files of the process.
     """
 
     def __init__(self, runs: Mapping[str, Sequence[Run]], streams: Mapping[str, tuple[str, int]]) -> None:
         self._runs = runs
-        told = sorted((path for path in runs if runs[path]), key=lambda path: (streams[path], path))
-        self._behind = {a: b for a, b in pairwise(told) if streams[a][0] == streams[b][0] != ""}
+        paths = sorted((path for path in runs if runs[path]), key=lambda path: (streams[path], path))
+        self._behind = {a: b for a, b in pairwise(paths) if streams[a][0] == streams[b][0] != ""}
         self._before = {b: a for a, b in self._behind.items()}
 
     def places(self, path: str) -> list[_Place]:
-        """Where a file, or the end of the one before it or the beginning of the one behind it, has wrong times; none if there are many."""
+        """Return where a file has wrong times, including the adjacent ends of the files before and after it; empty if there are many."""
         before, behind = self._before.get(path), self._behind.get(path)
         runs = joined(chain.from_iterable(self._runs[name] for name in (before, path, behind) if name))
         if len(runs) < 2:
@@ -131,11 +131,11 @@ class _Log:
         small = (records <= _MOST_LINES) & (high - low <= _MOMENT)
         since, until = np.append(last[0], last[:-1]), np.append(first[1:], first[-1])
         goes_on = until - since >= -SET
-        # Each end of the log has but one neighbour.
+        # Each end of the log has only one neighbour.
         since[0], until[-1], goes_on[[0, -1]] = until[0], since[-1], True
         ahead = small & goes_on & (low - np.maximum(since, until) >= _AHEAD)
         back = small & goes_on & (np.minimum(since, until) - high >= _BEHIND)
-        # Nothing but a long silence shows these.
+        # Only a long silence shows these.
         silent = [n for n, is_so in ((0, back[0]), (len(runs) - 1, ahead[-1])) if is_so]
         for n in silent:
             ahead[n] = back[n] = False
@@ -153,7 +153,7 @@ class _Log:
         return found
 
     def _is_alone(self, path: str, runs: Sequence[Run], n: int) -> bool:
-        """Whether the first or last lines of a log are far from all others: its own, which keep together, and those of other logs."""
+        """Return True if the first or last lines of a log are far from all others: its own, which are close together, and those of other logs."""
         beside = 1 if n == 0 else n - 1
         silence = runs[beside].low - runs[n].high if n == 0 else runs[n].low - runs[beside].high
         rest = runs[1:] if n == 0 else runs[:-1]
@@ -166,7 +166,7 @@ class _Log:
 
 
 def _place(wrong: Run, earlier: Sequence[Run], later: Sequence[Run]) -> _Place:
-    """The place of a run between those before and behind it, wrong ones left out."""
+    """Return the place of a run between the runs before and after it, without wrong ones."""
     since, until = earlier[-1].last if earlier else None, later[0].first if later else None
     if since is not None and until is not None:
         since, until = sorted((since, until))
@@ -174,7 +174,7 @@ def _place(wrong: Run, earlier: Sequence[Run], later: Sequence[Run]) -> _Place:
 
 
 def _agree(runs: Sequence[Run]) -> bool:
-    """Whether enough lines stand before a place without a step back among them."""
+    """Return True if enough lines precede a place without a step back among them."""
     total = 0
     for run, behind in zip(reversed(runs), [None, *reversed(runs)], strict=False):
         if behind is not None and behind.first < run.last or run.last < run.first - SET:
@@ -186,9 +186,9 @@ def _agree(runs: Sequence[Run]) -> bool:
 
 
 def _goes_on(runs: Sequence[Run], until: int | None) -> bool:
-    """Whether enough lines stand behind a place without a step back among them, before they come to a time.
+    """Return True if enough lines follow a place, up to the time `until`, without a step back among them.
 
-    A process that was stopped may print first what it says now, and then what its other threads were about to say: these lines have all one time.
+    A process that was stopped may first print a current line, and then lines that its other threads were about to print; all of these have one time.
     """
     total = 0
     for before, run in zip([None, *runs], runs, strict=False):
@@ -201,13 +201,13 @@ def _goes_on(runs: Sequence[Run], until: int | None) -> bool:
 
 
 def _rows(files: Iterable[Path], columns: Sequence[str], path: str, wanted: pc.Expression) -> pa.Table:
-    """Rows of one file of the evidence, in their order."""
+    """Return rows of one file of the evidence, in their order."""
     found = [pq.read_table(file, columns=columns, filters=(pc.field("path") == path) & wanted) for file in files]
     return pa.concat_tables(found, promote_options="permissive").sort_by("stream_pos")
 
 
 def _lines(files: Sequence[Path], path: str, place: _Place) -> pa.Table:
-    """Rows of lines with these times: process and position. Those are not among them at which the log has come to these times by and by."""
+    """Return process and position of the lines with these times, except those where the log reached these times gradually."""
     ts = pc.field("ts").cast(pa.int64())
     found = _rows(files, ["process_id", "stream_pos"], path, (ts >= place.low) & (ts <= place.high))
     if place.since is None or place.until is None:
@@ -216,8 +216,8 @@ def _lines(files: Sequence[Path], path: str, place: _Place) -> pa.Table:
     return found.filter(pc.less(found["stream_pos"], pc.min(between))) if len(between) else found
 
 
-def _told(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str, place: _Place, lines: pa.Table) -> dict[str, Any]:
-    """The row of `range_row` that says where lines were given another time."""
+def _range_row(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str, place: _Place, lines: pa.Table) -> dict[str, Any]:
+    """Return the row of `range_row` that describes lines that got another time."""
     first, last = (lines["stream_pos"][n].as_py() for n in (0, -1))
     begin = byte_of(first)
     row = next(row for row in reversed(ranges) if row["range_start"] <= begin)
@@ -235,7 +235,7 @@ def _told(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path: str
 
 
 def _without(row: Mapping[str, Any], runs: Sequence[Run], wrong: Sequence[_Place]) -> dict[str, Any]:
-    """A row of `range_row` whose times and silences are those of the other lines."""
+    """Return a row of `range_row` with the times and silences of the other lines only."""
     found = {name: value for name, value in row.items() if name != "runs"}
     left = [run for run in runs if not any(place.low <= run.low and run.high <= place.high for place in wrong)]
     if len(left) < len(runs):
@@ -246,19 +246,19 @@ def _without(row: Mapping[str, Any], runs: Sequence[Run], wrong: Sequence[_Place
 
 
 def _set_times(file: Path, path: str, wrong: Iterable[tuple[_Place, pa.ChunkedArray]], *, is_event: bool) -> None:
-    """Gives the lines of a file their times, or none, and says of events how exact these are: other lines tell no more than that the process was there."""
+    """Give the lines of a file their times, or none, and record in events how exact these are; other lines only show that the process was running."""
     if not any(_rows([file], ["stream_pos"], path, pc.field("stream_pos").isin(lines)).num_rows for _, lines in wrong):
         return
     table = pq.read_table(file)
     mine = pc.equal(table["path"], path)
     for place, lines in wrong:
         here = pc.and_(mine, pc.is_in(table["stream_pos"], lines))
-        told: dict[str, int | None] = {"ts": None}
+        values: dict[str, int | None] = {"ts": None}
         if place.since is not None and place.until is not None and place.until - place.since <= _EXACT:
-            told = {"ts": place.since}
+            values = {"ts": place.since}
             if is_event:
-                told["resolution_ms"] = 1 + (place.until - place.since) // 1000
+                values["resolution_ms"] = 1 + (place.until - place.since) // 1000
         table = with_columns(
-            table, {name: pc.if_else(here, pa.scalar(value, pa.int64()), table[name].cast(pa.int64())) for name, value in told.items()}
+            table, {name: pc.if_else(here, pa.scalar(value, pa.int64()), table[name].cast(pa.int64())) for name, value in values.items()}
         )
     rewrite(file, table)

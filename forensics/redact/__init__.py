@@ -1,13 +1,13 @@
-"""Evidence without names: a copy that can be given away, of which `forensics report` tells the same.
+"""Copy evidence without names, so that it can be shared and `forensics report` gives the same results for the copy.
 
-The modules, in reading order:
+Modules, in reading order:
 
-    vocabulary        words that everybody's logs have, and that therefore name nothing
-    pseudonyms        a name to its pseudonym, by a key
-    text              text to text without names, whether it is known what its parts name or not
-    assignment_bytes  names inside of printed bytes
-    records           records of a log
-    snapshots         outputs of tools
-    copy_paths        paths of the files of a copy
-    copying           a folder to its copy
+    vocabulary        words that occur in everyone's logs and therefore name nothing
+    pseudonyms        maps names to pseudonyms, by a key
+    text              removes names from text, whether or not its parts are known to be names
+    assignment_bytes  replaces names inside printed bytes
+    records           rewrites the records of a log
+    snapshots         rewrites outputs of tools
+    copy_paths        chooses the paths of the copied files
+    copying           copies a folder
 """

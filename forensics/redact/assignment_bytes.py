@@ -1,6 +1,6 @@
-"""Names inside of printed bytes: the embedded protocols of consumers and of Connect, read and written again with other names.
+"""Replace names inside printed bytes: decode the embedded protocols of consumers and of Connect, and encode them with other names.
 
-The forms stand in `catalogue.embedded_protocol`.
+`catalogue.embedded_protocol` describes the formats.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import binascii
 import struct
 from collections.abc import Callable
 
-#: Zeros that a printed number has lost.
+#: Maximum number of leading zeros that a printed number has lost.
 _LEADING_ZEROS = 7
-#: Codes of letters, digits and signs, and how many in a row are a text.
+#: Codes of letters, digits and punctuation; and the number of them in a row that makes a text.
 _PRINTABLE, _LETTERS = (33, 126), 4
 Rewrite = Callable[[str, str], str]
 
 
 class _Copy:
-    """Reads big-endian bytes and writes them again as it goes; what does not fit raises `ValueError`."""
+    """Reads big-endian bytes and writes a copy at the same time; raises `ValueError` for bytes that do not fit."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -65,7 +65,7 @@ class _Copy:
         return count
 
     def no_more_bytes(self) -> None:
-        """Bytes of the application, of which nobody knows what they hold: they are left out."""
+        """Skip bytes of the application, whose content is unknown; the copy has none of them."""
         size = self.number(">i")
         self.out.pop()
         if size < -1 or self.at + max(size, 0) > len(self.data):
@@ -137,11 +137,11 @@ def _consumer_subscription(copy: _Copy, rewrite: Rewrite) -> bytes:
 
 
 def rewritten(data: bytes, rewrite: Rewrite) -> bytes | None:
-    """The bytes with other names; None when they are of none of the protocols.
+    """Return the bytes with other names; None if they belong to none of the protocols.
 
     Args:
         data: an assignment or a subscription.
-        rewrite: gives the new name for a kind and a name.
+        rewrite: returns the new name for a kind and a name.
     """
     for form in (_connect_assignment, _connect_subscription, _consumer_assignment, _consumer_subscription):
         try:
@@ -152,7 +152,7 @@ def rewritten(data: bytes, rewrite: Rewrite) -> bytes | None:
 
 
 def rewritten_decimals(text: str, rewrite: Rewrite) -> str:
-    """The same for signed decimals, `0, 1, -1`; empty when they are of none of the protocols."""
+    """Do the same for signed decimals, `0, 1, -1`; return an empty text if they belong to none of the protocols."""
     try:
         data = bytes(int(n) & 0xFF for n in text.split(","))
     except ValueError:
@@ -162,7 +162,7 @@ def rewritten_decimals(text: str, rewrite: Rewrite) -> str:
 
 
 def rewritten_base64(text: str, rewrite: Rewrite) -> str:
-    """The same for base64."""
+    """Do the same for base64."""
     try:
         data = base64.b64decode(text, validate=True)
     except (ValueError, binascii.Error):
@@ -172,7 +172,7 @@ def rewritten_base64(text: str, rewrite: Rewrite) -> str:
 
 
 def rewritten_hex(text: str, rewrite: Rewrite) -> str:
-    """The same for hexadecimals in capitals that have lost their leading zeros."""
+    """Do the same for uppercase hexadecimals that have lost their leading zeros."""
     digits = text.zfill(len(text) + len(text) % 2)
     try:
         data = bytes.fromhex(digits)
@@ -186,7 +186,7 @@ def rewritten_hex(text: str, rewrite: Rewrite) -> str:
 
 
 def hides_text(text: str) -> bool:
-    """Whether numbers are likely to be a text, byte by byte."""
+    """Return True if numbers are likely to be the bytes of a text."""
     run = 0
     for number in text.split(", "):
         run = run + 1 if number.isdigit() and _PRINTABLE[0] <= int(number) <= _PRINTABLE[1] else 0

@@ -1,4 +1,4 @@
-"""Paths of the files of a copy: each once, wherever the copy is unpacked, and none too long."""
+"""Choose the paths of the copied files: unique on every file system, and not too long."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 
-#: What may be in a name on any system.
+#: Characters that are not allowed in names on every system.
 _ODD = re.compile(r"[^\w.~@+=,-]")
-#: Names may have 255 bytes on most systems, whole paths 4,096.
+#: On most systems names may have 255 bytes and whole paths 4,096.
 _LONGEST, _HEAD, _TAIL = 200, 120, 60
 _MOST_FOLDERS, _LAST_FOLDERS = 15, 3
 
@@ -16,12 +16,12 @@ _MOST_FOLDERS, _LAST_FOLDERS = 15, 3
 def copy_paths(paths: Iterable[str], rename: Callable[[str], str]) -> Mapping[str, str]:
     """Return the path in the copy by the path in the evidence.
 
-    Names of which only odd characters or the case of letters differ get a number, and so does a folder where there is a file of its name, as a member
-    of an archive may have. Files of one log, which differ behind the first point, keep that in common.
+    Names that differ only in odd characters or in upper and lower case get a number. So does a folder whose name is also that of a file, which an
+    archive allows. Files of one log, whose names differ after the first dot, keep the part before it in common.
 
     Args:
         paths: of files, with `/` between folders.
-        rename: gives the name in the copy of a folder or file.
+        rename: returns the name of a folder or file in the copy.
     """
     folders: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
@@ -62,5 +62,5 @@ def copy_paths(paths: Iterable[str], rename: Callable[[str], str]) -> Mapping[st
 
 
 def _folded(name: str) -> str:
-    """A name as systems compare it that do not distinguish capital letters or ways to compose a letter."""
+    """Return a name as it is compared by systems that ignore case and Unicode composition."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

@@ -1,4 +1,4 @@
-"""A folder of evidence to a copy without names: first all names are read, then everything is written again."""
+"""Copy a folder of evidence without names: the first pass reads all names, the second writes the files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import RecordReader
 from forensics.redact.copy_paths import copy_paths
 from forensics.redact.pseudonyms import Pseudonyms, partition_of
-from forensics.redact.records import Collector, Counts, RecordRewriter, Whole, message_only, wholes
+from forensics.redact.records import Collector, Counts, RecordRewriter, Whole, group_records, message_only
 from forensics.redact.snapshots import SnapshotRewriter, observations
 from forensics.redact.text import Names, Rewriter
 from forensics.redact.vocabulary import Vocabulary, vocabulary_of
@@ -41,33 +41,33 @@ _PARTITIONS = 50
 _BLOCK = 1 << 20
 _MAPPING_MODE = 0o600
 _ABOUT = (
-    "Pseudonyms of `forensics redact`: whoever has this file can undo them. Give it to `--mapping` again, and other evidence gets the same names."
+    "Pseudonyms of `forensics redact`. Anyone who has this file can reverse them. Pass it to `--mapping` again to give other evidence the same names."
 )
-#: One and several of a kind as they are told, and the kinds of captures in each.
-_TOLD = {
+#: Singular and plural of each kind in the summary, and the kinds of captures that it counts.
+_KINDS_IN_WORDS = {
     ("group", "groups"): ("group",), ("host or address", "hosts and addresses"): ("host", "address"), ("connector", "connectors"): ("connector",), ("topic", "topics"): ("topic",),
     ("client id", "client ids"): ("client",), ("member id", "member ids"): ("member",), ("instance id", "instance ids"): ("instance",),
     ("user or database", "users and databases"): ("user",), ("rack", "racks"): ("rack",), ("cluster or topic id", "cluster and topic ids"): ("id",),
     ("transactional id", "transactional ids"): ("transaction",), ("source in merged files", "sources in merged files"): ("source",),
 }  # fmt: skip
-#: What is wrong with the disk, and so with every file: nothing is written then.
+#: Errors of the disk, which affect every file: nothing is written then.
 _OF_ALL_FILES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE})
-#: So many reasons are told when nothing could be copied.
+#: Number of reasons that are printed if nothing could be copied.
 _REASONS = 3
 
 
 @dataclass
 class Summary:
-    """What was done.
+    """The result of a redaction.
 
     Attributes:
-        files: how many were written.
-        replaced: names that became others, by kind in words: `1 group`, `2 hosts and addresses`.
-        counts: what became of the records.
+        files: number of files that were written.
+        replaced: number of replaced names by kind, in words: `1 group`, `2 hosts and addresses`.
+        counts: number of records by outcome.
         snapshots: outputs of tools that were written.
-        left_out: files that are not in the copy, and why.
-        faults: path and reason of what could not be read, or not to its end.
-        groups_moved: groups whose pseudonym falls into another partition of __consumer_offsets.
+        left_out: files that are not in the copy, and the reasons.
+        faults: path and reason of each file that could not be read, or not to its end.
+        groups_moved: groups whose pseudonym belongs to another partition of __consumer_offsets.
     """
 
     files: int = 0
@@ -89,20 +89,20 @@ def redact(
     parsers: Sequence[Path] = (),
     progress: Step = lambda step, done, total: None,
 ) -> Summary:
-    """Writes a copy of some evidence without names, whole or not at all.
+    """Write a copy of some evidence without names, completely or not at all.
 
     Args:
-        source: a file or a folder, on this machine or as objects.
+        source: a file or a folder, on this machine or in an object store.
         target: the folder to write; it must not exist, or be empty.
-        mapping: where names and pseudonyms are written; if it is there, its names are used again.
-        keep_unrecognised: keep the text of records that no event knows, with every word replaced that is not Kafka's or plain English.
-        options: what the user said about the evidence.
+        mapping: file for names and pseudonyms; if it exists, its pseudonyms are used again.
+        keep_unrecognised: keep the text of records that match no event, with every word replaced that is neither Kafka's nor plain English.
+        options: the user's options for the evidence.
         parsers: folders of the user's own patterns.
-        progress: told the step, and bytes done and in all.
+        progress: called with the step, the bytes done and the total.
 
     Raises:
         UsageError: a path cannot be used.
-        EvidenceError: there is nothing that can be copied.
+        EvidenceError: no file can be copied.
     """
     _check(source, target, mapping)
     options = options or SourceOptions()
@@ -130,11 +130,11 @@ def redact(
 def _demand_some(source: Location, summary: Summary) -> None:
     if summary.files:
         return
-    told = list({**dict(summary.left_out), **dict(summary.faults)}.items())
-    more = len(told) - _REASONS
-    reasons = [f"{path}: {reason}" for path, reason in told[:_REASONS]] + ([f"{more} more"] if more > 0 else [])
+    left = list({**dict(summary.left_out), **dict(summary.faults)}.items())
+    more = len(left) - _REASONS
+    reasons = [f"{path}: {reason}" for path, reason in left[:_REASONS]] + ([f"{more} more"] if more > 0 else [])
     raise EvidenceError(
-        f"There is nothing in {source} that can be copied.", why="; ".join(reasons) or "there is no file in it", where=str(source),
+        f"Nothing in {source} can be copied.", why="; ".join(reasons) or "it contains no file", where=str(source),
         fix="Name a file or folder of logs, archives of them, or outputs of Kafka's tools.",
     )  # fmt: skip
 
@@ -152,12 +152,15 @@ def _check(source: Location, target: Path, mapping: Path | None) -> None:
     if not whole.parent.is_dir():
         raise UsageError(f"There is no folder {whole.parent}.", where=str(target))
     if isinstance(source, Path) and source.is_dir() and (whole == source.resolve() or source.resolve() in whole.parents):
-        raise UsageError(f"{target} lies in the evidence.", where=str(target), fix="Name a folder outside of it.")
+        raise UsageError(f"{target} is inside the evidence.", where=str(target), fix="Name a folder outside the evidence.")
     if mapping is not None:
         file = mapping.resolve()
         if file == whole or whole in file.parents:
             raise UsageError(
-                f"{mapping} lies in the copy.", why="it tells the names that are replaced there", where=str(mapping), fix="Write it elsewhere."
+                f"{mapping} is inside the copy.",
+                why="it contains the names that the copy must not have",
+                where=str(mapping),
+                fix="Write it elsewhere.",
             )
         if not file.parent.is_dir():
             raise UsageError(f"There is no folder {file.parent}.", where=str(mapping))
@@ -168,11 +171,13 @@ def _read_mapping(mapping: Path | None) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(mapping.read_text(encoding="utf-8"))
-        why = "" if _is_mapping(found) else "it does not hold a key, words, addresses, uuids and names as redact writes them"
+        why = "" if _is_mapping(found) else "it does not contain a key, words, addresses, uuids and names as `forensics redact` writes them"
     except (OSError, ValueError) as e:
         why = reason_of(e)
     if why:
-        raise UsageError(f"{mapping} is no mapping.", why=why, where=str(mapping), fix="Name a file that does not exist, or one that redact wrote.")
+        raise UsageError(
+            f"{mapping} is not a mapping.", why=why, where=str(mapping), fix="Name a file that does not exist, or one that `forensics redact` wrote."
+        )
     return cast("dict[str, Any]", found)
 
 
@@ -204,7 +209,7 @@ class _Lines:
     """Lines of a text, with their line breaks.
 
     Attributes:
-        broken_off: the last one that was given has no line break.
+        broken_off: True if the line returned last has no line break.
     """
 
     def __init__(self, stream: Text) -> None:
@@ -240,16 +245,16 @@ class _Redaction:
         )
         self._written: dict[str, Evidence] = {}
         self._counts: dict[str, Counts] = {}
-        #: By path: for each record of a file, whether some event knows it.
+        #: For each file, by path: whether each of its records matches an event.
         self._known: dict[str, bytearray] = {}
 
     def _contents(self) -> Iterator[tuple[Evidence, Content]]:
-        """Each file with its content; those of an archive in its order."""
+        """Yield each file with its content; files of an archive in the archive's order."""
         by_place: dict[str, dict[str | None, Evidence]] = {}
         for e in self._evidence:
             by_place.setdefault(e.place.location, {})[e.place.member] = e
         for location, members in by_place.items():
-            reason = "it is not there any more"
+            reason = "it no longer exists"
             try:
                 for member, content in contents(place_of(location), frozenset(members)):
                     if member in members:
@@ -260,7 +265,7 @@ class _Redaction:
                 self._lose(evidence, reason)
 
     def _lose(self, evidence: Evidence, reason: str) -> None:
-        """Take note of a file that cannot be read, and go on without it."""
+        """Record a file that cannot be read, and continue without it."""
         self._evidence = [e for e in self._evidence if e is not evidence]
         self.summary.faults.append((evidence.path, reason))
 
@@ -269,16 +274,16 @@ class _Redaction:
         return RecordReader(layouts, evidence.format.profile)
 
     def _can(self, evidence: Evidence) -> str:
-        """Why a file cannot be rewritten; empty when it can."""
+        """Return the reason why a file cannot be rewritten; empty if it can."""
         profile = evidence.format.profile
         if evidence.format.kind == LOG and profile.document is not None:
-            return "a JSON document that holds records: make it one record a line, with `jq -c '.[]'` for example"
+            return "a JSON document that contains records: convert it to one record per line, for example with `jq -c '.[]'`"
         if evidence.format.kind == LOG and any(x.columns for x in profile.learned):
-            return "rows of a table: export it as text"
+            return "rows of a table: export them as text"
         return ""
 
     def collect(self) -> None:
-        """Reads all names, and chooses pseudonyms."""
+        """Read all names and choose pseudonyms."""
         collector = Collector(self._recogniser, self._names)
         done = 0
         for evidence, content in self._contents():
@@ -286,7 +291,7 @@ class _Redaction:
                 continue
             try:
                 self._collect_file(collector, evidence, content)
-            except Exception as e:  # whatever is wrong with one file, it is named, and not in the copy
+            except Exception as e:  # a faulty file is reported and not copied
                 self._lose(evidence, reason_of(e))
             done += evidence.text.size or 0
             self._progress("reading names", done, self._total)
@@ -301,12 +306,12 @@ class _Redaction:
         self._paths = copy_paths((e.path for e in self._evidence), self._renamed)
 
     def _collect_file(self, collector: Collector, evidence: Evidence, content: Content) -> None:
-        """Reads the names in a file."""
+        """Read the names in a file."""
         stream = Text(content, evidence.text.encoding)
         if evidence.format.kind == LOG:
             reader = self._reader(evidence)
             known = self._known[evidence.path] = bytearray()
-            for whole in wholes(_Lines(stream), reader):
+            for whole in group_records(_Lines(stream), reader):
                 if whole.start is not None:
                     known.append(_collected(collector, reader, whole))
         else:
@@ -314,13 +319,13 @@ class _Redaction:
                 collector.take_captures(seen.captures)
 
     def write(self, stage: Path) -> None:
-        """Writes all files below a folder."""
+        """Write all files into a folder."""
         done = 0
         for evidence, content in self._contents():
             reason = self._can(evidence)
             try:
                 reason = reason or self._write_file(stage, evidence, content)
-            except Exception as e:  # whatever is wrong with one file, it is named, and not in the copy
+            except Exception as e:  # a faulty file is reported and not copied
                 if isinstance(e, OSError) and e.errno in _OF_ALL_FILES:
                     raise
                 reason = reason_of(e)
@@ -334,20 +339,20 @@ class _Redaction:
                 self._written[self._paths[evidence.path]] = evidence
             done += evidence.text.size or 0
             self._progress("writing without names", done, self._total)
-        numbers = {told: len(self._replaced(*kinds)) for told, kinds in _TOLD.items()}
+        numbers = {told: len(self._replaced(*kinds)) for told, kinds in _KINDS_IN_WORDS.items()}
         self.summary.replaced = [f"{number:,} {one if number == 1 else several}" for (one, several), number in numbers.items() if number]
 
     def _replaced(self, *kinds: str) -> dict[str, str]:
         return {name: new for kind in kinds for name in self._names.by_kind.get(kind, ()) if (new := self._rewriter.of_kind(kind, name)) != name}
 
     def _write_file(self, stage: Path, evidence: Evidence, content: Content) -> str:
-        """Writes a file; says why it could not."""
+        """Write a file; return the reason if it cannot be written."""
         stream = Text(content, evidence.text.encoding)
         path = stage / self._paths[evidence.path]
         if evidence.format.kind != LOG:
             new = SnapshotRewriter(self._rewriter, self._recogniser.catalogue.fields).rewrite(evidence.format.kind, _all(stream))
             if new is None:
-                return "its meaning would change once names are replaced"
+                return "replacing names would change its meaning"
             path.parent.mkdir(parents=True, exist_ok=True)
             with _opened(path, content) as file:
                 file.write(new)
@@ -366,36 +371,36 @@ class _Redaction:
                 file.write(held if lines.broken_off else held + b"\n")
         if not records.counts.records:
             path.unlink()
-            return "no record of a log in it"
+            return "it contains no log record"
         self._counts[evidence.path] = records.counts
         return ""
 
     def _renamed(self, part: str) -> str:
-        """The name of a folder or file in the copy: names in it are replaced, what tells kinds of logs and rotated files apart stays."""
+        """Return the name of a folder or file in the copy. Names in it are replaced; what distinguishes kinds of logs and rotated files stays."""
         return self._rewriter.of_kind("host", part) if part in self._hosts else self._rewriter.file_name(part)
 
     def compare(self, stage: Path, options: SourceOptions) -> None:
-        """Takes out files that are not taken for what they were."""
+        """Remove files that are not recognised as what they were before."""
         for e in find_evidence([stage], options=options):
             old = self._written.get(e.path)
             if old is None or e.status != READ or e.format.kind != old.format.kind:
-                now = e.note or e.status if e.status != READ else f"it is taken for {e.format.kind}, not {old.format.kind if old else 'anything'}"
+                now = e.note or e.status if e.status != READ else f"it is read as {e.format.kind}, not {old.format.kind if old else 'anything'}"
                 self._drop(stage, e.path, now)
         for counts in self._counts.values():
             self.summary.counts.add(counts)
 
     def _drop(self, stage: Path, path: str, why: str) -> None:
-        """Takes a file out of the copy again."""
+        """Remove a file from the copy."""
         (stage / path).unlink(missing_ok=True)
         old = self._written.pop(path, None)
         self.summary.files -= 1
         if old:
             self._counts.pop(old.path, None)
             self.summary.snapshots -= old.format.kind != LOG
-        self.summary.left_out.append((old.path if old else path, f"with names replaced it is not read as what it was any more ({why})"))
+        self.summary.left_out.append((old.path if old else path, f"with names replaced, it is no longer recognised as what it was ({why})"))
 
     def mapping(self) -> dict[str, Any]:
-        """Names and pseudonyms, and the key."""
+        """Return names and pseudonyms, and the key."""
         names = {kind: dict(known) for kind, known in self._pseudonyms.kinds.items()}
         for kind in sorted(self._names.by_kind):
             names.setdefault(kind, {}).update(sorted(self._replaced(kind).items()))
@@ -408,10 +413,10 @@ class _Redaction:
 
 
 def _collected(collector: Collector, reader: RecordReader, whole: Whole) -> bool:
-    """Takes the names of a record; whether some event knows it."""
+    """Collect the names of a record; return True if it matches an event."""
     try:
         return collector.collect(reader.finish(whole.start, whole.texts)) if whole.start else collector.collect(message_only(whole.texts))
-    except Exception:  # it is withheld
+    except Exception:  # the record is withheld
         return False
 
 
@@ -424,12 +429,12 @@ def _all(stream: Text) -> bytes:
 
 @contextmanager
 def _opened(path: Path, content: Content) -> Iterator[BinaryIO]:
-    """A file to write, compressed as its name says; one of gzip is cut off at its end if the content was not read to its own."""
+    """Open a file for writing, compressed as its name says. A gzip file is left truncated if the content was not read to its end."""
     cut = None
     with _compressed(path) as file:
         yield file
         if content.error and isinstance(file, gzip.GzipFile) and file.fileobj is not None:
-            file.flush(zlib.Z_SYNC_FLUSH)  # what is in the file up to here can be read, and then the end is missing
+            file.flush(zlib.Z_SYNC_FLUSH)  # the file is readable up to this point, and its end is missing
             cut = file.fileobj.tell()
     if cut is not None:
         os.truncate(path, cut)

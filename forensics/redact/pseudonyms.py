@@ -1,8 +1,8 @@
-"""A name to its pseudonym. It is made of the words of the name, so that what names share they share still: the group `connect-orders` of the connector
-`orders`, the client `connector-consumer-orders-0` of its task, a topic and the topic of its dead letters.
+"""Map a name to its pseudonym. Pseudonyms are built word by word, so names that share words still share them: the group `connect-orders` of the
+connector `orders`, the client `connector-consumer-orders-0` of its task, a topic and its dead letter topic.
 
-A word becomes another one by a keyed hash: who has not the key cannot go back, nor try names. Of a group also that is kept which Kafka makes of its
-name: the partition of `__consumer_offsets` that holds it.
+A keyed hash replaces each word: without the key, nobody can reverse it or try names. For a group, the pseudonym also keeps the partition of
+`__consumer_offsets` to which Kafka maps the group's name.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from forensics.redaction import is_secret_key
 
 _CONSONANTS, _VOWELS = "bdfgjklmnprtvz", "aeiou"
 _SYLLABLES = 5
-#: Where addresses go, ranges reserved for testing and documentation: 198.18.0.0/15 (RFC 2544) and 2001:db8::/32 (RFC 3849).
+#: Target ranges for addresses, reserved for testing and documentation: 198.18.0.0/15 (RFC 2544) and 2001:db8::/32 (RFC 3849).
 _FOUR, _FOUR_BITS = int(ipaddress.IPv4Address("198.18.0.0")), 17
 _SIX = int(ipaddress.IPv6Address("2001:db8::"))
-#: So many hashes are tried until a group falls into its own partition.
+#: Maximum number of hashes that are tried to keep a group in its partition.
 _MOST_TRIES = 200_000
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 UUID = re.compile(_UUID)
-#: Four numbers right behind a library's name, before its ending: `snappy-java-1.1.10.5.jar`.
+#: Four numbers directly after a library's name, before its file extension: `snappy-java-1.1.10.5.jar`.
 _VERSION = r"(?<=\w-)(?!10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)\d[\d.]*(?:[.-][A-Za-z]\w*)*\.(?:jar|war)\b"
 IPV4 = re.compile(rf"(?<![^\W_])(?<!\.)(?!0\.)(?!{_VERSION})\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![^\W_]|\.\d)")
 _GROUP, _QUAD = r"[0-9a-fA-F]{1,4}", r"\d{1,3}(?:\.\d{1,3}){3}"
-#: What may hold an IPv6 address: groups of hexadecimal digits with `::` among them, or eight of them; a port or other groups may be beside it.
+#: Text that may contain an IPv6 address: groups of hexadecimal digits with `::` among them, or eight groups; a port or other groups may adjoin it.
 IPV6 = re.compile(
     rf"(?<![^\W_])(?=[0-9a-fA-F:]{{0,40}}::|(?:{_GROUP}:){{6}}[0-9a-fA-F])(?:(?:{_GROUP})?:){{2,10}}(?:{_QUAD}(?!\.\d)|{_GROUP})?(?![^\W_])"
 )
@@ -49,30 +49,30 @@ def _dashed(sign: str) -> str:
     return rf"(?i:ip|ec2){sign}{four}|(?<!\d{sign})(?:{private}{four}|{four}(?!{sign}\d))"
 
 
-#: An address as names of machines and pods hold it: `ip-10-1-2-3`, `10-1-2-3.billing.pod.cluster.local`, `worker_10_1_2_3`.
+#: An address as names of machines and pods contain it: `ip-10-1-2-3`, `10-1-2-3.billing.pod.cluster.local`, `worker_10_1_2_3`.
 DASHED = re.compile(rf"(?<![^\W_])(?:{_dashed('-')}|{_dashed('_')})")
 _SIMPLE_PARTS = re.compile(
     rf"(?P<uuid>(?<![0-9A-Za-z]){_UUID}(?![0-9A-Za-z]))|(?P<four>{IPV4.pattern})|(?P<dashed>{DASHED.pattern})|(?P<word>[^\W_]+)"
 )
 _PARTS = re.compile(f"(?P<six>{IPV6.pattern})|{_SIMPLE_PARTS.pattern}")
-#: Colons of an address without `::`, and of one that ends in an IPv4 address.
+#: Number of colons of an address without `::`, and of one that ends in an IPv4 address.
 _COLONS, _POINTED_COLONS = 7, 6
-#: Networks in whose addresses the last four bytes are an IPv4 address that may be printed as such: mapped, compatible, and translated (RFC 6052).
+#: Networks whose addresses end in an IPv4 address that may be printed in dotted form: mapped, compatible, and translated (RFC 6052).
 _HOLDS_FOUR = (0xFFFF, 0, 0x64FF9B << 64)
 _NUMBERED = re.compile(r"([^\W\d_]+)(\d{1,4})")
 _HEX = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-#: Numbers up to so many digits tell siblings apart, and stay in names; a longer one may be a ticket, an account or a day.
+#: Numbers with at most this many digits distinguish siblings and stay in names; a longer one may be a ticket, an account or a date.
 _SHORT = 3
-#: So many characters in front of a number are looked at for the word that it belongs to.
+#: Number of characters before a number that are searched for the word that it belongs to.
 _FAR = 200
-#: So many pseudonyms of a number are tried until a longer one is taken.
+#: Number of pseudonyms that are tried for a number before a longer one is used.
 _PER_LENGTH = 1_000
 _OFTEN = 5
 
 
 def partition_of(group: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets` that holds a group."""
+    """Return the partition of `__consumer_offsets` to which Kafka maps a group."""
     from forensics.offsets_topic.replica_placement import group_partition
 
     return group_partition(group, partitions)
@@ -80,15 +80,15 @@ def partition_of(group: str, partitions: int) -> int:
 
 @dataclass
 class Pseudonyms:
-    """Words and addresses, each with its pseudonym.
+    """Words and addresses with their pseudonyms.
 
     Attributes:
-        key: of the hash; whoever has it can try names.
+        key: of the hash; anyone who has it can try names.
         vocabulary: words that stay.
-        words: pseudonym by word, made when it is first asked for.
+        words: pseudonym by word, chosen when it is first needed.
         addresses: pseudonym by address.
-        uuids: uuid by uuid, of those that were told in names.
-        kinds: names that were asked for and became another, by kind; for the mapping.
+        uuids: pseudonym by UUID, of UUIDs in names.
+        kinds: names that were replaced, by kind; for the mapping.
     """
 
     vocabulary: Vocabulary
@@ -104,7 +104,7 @@ class Pseudonyms:
 
     @classmethod
     def of_mapping(cls, vocabulary: Vocabulary, mapping: Mapping[str, Any]) -> Pseudonyms:
-        """Those that a mapping tells, to be gone on with."""
+        """Return the pseudonyms of a mapping, to which more can be added."""
         return cls(
             vocabulary,
             bytes.fromhex(mapping["key"]),
@@ -119,7 +119,7 @@ class Pseudonyms:
 
     def _candidate(self, word: str, attempt: int) -> str:
         number, made = self._hash("word", word, attempt), ""
-        if _HEX.fullmatch(word):  # an id: what knows it by its form knows it still
+        if _HEX.fullmatch(word):  # an ID: code that recognises its form still does
             return f"{number:032x}"[: len(word)].rjust(len(word), "0")
         if word.isdigit():
             least = 10 ** (len(word) - 1 + attempt // _PER_LENGTH)
@@ -131,18 +131,18 @@ class Pseudonyms:
         return made
 
     def _may_be_given(self, made: str) -> bool:
-        """Whether a word may stand for another: nothing has it, and no reader takes what follows it for a secret, as it would behind `tokenelifi`."""
+        """Return True if a word may be a pseudonym: it is not in use, and does not mark the text after it as a secret (as `tokenelifi` would)."""
         return made not in self._taken and made not in self.vocabulary.running and not is_secret_key(made)
 
     def word(self, word: str) -> str:
-        """The pseudonym of a word; a short number at its end stays."""
+        """Return the pseudonym of a word; a short number at its end stays."""
         numbered = _NUMBERED.fullmatch(word)
         if numbered:
             return self._made(numbered[1]) + (numbered[2] if len(numbered[2]) <= _SHORT else self._made(numbered[2]))
         return self._made(word)
 
     def word_of_text(self, word: str) -> str:
-        """The pseudonym of a word of running text, which is not remembered; that of a name's word is the same."""
+        """Return the pseudonym of a word of running text, without keeping it; a word of a name has the same pseudonym."""
         numbered = _NUMBERED.fullmatch(word)
         if numbered:
             return self.passing(numbered[1]) + (numbered[2] if len(numbered[2]) <= _SHORT else self.passing(numbered[2]))
@@ -156,7 +156,7 @@ class Pseudonyms:
         return known
 
     def passing(self, word: str) -> str:
-        """The pseudonym of a word that no name is made of; it is not remembered, for there may be millions of them."""
+        """Return the pseudonym of a word that is not part of a name. It is not kept, because there may be millions of such words."""
         known = self.words.get(word)
         attempt = 0
         while known is None:
@@ -170,7 +170,7 @@ class Pseudonyms:
         self._taken.add(pseudonym)
 
     def address(self, text: str) -> str:
-        """The pseudonym of an address, whose spellings share it; what is no address, or that of the machine itself, stays."""
+        """Return the pseudonym of an address, the same for all its spellings. A loopback address, or text that is no address, stays."""
         try:
             text = str(ipaddress.ip_address(_without_zeros(text)))
         except ValueError:
@@ -198,9 +198,9 @@ class Pseudonyms:
         return made
 
     def around_six(self, text: str) -> tuple[str, str, str]:
-        """Split what `IPV6` found: what is in front of the address, its pseudonym, and what is behind it; without one, all is in front.
+        """Split a match of `IPV6` into the text before the address, its pseudonym, and the text after it; without an address, all is before.
 
-        An address without brackets may be followed by a port. What can be read as its last group as well as a port goes with the address.
+        An address without brackets may be followed by a port. A number that may be its last group or a port belongs to the address.
         """
         found = _six(text)
         if found is None:
@@ -215,17 +215,17 @@ class Pseudonyms:
         return text[:begin], made, text[end:]
 
     def dashed(self, text: str) -> str:
-        """The pseudonym of an address that is part of a name: that of the same address with points, with dashes again."""
+        """Return the pseudonym of a dashed address in a name: the pseudonym of the dotted address, with dashes."""
         before, sign, address = _undashed(text)
         return before + self.address(address).replace(".", sign)
 
     def mac(self, text: str) -> str:
-        """Another address of a network card, which may hold that of a pod."""
+        """Return the pseudonym of a MAC address, which may contain the address of a pod."""
         digits = f"{self._hash('mac', text.lower()):032x}"
         return text[2].join(digits[i : i + 2] for i in range(0, 12, 2))
 
     def uuid(self, text: str) -> str:
-        """Another uuid."""
+        """Return the pseudonym of a UUID."""
         known = self.uuids.get(text)
         if known is None:
             made = f"{self._hash('uuid', text.lower()):032x}"
@@ -233,7 +233,7 @@ class Pseudonyms:
         return known
 
     def keep_order(self, texts: Iterable[str]) -> None:
-        """Chooses addresses and uuids in names so that they are sorted as those that they stand for: where two members are equal, the first by its id is told."""
+        """Choose pseudonyms for addresses and UUIDs in names that sort like the originals: of equal members, the first by ID is reported."""
         whole = "\n".join(texts)
         whole += "".join(f"\n{_undashed(found)[2]}" for found in DASHED.findall(whole))
         for pattern, known, make in ((UUID, self.uuids, self.uuid), (IPV4, self.addresses, self.address)):
@@ -241,11 +241,11 @@ class Pseudonyms:
             known.update(zip(new, sorted(make(text) for text in new), strict=True))
 
     def name(self, text: str, kept: Collection[str] | None = None) -> str:
-        """The pseudonym of a name, word by word.
+        """Return the pseudonym of a name, word by word.
 
         Args:
             text: the name.
-            kept: words that stay; by default those that stay inside names.
+            kept: words that stay; by default, those that stay inside names.
         """
         stay = self.vocabulary.inside if kept is None else kept
 
@@ -267,19 +267,19 @@ class Pseudonyms:
         return _PARTS.sub(part, text)
 
     def is_replaced(self, number: str) -> bool:
-        """Whether a number is part of a name that has a pseudonym."""
+        """Return True if a number is part of a name that has a pseudonym."""
         return number in self.words
 
     def keep_partitions(self, groups: Iterable[str], name_of: Callable[[str], str], counts: Collection[int]) -> dict[str, bool]:
-        """Chooses words so that the pseudonyms of groups are held by the partitions of `__consumer_offsets` that hold the groups.
+        """Choose words so that the pseudonyms of groups belong to the same partitions of `__consumer_offsets` as the groups.
 
         Args:
-            groups: their ids.
-            name_of: gives the pseudonym of a group.
-            counts: numbers of partitions that the topic may have.
+            groups: their IDs.
+            name_of: returns the pseudonym of a group.
+            counts: possible numbers of partitions of the topic.
 
         Returns:
-            Whether that is so, by group: not where too many groups hang on one word, or where words were chosen before.
+            True for each group for which this succeeded. It fails if too many groups depend on one word, or if words were chosen before.
         """
         groups = sorted(set(groups))
         made_of = {group: self._free_words(group, name_of) for group in groups}
@@ -294,7 +294,7 @@ class Pseudonyms:
         return {group: all(partition_of(name_of(group), n) == partition_of(group, n) for n in counts) for group in groups}
 
     def _free_words(self, group: str, name_of: Callable[[str], str]) -> list[str]:
-        """The words that a group's pseudonym hangs on, and that have none yet."""
+        """Return the words that determine a group's pseudonym and have no pseudonym yet."""
         before = dict(self.words), set(self._taken)
         name_of(group)
         free = [word for word in self.words if word not in before[0]]
@@ -320,7 +320,7 @@ class Pseudonyms:
 
 @lru_cache(maxsize=8_192)
 def _six(text: str) -> tuple[int, int, ipaddress.IPv6Address] | None:
-    """The longest address in what `IPV6` found: its begin, its end, and the address; None without one."""
+    """Return the longest address in a match of `IPV6` as its beginning, its end and the address; None if there is none."""
     borders = [0, *(i for at, char in enumerate(text) if char == ":" for i in (at, at + 1)), len(text)]
     for _, begin, end in sorted((begin - end, begin, end) for begin in borders for end in borders if end - begin > 1):
         part = text[begin:end]
@@ -333,7 +333,7 @@ def _six(text: str) -> tuple[int, int, ipaddress.IPv6Address] | None:
 
 
 def _may_be_six(text: str) -> bool:
-    """Return False if the colons of a text are not those of an IPv6 address: this sorts out most parts of a text."""
+    """Return False if the colons of a text are not those of an IPv6 address: this excludes most parts of a text."""
     gaps = text.count("::")
     if gaps != 1:
         return gaps == 0 and text.count(":") == (_POINTED_COLONS if "." in text else _COLONS)
@@ -341,12 +341,12 @@ def _may_be_six(text: str) -> bool:
 
 
 def _holds_four(text: str, parsed: ipaddress.IPv6Address) -> bool:
-    """Whether an address is printed with an IPv4 address in it, which it shares with others."""
+    """Return True if an address is printed with an IPv4 address in it, which other addresses may contain too."""
     return "." in text and int(parsed) >> 32 in _HOLDS_FOUR
 
 
 def is_foreign_six(text: str) -> bool:
-    """Whether what `IPV6` found holds an address that is neither a pseudonym nor that of the machine itself."""
+    """Return True if a match of `IPV6` contains an address that is neither a pseudonym nor a loopback address."""
     found = _six(text)
     if found is None:
         return False
@@ -356,12 +356,12 @@ def is_foreign_six(text: str) -> bool:
 
 
 def _without_zeros(text: str) -> str:
-    """An IPv4 address as `ipaddress` reads it: some programs fill its numbers up with zeros."""
+    """Return an IPv4 address as `ipaddress` accepts it: some programs pad its numbers with zeros."""
     return ".".join(part.lstrip("0") or "0" for part in text.split(".")) if "." in text else text
 
 
 def _is_short(text: str, at: int, number: str, stay: Collection[str]) -> bool:
-    """Whether a number in a name stays: it has few digits, or is a port, a year or the id of a broker."""
+    """Return True if a number in a name stays: it has few digits, or is a port, a year or the ID of a broker."""
     before = text[max(0, at - _FAR) : at]
     if len(number) <= _SHORT or before.endswith(":"):
         return True
@@ -370,7 +370,7 @@ def _is_short(text: str, at: int, number: str, stay: Collection[str]) -> bool:
 
 
 def _undashed(text: str) -> tuple[str, str, str]:
-    """What stands before an address in dashed form, its sign, and the address with points."""
+    """Return the text before a dashed address, its separator, and the dotted address."""
     sign = "_" if "_" in text else "-"
     *before, a, b, c, d = text.split(sign)
     return "".join(word + sign for word in before), sign, f"{a}.{b}.{c}.{d}"

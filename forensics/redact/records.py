@@ -1,7 +1,7 @@
-"""Records of a log: the names that they tell, and the same records without them.
+"""Collect the names in records of a log, and rewrite the records without them.
 
-A record that some event knows is read again after it was rewritten: it must be the same event, with captures whose names are replaced and nothing else.
-Otherwise, and where no event knows a record, its message is withheld: time, level, logger and who said it stay, and so does the number of its lines.
+A rewritten record that matched an event is read again. It must match the same event, and its captures may differ only by replaced names. Otherwise,
+and if no event matches a record, its message is withheld: only its time, level, logger, origin and number of lines stay.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ _SETTING = re.compile(r"(?P<before>\s+)(?P<key>[^\s=]+)(?P<equals> =\s?)(?P<valu
 _WORD = re.compile(r"[^\W_]+")
 _BRACKETS = re.compile(r"(?<=\[)[^\[\]]*(?=\])")
 _COLUMN = re.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:? ")
-#: A pattern that takes longer has its record withheld.
+#: If a pattern takes longer, its record is withheld; seconds.
 _SECONDS = 2
 _JSON_HEADS = ("time", "level", "line")
-#: Keys whose numbers are times, levels or places in a program, whatever the others are.
+#: Keys whose numbers are always times, levels or positions in a program.
 _NUMBERS_OF_RECORDS = {
     "level", "level_value", "levelno", "line", "lineNumber", "line_number", "lineno", "pid", "process_id", "thread_id", "threadId", "threadPriority", "epochSecond", "nanoOfSecond",
     "seconds", "nanos", "timestampSeconds", "timestampNanos", "@version", "_PID", "PRIORITY",
 }  # fmt: skip
-#: What times, levels and numbers of lines look like.
+#: The form of times, levels and line numbers.
 _HEAD_VALUE = re.compile(r"[A-Za-z]{1,10}|[A-Za-z]{0,4}[\d:.,/+\-TZ ]{1,40}(?:[A-Za-z]{1,4}[\d: ]{0,12}){0,3}")
 
 
 @dataclass
 class Counts:
-    """What became of the records.
+    """Numbers of records and lines by outcome.
 
     Attributes:
         lines, records: read.
-        rewritten: of events, kept with other names.
-        unrecognised: of no event, whose message is withheld.
-        damaged: of an event, but not the same event any more after names were replaced: withheld.
-        kept: of no event, kept with other names and words on wish.
-        strange: lines that belong to no record: withheld.
+        rewritten: records of events, kept with other names.
+        unrecognised: records that match no event; their messages are withheld.
+        damaged: records that no longer match their event after names were replaced; their messages are withheld.
+        kept: records that match no event, kept on request with other names and words.
+        strange: lines that belong to no record; withheld.
     """
 
     lines: int = 0
@@ -65,19 +65,19 @@ class Counts:
     strange: int = 0
 
     def add(self, other: Counts) -> None:
-        """Adds what became of other records."""
+        """Add the counts of other records."""
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 @dataclass(slots=True)
 class Piece:
-    """A line of the file as a record has it.
+    """A line of the file as part of a record.
 
     Attributes:
-        raw: as it stands.
-        line: without its wrappers; None when it could not be looked at.
-        texts: of the record in it: several where an object holds a whole record.
+        raw: the original line.
+        line: the line without its wrappers; None if it could not be read.
+        texts: lines of the record in it; several if an object contains a whole record.
     """
 
     raw: str
@@ -87,7 +87,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Whole:
-    """A record with its lines; or lines of none, without a start."""
+    """A record with its lines; or lines that belong to no record, without a start."""
 
     start: Start | None
     pieces: list[Piece] = field(default_factory=list)
@@ -96,12 +96,12 @@ class Whole:
 
     @property
     def texts(self) -> list[str]:
-        """The record's lines without wrappers."""
+        """Return the record's lines without wrappers."""
         return [text for piece in self.pieces for text in piece.texts]
 
 
-def wholes(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whole]:
-    """The records of a text, and between them the lines of none. Lines of several processes may stand between each other: a record comes when it is whole."""
+def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whole]:
+    """Yield the records of a text, and the lines that belong to none. Lines of several processes may alternate; a record is yielded once complete."""
     open_: dict[str | None, Whole] = {}
     latest: str | None = None
     untimed = reader.profile.untimed
@@ -110,7 +110,7 @@ def wholes(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whole]:
         try:
             line: Line | None = reader.unwrap(text)
             start = reader.start(line) if line else None
-        except Exception:  # whatever is wrong with a line, the others are read
+        except Exception:  # a faulty line does not stop the others
             line, start = None, None
         if line is None:
             yield Whole(None, [Piece(text, None, [text])], [number])
@@ -145,16 +145,16 @@ _NO_HEAD: Start = {}
 
 
 def message_only(texts: Sequence[str]) -> Record:
-    """A record without a head: a wrapped line of a file without times."""
+    """Return a record without a head: a wrapped line of a file without times."""
     return Record("message only", message="\n".join(texts).rstrip())
 
 
 class Collector:
-    """Takes note of the names that records tell.
+    """Collects the names in records.
 
     Args:
         recogniser: knows the events.
-        names: where they go.
+        names: receives the names.
     """
 
     def __init__(self, recogniser: Recogniser, names: Names) -> None:
@@ -163,7 +163,7 @@ class Collector:
         self._seen: set[int] = set()
 
     def collect(self, record: Record) -> bool:
-        """Takes the names of a record; returns whether some event knows it."""
+        """Collect the names of a record; return True if it matches an event."""
         if record.source:
             for part in record.source.split("/"):
                 self._names.add("source", part)
@@ -183,12 +183,12 @@ class Collector:
                 collect_value(self._names, kind, value)
 
     def take_captures(self, captures: Mapping[str, Any]) -> None:
-        """The names in captures, of a snapshot for example."""
+        """Collect the names in captures, for example of a snapshot."""
         self._take(captures)
 
 
 def kind_of(fields: Mapping[str, Field], capture: str) -> str | None:
-    """What the value of a capture names; None when it names nothing."""
+    """Return the kind of name that the value of a capture is; None if it is not a name."""
     known = fields.get(capture)
     if known is None or known.type in ("int", "double", "assignment_bytes"):
         return None
@@ -199,7 +199,7 @@ _NO_NAMES = {"words", "public", "class", "path"}
 
 
 def collect_value(names: Names, kind: str, value: Any) -> None:  # noqa: ANN401  (a capture's value)
-    """Takes note of the names in a capture's value."""
+    """Collect the names in a capture's value."""
     if kind in _NO_NAMES or value is None:
         return
     if isinstance(value, str):
@@ -222,7 +222,7 @@ def collect_value(names: Names, kind: str, value: Any) -> None:  # noqa: ANN401 
 
 def _collect_name(names: Names, kind: str, text: str) -> None:
     if kind == "address":
-        if text.startswith("/"):  # a path of Connect's interface
+        if text.startswith("/"):  # a path of Connect's REST API
             return
         found = re.search(r"(?:^|[/@])(\[[^\]]*\]|[^\s/:@]+)(?=$|[:/])", text.partition("://")[2] or text.lstrip("/"))
         names.add("host", found[1] if found else "")
@@ -248,13 +248,13 @@ def _collect_settings(names: Names, settings: Mapping[str, Any]) -> None:
 
 
 class RecordRewriter:
-    """Records to records without names.
+    """Rewrites records without names.
 
     Args:
         reader: of the file.
         recogniser: knows the events.
         rewriter: of names and text.
-        keep_unrecognised: keep the messages of records that no event knows, with every word replaced that is not Kafka's or plain English.
+        keep_unrecognised: keep the messages of records that match no event, with every word replaced that is neither Kafka's nor plain English.
     """
 
     def __init__(self, reader: RecordReader, recogniser: Recogniser, rewriter: Rewriter, *, keep_unrecognised: bool = False) -> None:
@@ -266,20 +266,20 @@ class RecordRewriter:
         self.counts = Counts()
         self._may_be_known = True
         self._kept_prefix = ""
-        #: Whether what stays of a withheld record is no event, by layout, logger and prefix.
+        #: By layout, logger and prefix: True if the rest of a withheld record matches no event.
         self._harmless: dict[tuple[str, str | None, str], bool] = {}
 
     def lines(self, raw: Iterable[bytes], known: Sequence[int]) -> Iterator[str]:
-        """The lines of a text, in order, without names.
+        """Yield the lines of a text, in order, without names.
 
         Args:
             raw: its lines.
-            known: for each of its records, whether some event knows it; what is behind the end is not known.
+            known: for each of its records, whether it matches an event; unknown for records after the end.
         """
         waiting: dict[int, str] = {}
         given = 0
         at = -1
-        for whole in wholes(raw, self._reader):
+        for whole in group_records(raw, self._reader):
             at += whole.start is not None
             self._may_be_known = at < len(known) and bool(known[at])
             for number, text in zip(whole.numbers, self.rewrite(whole), strict=True):
@@ -291,12 +291,12 @@ class RecordRewriter:
             yield waiting[number]
 
     def rewrite(self, whole: Whole) -> list[str]:
-        """The lines of a record, each without names; as many as it has."""
+        """Return the lines of a record, each without names; their number stays."""
         self.counts.lines += len(whole.pieces)
         if whole.start is None:
             strange = [bool(piece.raw.strip()) for piece in whole.pieces]
             self.counts.strange += sum(strange)
-            return [WITHHELD if told else piece.raw for piece, told in zip(whole.pieces, strange, strict=True)]
+            return [WITHHELD if withheld else piece.raw for piece, withheld in zip(whole.pieces, strange, strict=True)]
         self.counts.records += 1
         texts = self._texts(whole)
         result, at = [], 0
@@ -335,7 +335,7 @@ class RecordRewriter:
     def _known(self, record: Record) -> Recognised | None:
         try:
             found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
-        except Exception:  # what cannot be recognised is withheld
+        except Exception:  # a record that cannot be recognised is withheld
             return None
         return found if found is not None and not found.fault else None
 
@@ -346,12 +346,12 @@ class RecordRewriter:
     def _attempt(self, start: Start, old: Record, texts: list[str], known: Recognised | None) -> list[str] | None:
         try:
             new = self._record(start, old, texts, known)
-        except Exception:  # whatever it is, the record is withheld
+        except Exception:  # the record is withheld after any error
             return None
         return new if len(new) == len(texts) else None
 
     def _same(self, known: Recognised, old: Record, texts: list[str]) -> bool:
-        """Whether rewritten lines are the same event, with other names and nothing else."""
+        """Return True if rewritten lines are the same event, and differ only in names."""
         new = self._again(texts)
         found = self._known(new) if new and not new.fault else None
         if new is None or found is None or found.event != known.event or found.pattern is not known.pattern:
@@ -360,17 +360,17 @@ class RecordRewriter:
             return False
         if known.captures.keys() != found.captures.keys():
             return False
-        return all(self._is_told_again(name, value, found.captures[name]) for name, value in known.captures.items())
+        return all(self._is_renamed(name, value, found.captures[name]) for name, value in known.captures.items())
 
-    def _is_told_again(self, name: str, old: Any, new: Any) -> bool:  # noqa: ANN401  (a capture's value)
-        """Whether the value of a capture is the old one with other names."""
+    def _is_renamed(self, name: str, old: Any, new: Any) -> bool:  # noqa: ANN401  (a capture's value)
+        """Return True if the value of a capture is the old one with other names."""
         kind = kind_of(self._fields, name)
         if kind is None:
             return bool(old == new)
         if self._rewriter.value(kind, old) == new:
             return True
         wanted = self._rewriter.value(kind, scrub(old) if isinstance(old, str) else old)
-        # Free text may hold other captures, whose names are replaced even where they are words.
+        # Free text may contain other captures, whose names are replaced even if they are common words.
         return bool(wanted == new) or (kind == "words" and isinstance(old, str) and len(_WORD.findall(scrub(old))) == len(_WORD.findall(str(new))))
 
     @staticmethod
@@ -378,7 +378,7 @@ class RecordRewriter:
         return record.layout != "message only"
 
     def _is_alike(self, old: Record, texts: list[str]) -> bool:
-        """Whether rewritten lines are still a record that no event knows, and as much worth a row as they were."""
+        """Return True if rewritten lines are still a record that matches no event, and are as relevant as before."""
         new = self._again(texts)
         if new is None or new.fault or self._known(new) is not None or (new.moment, new.level) != (old.moment, old.level):
             return False
@@ -386,7 +386,7 @@ class RecordRewriter:
         return worth(new.logger, new.level, new.message) == worth(old.logger, old.level, old.message)
 
     def _withheld(self, start: Start, old: Record, texts: list[str]) -> list[str]:
-        """A record without its message; the prefix that says whose it is stays where nothing is known otherwise."""
+        """Return a record without its message. The prefix that identifies its client stays if nothing else identifies it."""
         for with_prefix in (True, False):
             try:
                 new = self._without_message(start, old, texts, with_prefix=with_prefix)
@@ -398,7 +398,7 @@ class RecordRewriter:
         return [WITHHELD, *self._blank(texts[1:])]
 
     def _is_harmless(self, old: Record, texts: list[str]) -> bool:
-        """Whether what stays of a withheld record is a record of its time, and no event."""
+        """Return True if the rest of a withheld record is a record with the same time, and no event."""
         key = (old.layout, old.logger, self._kept_prefix)
         known = self._harmless.get(key)
         if known is None:
@@ -433,12 +433,12 @@ class RecordRewriter:
         return new
 
     def _ends(self, start: Start, texts: list[str]) -> tuple[str, dict[int, str], int]:
-        """The rewritten head, the tails by line (that of a second head under -1), and the line where the message begins."""
+        """Return the rewritten head, the tails by line (that of a second head under -1), and the line where the message begins."""
         if start is _NO_HEAD or isinstance(start, Mapping):
             return "", {}, 0
         layout, match = start
         if layout.columns:
-            raise ValueError("rows of tables are not taken apart")  # noqa: TRY003
+            raise ValueError("rows of tables cannot be split")  # noqa: TRY003
         head = "" if layout.whole else self._head(match)
         tails: dict[int, str] = {}
         at = 0
@@ -457,7 +457,7 @@ class RecordRewriter:
         return head, tails, at
 
     def _head(self, match: re.Match[str]) -> str:
-        """What a layout prints around a message, without names."""
+        """Return the text that a layout prints around a message, without names."""
         spans = sorted((match.span(name), name) for name, value in match.groupdict().items() if value)
         result, at = [], match.start()
         for (begin, end), name in spans:
@@ -525,7 +525,7 @@ class RecordRewriter:
         return lines
 
     def _bodies(self, start: Start, texts: list[str], tails: Mapping[int, str]) -> list[str]:
-        """The lines of the message alone."""
+        """Return the lines of the message only."""
         if start is _NO_HEAD or isinstance(start, Mapping):
             return list(texts)
         layout, match = start
@@ -548,7 +548,7 @@ class RecordRewriter:
             first, *others = rest.split("\n")
             return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
         match = self._matched(known, rest)
-        if match is None and (column := _COLUMN.match(rest)):  # of a layout that prints it right before the message
+        if match is None and (column := _COLUMN.match(rest)):  # of a layout that prints it directly before the message
             behind = rest[column.end() :]
             bare = self._prefixes.split(behind)[0]
             prefix += self._rewriter.running(column[0]) + self._prefix(behind[: len(behind) - len(bare)])
@@ -564,18 +564,18 @@ class RecordRewriter:
 
     @staticmethod
     def _matched(known: Recognised, rest: str) -> Any:  # noqa: ANN401  (of `regex`)
-        told = subject(known.pattern, rest)
-        return compiled(known.pattern.pattern).fullmatch(told if known.pattern.multiline else told.rstrip(), timeout=_SECONDS)
+        whole_text = subject(known.pattern, rest)
+        return compiled(known.pattern.pattern).fullmatch(whole_text if known.pattern.multiline else whole_text.rstrip(), timeout=_SECONDS)
 
     def _spans(self, match: Any) -> str:  # noqa: ANN401  (of `regex`)
-        """A recognised message: each capture by what it names, the rest as running text."""
-        # What is free text is no different from what stands around it, and may hold other captures.
-        told = [
+        """Rewrite a recognised message: each capture by its kind, the rest as running text."""
+        # Captures of free text are rewritten with the text around them, and may contain other captures.
+        names = [
             n
             for n in match.re.groupindex
             if n not in self._fields or self._fields[n].type in ("int", "config") or self._fields[n].names not in ("", "words")
         ]
-        spans = sorted((span, name) for name in told for span in match.spans(name) if span[0] >= 0)
+        spans = sorted((span, name) for name in names for span in match.spans(name) if span[0] >= 0)
         text, result, at = match.string, [], 0
         for (begin, end), name in spans:
             if begin < at:
@@ -590,7 +590,7 @@ class RecordRewriter:
         known = self._fields.get(name)
         if known is None or known.type in ("int", "double"):
             return text
-        if to_string(text) is None:  # as Java prints what is missing
+        if to_string(text) is None:  # a missing value as Java prints it
             return text
         if known.type == "assignment_bytes":
             return rewritten_decimals(text, self._rewriter.of_kind)
@@ -606,7 +606,7 @@ class RecordRewriter:
         return self._rewriter.running(text, numbers=True) if known.type == "offsets" else self._rewriter.of_kind(kind, text)
 
     def _map(self, text: str) -> str:
-        """A leader's assignment: members and topics wherever they stand, resources in brackets."""
+        """Rewrite a leader's assignment: members and topics anywhere, resources in brackets."""
         if "assignment=[" in text and "memberId='" in text:
             text = re.sub(r"(?<=memberId=')[^']*", lambda m: self._rewriter.of_kind("member", m[0]), text)
             return re.sub(r"(?<=assignment=\[)[-\d, ]*", lambda m: rewritten_decimals(m[0], self._rewriter.of_kind), text)
@@ -624,7 +624,7 @@ class RecordRewriter:
         return f"{found['before']}{self._rewriter.setting_key(found['key'])}{found['equals']}{self._rewriter.setting(found['key'], found['value'])}"
 
     def _prefix(self, prefix: str) -> str:
-        """Context prefixes, `[b|task-1] [Consumer clientId=..., groupId=...] `."""
+        """Rewrite context prefixes, `[b|task-1] [Consumer clientId=..., groupId=...] `."""
         return re.sub(r"\[([^\]]*)\]|[^\[]+", lambda m: f"[{self._in_prefix(m[1])}]" if m[1] is not None else self._rewriter.running(m[0]), prefix)
 
     def _in_prefix(self, text: str) -> str:
@@ -643,7 +643,7 @@ class RecordRewriter:
     # --- objects
 
     def _json(self, found: Mapping[str, Any], message: list[str]) -> str:
-        """A record that is an object: its time and level stay, its message is the rewritten one, all other texts are rewritten."""
+        """Rewrite a record that is an object: its time and level stay, its message is the rewritten one, and all other texts are rewritten."""
         keys = self._reader.layouts.keys
         old = keys.get("message", found)
         kept = [
@@ -683,7 +683,7 @@ class RecordRewriter:
     # --- wrappers
 
     def _wrapped(self, piece: Piece, texts: list[str]) -> str:
-        """A line with its wrappers, without names."""
+        """Return a line with its wrappers, without names."""
         text = "\n".join(texts)
         line = piece.line
         if line is None:
@@ -694,7 +694,7 @@ class RecordRewriter:
             return self._before(raw[: len(raw) - len(old)], line) + text
         try:
             return self._in_object(raw, line, text)
-        except ValueError:  # what stands around it is left out
+        except ValueError:  # the text around it is left out
             return text
 
     def _before(self, before: str, line: Line) -> str:

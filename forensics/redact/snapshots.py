@@ -1,6 +1,6 @@
-"""Outputs of tools, REST answers and properties without names.
+"""Rewrite outputs of tools, REST answers and properties without names.
 
-They have forms of their own, so a file is read again as a whole after it was rewritten: it must tell the same, with other names, or it is left out.
+Because they have formats of their own, a rewritten file is read again as a whole. Its observations must differ only in names, or it is left out.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _TOKEN = re.compile(r"\S+")
 _PARTS = re.compile(r"[^\s,;=\[\](){}\"':]+")
 _MEMBER = re.compile(r"(?P<before>^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")
 _HEX = re.compile(r"(?<=\]:)[0-9A-F]{8,}(?=[,}])|(?<==)[0-9A-F]{8,}(?=[,}])")
-#: What the value of a key in JSON names.
+#: Kinds of names in JSON, by key.
 _KINDS = {
     "name": "connector", "connector": "connector", "group": "group", "groupId": "group", "group.id": "group", "worker_id": "address", "leader": "member", "memberId": "member",
     "clientId": "client", "clientHost": "host", "topic": "topic", "topicName": "topic", "instanceId": "instance", "groupInstanceId": "instance",
     "kafka_cluster_id": "id", "topicId": "id", "rackId": "rack", "commit": "public", "version": "public", "subscribedTopicNames": "topic",
 }  # fmt: skip
 _IN_BYTES = ("subscription", "assignment")
-#: Keys of Connect's and Kafka's own objects: no connector of that name is looked for there.
+#: Keys of Connect's and Kafka's own objects, which cannot be names of connectors.
 _RESERVED = {
     "name", "config", "tasks", "connector", "status", "info", "type", "id", "state", "worker_id", "trace", "topics", "version", "commit", "kafka_cluster_id", "task", "key",
     "value", "data", "generation", "metadata", "properties", "class", "topic", "partition", "offset", "group", "payload", "error_code", "message", "configs", "plugins",
@@ -46,7 +46,7 @@ _KEYED = {"connector-": "connector", "status-connector-": "connector", "commit-"
 
 
 def observations(kind: str, content: bytes) -> Iterator[Observation]:
-    """What a snapshot tells."""
+    """Yield the observations of a snapshot."""
     for chunk in SnapshotReader(kind).read(BytesIO(content)):
         yield from (seen for seen in chunk.found if isinstance(seen, Observation))
 
@@ -64,7 +64,7 @@ class SnapshotRewriter:
         self._exact = rewriter.exact()
 
     def rewrite(self, kind: str, content: bytes) -> bytes | None:
-        """A snapshot without names; None when it would not tell the same any more."""
+        """Return a snapshot without names; None if its observations would not be the same."""
         lines = content.split(b"\n")
         key = ""
         new: list[str] = []
@@ -86,9 +86,9 @@ class SnapshotRewriter:
         before, after = list(observations(kind, old)), list(observations(kind, new))
         if len(before) != len(after):
             return False
-        return all(self._told(a) == (b.event, b.ts, b.line, dict(b.captures)) for a, b in zip(before, after, strict=True))
+        return all(self._without_names(a) == (b.event, b.ts, b.line, dict(b.captures)) for a, b in zip(before, after, strict=True))
 
-    def _told(self, seen: Observation) -> tuple[Any, ...]:
+    def _without_names(self, seen: Observation) -> tuple[Any, ...]:
         captures = {}
         for name, value in seen.captures.items():
             kind = kind_of(self._fields, name)
@@ -102,7 +102,7 @@ class SnapshotRewriter:
         return f"{found['before']}{self._rewriter.setting_key(found['key'])}{found['equals']}{self._rewriter.setting(found['key'], found['value'])}"
 
     def _row(self, text: str) -> str:
-        """A row of a table: what follows a name stays in its column, if there is room."""
+        """Rewrite a row of a table: the text after a name stays in its column if there is room."""
         if is_header(text.rstrip()):
             return text
         result = ""
@@ -112,22 +112,22 @@ class SnapshotRewriter:
         return result
 
     def _topic_line(self, text: str) -> str:
-        """A line of `kafka-topics --describe`: what stands behind `Configs:` are settings."""
-        told, label, settings = text.partition("Configs:")
-        told = re.sub(r"\S+", lambda m: self._told_of_topic(told, m), told)
+        """Rewrite a line of `kafka-topics --describe`; settings follow `Configs:`."""
+        facts, label, settings = text.partition("Configs:")
+        facts = re.sub(r"\S+", lambda m: self._topic_fact(facts, m), facts)
         return (
-            told
+            facts
             + label
             + re.sub(r"([\w.]+)=([^,\s]*)", lambda m: f"{self._rewriter.setting_key(m[1])}={self._rewriter.setting(m[1], m[2])}", settings)
         )
 
-    def _told_of_topic(self, text: str, found: re.Match[str]) -> str:
+    def _topic_fact(self, text: str, found: re.Match[str]) -> str:
         before = text[: found.start()].rstrip()
         kind = "topic" if before.endswith("Topic:") else "id" if before.endswith("TopicId:") else None
         return self._rewriter.of_kind(kind, found[0]) if kind and not found[0].endswith(":") else self._rewriter.running(found[0], numbers=True)
 
     def _parts(self, text: str) -> str:
-        """Text of which each part may be a name."""
+        """Rewrite a text of which each part may be a name."""
         known = self._exact.get(text)
         if known is not None:
             return known
@@ -136,7 +136,7 @@ class SnapshotRewriter:
         return self._rewriter.running(text, numbers=True)
 
     def _line(self, text: str, key: str) -> tuple[str, str]:
-        """A line of output that may hold JSON."""
+        """Rewrite a line of output that may contain JSON."""
         parts: list[str] = []
         at = 0
         keyed = KEY.match(text)
@@ -156,7 +156,7 @@ class SnapshotRewriter:
         return "".join(parts), key
 
     def _old_assignment(self, value: str) -> str:
-        """Assignments up to 3.7: `{member=[t-0, t-1]}`, or `{member=...}` in hexadecimals."""
+        """Rewrite assignments of releases up to 3.7: `{member=[t-0, t-1]}`, or `{member=...}` in hexadecimals."""
         return _MEMBER.sub(lambda m: f"{m['before']}{self._rewriter.of_kind('member', m['member'])}={self._assigned(m['assigned'])}", value)
 
     def _assigned(self, text: str) -> str:

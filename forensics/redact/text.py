@@ -1,4 +1,6 @@
-"""Text without names: a text of which it is known what it names, and running text, in which known names are replaced, and every word that is not Kafka's or plain English."""
+"""Remove names from text: from values of a known kind, and from running text, where known names are replaced and every word that is neither Kafka's
+nor plain English.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from forensics.redact.assignment_bytes import hides_text, rewritten_decimals
 from forensics.redact.pseudonyms import DASHED, IPV4, IPV6, MAC, UUID, Pseudonyms, is_foreign_six
 from forensics.redaction import hide
 
-#: Classes of Kafka, of Java and of what both are used with: everybody has them.
+#: Classes of Kafka, of Java and of libraries that are commonly used with them: they occur everywhere.
 _KNOWN_CLASS = (
     r"(?<![\w.])(?:org\.apache|java|javax|jdk|sun|com\.sun|scala|kafka|org\.eclipse\.jetty|org\.glassfish|io\.confluent|io\.debezium|io\.strimzi|io\.netty|"
     r"org\.slf4j|org\.springframework|io\.aiven|com\.fasterxml|com\.google\.common|io\.lenses|com\.mongodb\.kafka|com\.datastax|io\.micrometer|reactor)"
@@ -33,15 +35,15 @@ _OWN_FRAME = re.compile(
     r"\s*at (?:(?:app|java\.base|platform)//?(?:[\w.@]*/)?)?(?:org\.apache|java|javax|jdk|sun|scala|kafka|org\.eclipse\.jetty|org\.glassfish)\."
 )
 _FRACTION = re.compile(r"-?\d+\.\d+(?:[eE][+-]?\d+)?")
-#: A whole value that is a number, a size or a share.
+#: A whole value that is a number, a size or a ratio.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LONG_NUMBER = 6
-#: Keys whose numbers tell how long, how large or how many.
+#: Keys whose numbers are durations, sizes or counts.
 _MEASURE = re.compile(r"(?:^|[._-])(?:ms|s|sec|seconds|minutes|hours|days|bytes|size|max|min|count|messages|records|port)$", re.IGNORECASE)
-#: What Java prints for none, for ever, and for the node of a coordinator.
+#: Numbers that Java prints for no limit, for no time limit, and for the node of a coordinator.
 _CONSTANT = re.compile(r"214748(?:36\d\d|2[6-9]\d\d|3[0-5]\d\d)|9223372036854775807|4294967295")
 _WHEN = r"(?<!\d)(?:19|20)\d\d-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?!\d)"
-#: Numbers of cards and telephones in groups.
+#: Grouped numbers of cards and telephones.
 _GROUPED = (
     r"(?<![\w.-])(?:\d{4}(?P<gap>[ -])\d{4}(?P=gap)\d{4}(?P=gap)\d{1,7}|\d{4}[ -]\d{6}[ -]\d{5}|\+[1-9](?=(?:[ ./()-]{0,2}\d){7})(?:[ ./()-]{0,2}\d){7,14}|"
     r"\d{3}-\d\d-\d{4}|756(?:\.\d{4}){2}\.\d\d|[A-Z]{2}\d\d(?: [0-9A-Z]{4}){3,7}(?: [0-9A-Z]{1,3})?|"
@@ -51,7 +53,7 @@ _SIZE = re.compile(r"\d+(?:ns|us|ms|s|m|h|d|b|kb|mb|gb|k|g|kib|mib|gib|x|st|nd|r
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NUMBERS = re.compile(r"(?<![\w.-])-?\d{1,3}(?:, -?\d{1,3}){5,}(?![\w.])")
 _FEW = 2
-#: Kinds of names that people choose.
+#: Kinds of names that users choose.
 _NAMED = ("group", "connector", "topic", "client", "instance", "host")
 _SHORTEST_NUMBERS = 16
 _ITEMS = re.compile(r"[^\s,;\[\](){}\"'=]+")
@@ -60,20 +62,20 @@ _AROUND_PARTITIONS = {"map", "set", "Set", "List", "partition", "begin_offset", 
 _PYTHON_TOPIC = re.compile(r"(?<=topic=')[^']*|(?<=topic=u')[^']*")
 _AROUND_SOURCES = {"pod", "container", "pods", "containers", ""}
 _WORD = re.compile(r"[^\W_]+")
-#: Days and times of rotated files, and their short numbers behind a point.
+#: Dates and times of rotated files, and their short numbers after a dot.
 _IN_FILE_NAMES = re.compile(
     r"(?<!\d)(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])(?:[-_.T]?\d\d(?:[-_.:]?\d\d){0,2})?Z?(?!\d)|(?<=\.)\d{1,4}(?![^\W_])"
 )
 _FILE_NAME = re.compile(r"\.(?:log|out|txt|json|err|csv|gz)(?:\W|$)")
-#: Addresses that stay, or that redact gives.
+#: Addresses that stay, or that are pseudonyms.
 _OUR_ADDRESSES = ("198.18.", "198.19.", "127.", "0.")
 _OUR_DASHED = tuple(begin.replace(".", "-") for begin in _OUR_ADDRESSES)
 _DASHED_HOST = re.compile(r"(?<![^\W_])ip-(\d{1,3}(?:-\d{1,3}){3})(?!\d)")
-#: Addresses of private networks, also right behind or before a letter.
+#: Addresses of private networks, even directly before or after a letter.
 _PRIVATE = re.compile(r"(?<!\d)(?<!\d\.)(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}(?!\d|\.\d)")
 _MOST_REMEMBERED = 200_000
 
-#: What the value of a setting names, by its key.
+#: Kind of name in the value of a setting, by its key.
 _KEYS = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
@@ -91,22 +93,22 @@ _KEYS = tuple(
 
 
 class Names:
-    """Names that the evidence told, by what they name."""
+    """Names in the evidence, by kind."""
 
     def __init__(self) -> None:
         self.by_kind: dict[str, set[str]] = {}
-        #: Keys of printed settings: no names, though names may read so.
+        #: Keys of printed settings, which are not names even if they read like one.
         self.keys: set[str] = set()
-        #: Numbers of partitions that __consumer_offsets was told to have.
+        #: Numbers of partitions of __consumer_offsets in the evidence.
         self.offsets_partitions: set[int] = set()
 
     def add(self, kind: str, name: str) -> None:
-        """Takes note of a name."""
+        """Add a name."""
         if name:
             self.by_kind.setdefault(kind, set()).add(name)
 
     def of(self, *kinds: str) -> set[str]:
-        """All names of some kinds."""
+        """Return all names of some kinds."""
         return set().union(*(self.by_kind.get(kind, set()) for kind in kinds))
 
 
@@ -115,9 +117,9 @@ class Rewriter:
 
     Args:
         pseudonyms: of words and addresses.
-        names: all that the evidence told.
-        literals: text of the catalogue's patterns: what stands there may be no name.
-        keys: of JSON, that patterns ask for.
+        names: all names in the evidence.
+        literals: text of the catalogue's patterns, in which names are not replaced.
+        keys: JSON keys that patterns use.
     """
 
     def __init__(self, pseudonyms: Pseudonyms, names: Names, literals: str = "", keys: Collection[str] = ()) -> None:
@@ -134,15 +136,15 @@ class Rewriter:
             "public": str, "resource": self.resource, "connector": self._whole,
         }  # fmt: skip
         self._known: dict[str, str] = {}
-        #: Names of one or two letters: words in a sentence, and names beside a sign and another word, as in `a.out`.
+        #: Names of one or two letters, which may be words in a sentence. They are names next to punctuation and another word, as in `a.out`.
         self._short: dict[str, str] = {}
-        #: Hosts that are words of Kafka, as `broker`: they are hosts before a port.
+        #: Hosts whose name is a word of Kafka, such as `broker`: they are hosts if a port follows.
         self._hosts: dict[str, str] = {}
         self._leak: re.Pattern[str] | None = None
         self._compile()
 
     def learn(self) -> None:
-        """Makes ready for running text; to be called when all words of names are chosen."""
+        """Prepare for running text; call it after all words of names have their pseudonyms."""
         self._words.clear()
         for kind in sorted(self._names.by_kind, key=_rank):
             for name in sorted(self._names.by_kind[kind]):
@@ -152,11 +154,11 @@ class Rewriter:
         few = sorted(name for name in self._names.of(*_NAMED) if name not in self._known and len(name) <= _FEW and name.isalpha())
         self._short = {name: mapped for name in few if (mapped := self._whole(name)) != name}
         self._compile()
-        told = [name for name in self._known if not name.isdigit()]
-        self._leak = re.compile(rf"(?<![^\W_])(?:{one_of(told)})(?![^\W_])") if told else None
+        names = [name for name in self._known if not name.isdigit()]
+        self._leak = re.compile(rf"(?<![^\W_])(?:{one_of(names)})(?![^\W_])") if names else None
 
     def _compile(self) -> None:
-        """Make the expressions for tokens of running text: all, and those in what only looks like an IPv6 address."""
+        """Compile the expressions for tokens of running text, and for those in text that only resembles an IPv6 address."""
         parts = self._alternatives()
         self._tokens = re.compile("|".join(parts))
         self._simple_tokens = re.compile("|".join(part for part in parts if not part.startswith("(?P<six>")))
@@ -182,7 +184,7 @@ class Rewriter:
         return parts
 
     def _is_plain(self, name: str) -> bool:
-        """Whether a name is made of nothing but words that stay inside names."""
+        """Return True if a name consists only of words that stay inside names."""
         words = re.findall(r"[^\W_]+", name)
         return (
             not IPV4.search(name)
@@ -192,7 +194,7 @@ class Rewriter:
         )
 
     def _may_run(self, name: str) -> bool:
-        """Whether a name may be replaced wherever it stands: it is no word of Kafka."""
+        """Return True if a name may be replaced anywhere because it is not a word of Kafka."""
         if name.isalnum():
             return len(name) > 2 and name.lower() not in self._vocabulary.running  # noqa: PLR2004
         words = re.findall(r"[^\W_]+", name)
@@ -203,12 +205,12 @@ class Rewriter:
     # --- text of a kind
 
     def of_kind(self, kind: str, text: str) -> str:
-        """A name of a kind to its pseudonym."""
+        """Return the pseudonym of a name of a kind."""
         found = self._by_kind.get(kind)
         return found(text) if found else self._whole(text)
 
     def _whole(self, name: str) -> str:
-        """A name that is nobody's default: at least one word of it is replaced."""
+        """Return the pseudonym of a name that is not a default: at least one word of it is replaced."""
         mapped = self.pseudonyms.name(name)
         return mapped if mapped != name else self.pseudonyms.name(name, ("localhost",))
 
@@ -238,7 +240,7 @@ class Rewriter:
         if found is None or (text.startswith("/") and not found["scheme"]):
             return self.running(text)
         if any(six.start() < found.end("host") < six.end() for six in IPV6.finditer(text)):
-            return self._whole(text)  # a sign in front of an address without brackets: what ends at the first colon is no host
+            return self._whole(text)  # a sign before an address without brackets: the text before the first colon is not a host
         scheme, host = found["scheme"], found["host"]
         user, at, bare = host.rpartition("@")
         before = self.running(user) + at if at else ""
@@ -259,26 +261,26 @@ class Rewriter:
         return self.pseudonyms.name(text, ())
 
     def resource(self, text: str) -> str:
-        """A task, a connector or a partition: which of them is not known."""
+        """Rewrite a task, a connector or a partition; it is unknown which of them it is."""
         m = _NUMBERED.fullmatch(text)
         return self._partition(text) if m else self._whole(text)
 
     def source(self, text: str) -> str:
-        """What a collector calls the writer of a line: a pod, a service, a file."""
+        """Rewrite the name that a collector gives to the writer of a line: a pod, a service, a file."""
         return "/".join(
             part if part in _AROUND_SOURCES else self.file_name(part) if _FILE_NAME.search(part) else self.of_kind("source", part)
             for part in text.split("/")
         )
 
     def file_name(self, name: str) -> str:
-        """The name of a file or a folder: what tells kinds of logs and rotated files apart stays."""
+        """Rewrite the name of a file or a folder; what distinguishes kinds of logs and rotated files stays."""
         plain = self._vocabulary.files | {w.lower() for w in self._vocabulary.inside}
         kept = {t for t in _WORD.findall(name) if t.lower() in plain}
         kept.update(t for found in _IN_FILE_NAMES.finditer(name) for t in _WORD.findall(found[0]) if not self.pseudonyms.is_replaced(t))
         return self.pseudonyms.name(name, frozenset(kept))
 
     def leaks(self, text: str) -> bool:
-        """Whether a known name, or an address that is none of ours, is left in a text."""
+        """Return True if a text still contains a known name, or an address that is not a pseudonym."""
         if self._leak is not None and self._leak.search(text):
             return True
         if "ip-" in text and any(not found.startswith(_OUR_DASHED) for found in _DASHED_HOST.findall(text)):
@@ -288,19 +290,19 @@ class Rewriter:
         return _PRIVATE.search(text) is not None or any(not found.startswith(_OUR_ADDRESSES) for found in IPV4.findall(text))
 
     def thread(self, text: str) -> str:
-        """A thread's name."""
+        """Rewrite a thread's name."""
         for pattern, rewrite in ((_TASK_THREAD, self._whole), (_HEARTBEAT, self._group)):
             if m := pattern.fullmatch(text):
                 return m[1] + rewrite(m[2]) + (m[3] if pattern is _TASK_THREAD else "")
         return self.running(text)
 
     def context(self, text: str) -> str:
-        """Connect's logging context, `b|task-1`."""
+        """Rewrite Connect's logging context, `b|task-1`."""
         name, bar, rest = text.partition("|")
         return self._whole(name) + bar + self.running(rest) if bar else self.running(text)
 
     def exact(self) -> dict[str, str]:
-        """Every name with its pseudonym, also those that are words of Kafka: for places where a whole text is a name."""
+        """Return every name with its pseudonym, including words of Kafka: for places where a whole text is a name."""
         found: dict[str, str] = {}
         for kind in sorted(self._names.by_kind, key=_rank):
             for name in self._names.by_kind[kind]:
@@ -308,21 +310,21 @@ class Rewriter:
         return found
 
     def frames(self, lines: Iterable[str]) -> list[str]:
-        """Lines of a stack trace: frames of Kafka and Java stay."""
+        """Rewrite lines of a stack trace; frames of Kafka and Java stay."""
         return [line if _FRAME.fullmatch(line) and (_OWN_FRAME.match(line) or "(" not in line) else self.running(line) for line in lines]
 
     def items(self, kind: str, text: str) -> str:
-        """A printed list of names."""
+        """Rewrite a printed list of names."""
         return _ITEMS.sub(lambda m: self.of_kind(kind, m[0]), text)
 
     def partitions(self, text: str) -> str:
-        """Partitions as a client prints them: `[t-0]`, `map[t:[0 1]]`, `{TopicPartition(topic='t', partition=0)}`, lines of them."""
+        """Rewrite partitions as a client prints them: `[t-0]`, `map[t:[0 1]]`, `{TopicPartition(topic='t', partition=0)}`, lines of them."""
         if "TopicPartition(" in text:
             return _PYTHON_TOPIC.sub(lambda m: self.of_kind("topic", m[0]), text)
         return _PARTITION_ITEMS.sub(lambda m: m[0] if m[0] in _AROUND_PARTITIONS else self.of_kind("partition", m[0]), text)
 
     def setting(self, key: str, value: str) -> str:
-        """The value of a setting, without secrets and names."""
+        """Return the value of a setting without secrets and names."""
         value = hide(key, value)
         kind = kind_of_setting(key)
         if _NUMBER.fullmatch(value) and (_MEASURE.search(key) or self.setting_key(key) == key):
@@ -336,7 +338,7 @@ class Rewriter:
         return item.replace(bare, self.of_kind(kind, bare)) if bare else item
 
     def value(self, kind: str, value: Any) -> Any:  # noqa: ANN401  (a capture's value)
-        """The value of a capture, whatever its type, as it must be read from rewritten text."""
+        """Return the value of a capture, of any type, as it must be read from rewritten text."""
         if isinstance(value, str):
             return self.of_kind(kind, value)
         if isinstance(value, list):
@@ -352,11 +354,11 @@ class Rewriter:
     # --- running text
 
     def running(self, text: str, *, numbers: bool = False) -> str:
-        """Text of which nobody knows what it names: known names are replaced, every word that is not Kafka's or plain English, and long numbers.
+        """Rewrite text whose content is unknown: replace known names, long numbers, and every word that is neither Kafka's nor plain English.
 
         Args:
-            text: of one or several lines.
-            numbers: keep numbers: offsets, times and sizes of a tool's output.
+            text: one or several lines.
+            numbers: keep numbers: offsets, times and sizes in a tool's output.
         """
         if numbers:
             return self._tokens.sub(self._token_or_number, text)
@@ -369,15 +371,15 @@ class Rewriter:
         return self._tokens.sub(self._token, text)
 
     def _numbers(self, found: re.Match[str]) -> str:
-        """A list of numbers that may be a text, byte by byte."""
+        """Rewrite a list of numbers that may be the bytes of a text."""
         return rewritten_decimals(found[0], self.of_kind) or "0" if hides_text(found[0]) else found[0]
 
     def key(self, key: str) -> str:
-        """A key in JSON, of which all words are replaced that encoders and collectors do not have; those that patterns ask for stay."""
+        """Rewrite a JSON key: replace all words that encoders and collectors do not use; keys that patterns use stay."""
         return key if key in self._keys else self._key(key, self._vocabulary.keys)
 
     def setting_key(self, key: str) -> str:
-        """A key of a setting, of which all words are replaced that settings of Kafka and of usual connectors do not have."""
+        """Rewrite the key of a setting: replace all words that settings of Kafka and of common connectors do not use."""
         known = self._setting_keys.get(key)
         if known is None:
             known = self._key(key, self._vocabulary.settings)
@@ -395,13 +397,13 @@ class Rewriter:
         return _WORD.sub(part, key)
 
     def number_of_key(self, key: str, value: float) -> float:
-        """A number in JSON: one that a pattern asks for by its key, or a short one, stays."""
+        """Rewrite a number in JSON; a short number, or one whose key a pattern uses, stays."""
         if key in self._keys or (isinstance(value, int) and abs(value) < 1_000):  # noqa: PLR2004
             return value
         return int(self.pseudonyms.passing(str(abs(value)))) if isinstance(value, int) else 0.0
 
     def text_of_key(self, key: str, value: str) -> str:
-        """A text in JSON."""
+        """Rewrite a text in JSON."""
         value = hide(key, value)
         if key not in self._keys and (value.isdigit() and len(value) > 3 or _FRACTION.fullmatch(value)):  # noqa: PLR2004
             return self.pseudonyms.passing(value) if value.isdigit() else "0.0"
@@ -449,23 +451,23 @@ class Rewriter:
 
 
 def _rank(kind: str) -> tuple[bool, str]:
-    """Kinds in order: where one name is of two, that of a client, which may be a default, yields."""
+    """Return a sort key of kinds: if a name is of two kinds, a client, which may be a default, comes last."""
     return kind in ("client", "member"), kind
 
 
 @lru_cache(maxsize=8_192)
 def kind_of_setting(key: str) -> str | None:
-    """What the value of a setting names; None when that is not known."""
+    """Return the kind of name that the value of a setting is; None if that is unknown."""
     return next((kind for kind, pattern in _KEYS if pattern.search(key)), None)
 
 
 def names_something(value: str) -> bool:
-    """Whether the value of a setting may be a name."""
+    """Return True if the value of a setting may be a name."""
     return not value.startswith("[") and value.lower() not in ("", "null", "none", "true", "false") and not value.isdigit()
 
 
 def one_of(words: Iterable[str]) -> str:
-    """A regular expression for any of some texts, the longest first: a tree, so that its cost does not grow with their number."""
+    """Return a regular expression for any of some texts, the longest first: a tree, so that its cost does not grow with their number."""
     tree: dict[str, Any] = {}
     for word in words:
         node = tree
@@ -477,7 +479,7 @@ def one_of(words: Iterable[str]) -> str:
 
 def _pattern(tree: Mapping[str, Any]) -> str:
     chain = ""
-    while len(tree) == 1 and "" not in tree:  # a run without branches, so that long names cost no depth
+    while len(tree) == 1 and "" not in tree:  # a run without branches is flat, so that long names do not nest deeply
         char, tree = next(iter(tree.items()))
         chain += re.escape(char)
     branches = [re.escape(char) + _pattern(rest) for char, rest in sorted(tree.items()) if char]

@@ -1,4 +1,4 @@
-"""Words that everybody's logs have: those that the patterns of `parsers/` are made of, and those of `parsers/plain_words.toml`."""
+"""Words that occur in everyone's logs: the words of the patterns in `parsers/`, and those in `parsers/plain_words.toml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-z]+")
 _COMMENT = re.compile(r"(?m)(?<!\\)#.*$")
-#: Of a regular expression, what is no text.
+#: Parts of a regular expression that are not text.
 _SYNTAX = re.compile(r"\(\?P?<\w+>|\(\?P=\w+\)|\\[A-Za-z]")
 
 
@@ -25,12 +25,12 @@ class Vocabulary:
     """Words that name nothing.
 
     Attributes:
-        running: in lower case: left where they stand in running text.
-        inside: left inside names too.
-        topics: whole names that everybody has.
-        files: in lower case: left in names of files and folders.
-        keys: in lower case: left in keys of JSON.
-        settings: in lower case: left in keys of settings.
+        running: in lower case; they stay in running text.
+        inside: they stay inside names too.
+        topics: whole topic names that everyone has.
+        files: in lower case; they stay in names of files and folders.
+        keys: in lower case; they stay in keys of JSON.
+        settings: in lower case; they stay in keys of settings.
     """
 
     running: frozenset[str]
@@ -58,7 +58,7 @@ def _words_of_pattern(pattern: str) -> Iterator[str]:
 
 
 def vocabulary_of(catalogue: Catalogue) -> Vocabulary:
-    """The words of a catalogue and the plain ones."""
+    """Return the words of a catalogue and the plain ones."""
     plain = _plain()
     running = {word.lower() for word in plain["running_text"].split()} | _exceptions()
     for event in catalogue.events:
