@@ -1,4 +1,4 @@
-"""Errors of others (the operating system, Arrow, Spark, its JVM and its Python workers) in the words of this program."""
+"""Explain errors of the operating system, Arrow, Spark, its JVM and its Python workers in the words of this program."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 
 from forensics.errors import CaseError, ForensicsError
 
-#: What is said of an engine's error that has no words of its own here.
+#: Text for an engine's error that is not explained here.
 ENGINE_FAILED = "Spark failed."
-#: What ended an engine that had stopped working; whoever waited for it gets an error of its connection.
+#: Errors of an engine that stopped working and was killed; its callers only get a connection error.
 STALLED: list[ForensicsError] = []
 _DEBUG = "FORENSICS_DEBUG=1 shows where."
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
-#: What py4j and sockets say when the other side is gone.
+#: Messages of py4j and of sockets if the other side is gone.
 _GONE = re.compile(
     r"Answer from Java side is empty|Error while (?:sending|receiving|obtaining)|Connection (?:refused|reset)|SparkContext was (?:shut|stopp)|stopped SparkContext"
 )
-#: What gRPC says when its server is gone.
+#: Messages of gRPC if its server is gone.
 _NO_ANSWER = re.compile(r"StatusCode\.UNAVAILABLE|failed to connect to all addresses")
 _DETAILS = re.compile(r'details = "([^"]+)"')
 #: The last line of a Python traceback within a Spark error.
@@ -25,34 +25,32 @@ _RAISED = re.compile(r"^(?:[\w.]*\.)?(\w*(?:Error|Exception|Exit|Interrupt)(?:: 
 
 
 def explained(error: BaseException) -> ForensicsError:
-    """An error as a user may read it: what, why, where, and what to do."""
+    """Return an error that a user can understand: what, why, where, and what to do."""
     if isinstance(error, ForensicsError):
         return error
     text = str(error)
     module = type(error).__module__.partition(".")[0]
     if _NO_SPACE.search(text) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)):
-        fix = "Make room where the case lies and in the folder for temporary files (TMPDIR names another), and run this again: the case is as it was before."
+        fix = "Free space on the disk of the case and in the folder for temporary files (TMPDIR sets another), and run the command again. The case has not changed."
         return CaseError("The disk is full.", where=_file_of(error), fix=fix)
     if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "Java heap space" in text:
-        return ForensicsError(
-            "There is not enough memory.", why=_first(text), fix="SPARK_DRIVER_MEMORY=4g gives Spark's JVM more; --jobs 1 needs less."
-        )
+        return ForensicsError("Out of memory.", why=_first(text), fix="SPARK_DRIVER_MEMORY=4g gives Spark's JVM more; --jobs 1 needs less.")
     if module in ("pyspark", "py4j", "grpc") or isinstance(error, ConnectionError):
         if STALLED:
             return STALLED[-1]
         if type(error).__name__ == "RetriesExceeded" or _NO_ANSWER.search(text):
-            fix = "Run this again, or with --engine spark: the case is as it was before."
+            fix = "Run the command again, or with --engine spark. The case has not changed."
             details = _DETAILS.search(text)
-            return ForensicsError("Sail's server has ended before its work was done.", why=details[1][:500] if details else _first(text), fix=fix)
+            return ForensicsError("Sail's server ended before it had finished.", why=details[1][:500] if details else _first(text), fix=fix)
         if _GONE.search(text) or isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
-            fix = "Maybe the system was short of memory and ended it; run this again: the case is as it was before."
-            return ForensicsError("Spark's JVM has ended before its work was done.", why=_first(text), fix=fix)
+            fix = "The system may have killed it for lack of memory. Run the command again; the case has not changed."
+            return ForensicsError("Spark's JVM ended before it had finished.", why=_first(text), fix=fix)
         return ForensicsError(ENGINE_FAILED, why=_raised(text) or _first(text), fix=_DEBUG)
     if module == "pyarrow":
         return CaseError("A file of the case cannot be read.", why=_first(text), fix="Ingest the logs again, into a new folder.")
     if isinstance(error, OSError):
         return ForensicsError("A file cannot be read or written.", why=error.strerror or _first(text), where=_file_of(error))
-    return ForensicsError("Something that was not expected stopped the program.", why=f"{type(error).__name__}: {_first(text)}", fix=_DEBUG)
+    return ForensicsError("Unexpected error.", why=f"{type(error).__name__}: {_first(text)}", fix=_DEBUG)
 
 
 def _first(text: str) -> str:
@@ -60,7 +58,7 @@ def _first(text: str) -> str:
 
 
 def _raised(text: str) -> str:
-    """What a Python worker raised, by the traceback in Spark's error; empty when there is none."""
+    """Return the exception of a Python worker in the traceback of Spark's error; empty if there is none."""
     found = _RAISED.findall(text)
     return found[-1][:500] if "Traceback" in text and found else ""
 

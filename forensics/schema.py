@@ -1,7 +1,9 @@
-"""Names, types and meanings of table columns: the envelope is stated here, the captures in `parsers/fields.toml`, and nowhere else.
+"""Define names, types and meanings of table columns. Standard columns are defined only here, captures only in `parsers/fields.toml`.
 
-A *record* is one log record (its first line and the lines that continue it). Recognised records are rows of `event_row`, other records of
-relevant loggers rows of `unrecognised_row`; those that carry no fact rows of `counted_row`, which say where and when. `range_row` counts what a byte range held; `evidence_file` has a row for each file.
+A *record* is one log record (its first line and the lines that continue it). Recognised records are rows of `event_row`, other records of relevant
+loggers rows of `unrecognised_row`; records without a fact are rows of `counted_row`, with position and time only. `range_row` has the counts of a
+byte range; `evidence_file` has a row for each file.
+range; `evidence_file` has a row for each file.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 STRINGS = pa.list_(pa.string())
 
-#: Types that a capture may have, and the column that holds it. `assignment_bytes` has none: it is taken apart into other captures.
+#: Types of captures, and the type of their column. `assignment_bytes` has none, because it is decoded into other captures.
 CAPTURE_TYPES: Mapping[str, pa.DataType | None] = {
     "string": pa.string(),
     "int": pa.int64(),
@@ -51,15 +53,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Field:
-    """One entry of a `fields.toml`: a name that patterns may capture.
+    """One entry of a `fields.toml`: a name for captures of patterns.
 
     Attributes:
         name: the capture's and the column's name.
         type: a key of `CAPTURE_TYPES`.
         meaning: the column's comment.
         where: `file:line` of the entry.
-        names: what its value names (`group`, `host`, ...), empty when that is not stated.
-        telling: a record that has it tells whose it is, or what went wrong, and is never only counted.
+        names: kind of name that its value is (`group`, `host`, ...); empty if not specified.
+        telling: True if it identifies the process or client, or an error; a record that has it is never only counted.
     """
 
     name: str
@@ -74,32 +76,32 @@ ENVELOPE: tuple[Column, ...] = (
     Column(
         "event_id",
         pa.string(),
-        "24 hex digits made of the file's content, the byte offset and the record's bytes; the same line has it in every case",
+        "24 hex digits computed from the file's content, the byte offset and the record's bytes; the same line has the same ID in every case",
     ),
     Column("file_id", pa.string(), "First 24 hex digits of the SHA-256 of the uncompressed file"),
     Column(
         "process_id",
         pa.string(),
-        "Log stream: path below the ingested folder without rotation suffix, with short ids of containers; in merged files followed by # and what names it",
+        "Log stream: path below the ingested folder without rotation suffix, with short ids of containers; in merged files followed by # and the source's name",
     ),
     Column("path", pa.string(), "Path of the file below the ingested folder"),
     Column("line", pa.int64(), "Line number of the record's first line, from 1"),
     Column("byte_offset", pa.int64(), "Offset of the record's first byte in the uncompressed file"),
-    Column("stream_pos", pa.int64(), "Order inside the process, over rotated files"),
-    Column("ts", TIMESTAMP, "Time by the writer's own clock, UTC; NULL where the layout has none"),
+    Column("stream_pos", pa.int64(), "Order within the process, across rotated files"),
+    Column("ts", TIMESTAMP, "Time by the writer's own clock, UTC; NULL if the layout has none"),
     Column("resolution_ms", pa.int32(), "Resolution of ts in milliseconds: 1 for millis, 1000 for seconds"),
-    Column("collector_ts", TIMESTAMP, "Time of a collector's wrapper (docker, CRI, journald), UTC; the record is not younger"),
+    Column("collector_ts", TIMESTAMP, "Time of a collector's wrapper (docker, CRI, journald), UTC; the record is not later than this"),
     Column("level", pa.string(), "Level as printed"),
     Column("thread", pa.string(), "Thread as printed"),
     Column("logger", pa.string(), "Logger as printed"),
-    Column("source_line", pa.int32(), "Line of Kafka's source that printed the record (%L)"),
+    Column("source_line", pa.int32(), "Line of Kafka's source code that printed the record (%L)"),
     Column(
         "releases",
         pa.string(),
-        "Kafka releases that can have printed the record, by the line of its source or by its wording; ranges with blanks between",
+        "Kafka releases that can have printed the record, judged by the source line or the wording; ranges separated by blanks",
     ),
     Column("context", pa.string(), "Connect's connector.context as printed, for example b|task-1"),
-    Column("event", pa.string(), "What happened; NULL never: other records are rows of unrecognised_row"),
+    Column("event", pa.string(), "What happened; never NULL, because other records are rows of unrecognised_row"),
     Column("category", pa.string(), "Subject of the event"),
     Column("message", pa.string(), "First line of the message without context prefixes, at most 2,000 characters"),
 )
@@ -109,7 +111,7 @@ UNRECOGNISED: tuple[Column, ...] = (
     Column("text", pa.string(), "The record, at most 2,000 characters"),
 )
 
-#: Where and when a record stands, and which: nothing else is kept of one that carries no fact.
+#: Columns with position and time of a record: nothing else is kept of a record without a fact.
 COUNTED: tuple[Column, ...] = tuple(
     c
     for c in ENVELOPE
@@ -124,77 +126,79 @@ RANGE: tuple[Column, ...] = (
     Column("range_end", pa.int64(), "First byte after the range"),
     Column("lines", pa.int64(), "Lines that begin in the range"),
     Column("records", pa.int64(), "Records that begin in the range"),
-    Column("events", pa.int64(), "Records that a pattern knows"),
-    Column("counted", pa.int64(), "Of these, records that carry no fact and are only counted"),
-    Column("unrecognised", pa.int64(), "Records of relevant loggers that no pattern knows"),
-    Column("unfit", pa.int64(), "Lines that belong to no record, for no layout fits"),
+    Column("events", pa.int64(), "Records that match a pattern"),
+    Column("counted", pa.int64(), "Of these, records without a fact, which are only counted"),
+    Column("unrecognised", pa.int64(), "Records of relevant loggers that match no pattern"),
+    Column("unfit", pa.int64(), "Lines that belong to no record, because no layout fits"),
     Column("unfit_line", pa.int64(), "Line number of the first of them"),
     Column("unfit_text", pa.string(), "Text of the first of them, at most 2,000 characters"),
     Column("layouts", pa.map_(pa.string(), pa.int64()), "Records by layout"),
     Column("first_ts", TIMESTAMP, "Earliest time in the range"),
     Column("last_ts", TIMESTAMP, "Latest time in the range"),
-    Column("gaps", pa.list_(pa.struct([("from_ts", TIMESTAMP), ("to_ts", TIMESTAMP)])), "Silences of more than 30 s between neighbouring records"),
+    Column("gaps", pa.list_(pa.struct([("from_ts", TIMESTAMP), ("to_ts", TIMESTAMP)])), "Silences of more than 30 s between consecutive records"),
     Column(
         "shift_ms",
         pa.int64(),
-        "Added to the printed times from here on, because time jumps, or another log or an older part of this one begins here, or to those of a few lines, because they are wrong; NULL: none",
+        "Added to the printed times from here on, because time jumps, or another log or an older part of this one begins here; or added to a few wrong times; NULL: none",
     ),
     Column(
         "shift_why",
         pa.string(),
-        "What the jump is taken for: daylight_saving, time_zone, other_log, earlier_part, repeated, doubled (lines stand twice) or wrong_time",
+        "Reason for the jump: daylight_saving, time_zone, other_log, earlier_part, repeated, doubled (lines appear twice) or wrong_time",
     ),
-    Column("shift_ids", pa.list_(pa.string()), "Events of two lines before that place and two after it; of doubled lines the first and the last"),
-    Column("repeats", pa.int64(), "Records that repeat one just before them, and are left out; NULL: none"),
+    Column(
+        "shift_ids",
+        pa.list_(pa.string()),
+        "Events of the two lines before that place and the two after it; for doubled lines, the first and the last",
+    ),
+    Column("repeats", pa.int64(), "Records that are left out because they repeat the one before; NULL: none"),
 )
 
 EVIDENCE_FILE: tuple[Column, ...] = (
     Column("file_id", pa.string(), "First 24 hex digits of the SHA-256 of the uncompressed file"),
     Column("sha256", pa.string(), "SHA-256 of the uncompressed file"),
     Column("path", pa.string(), "Path below the ingested folder"),
-    Column("location", pa.string(), "Absolute path of the file, or of the archive that holds it"),
+    Column("location", pa.string(), "Absolute path of the file, or of the archive that contains it"),
     Column("archive_member", pa.string(), "Name inside the archive"),
     Column("bytes", pa.int64(), "Size of the uncompressed file"),
     Column("lines", pa.int64(), "Lines of the file"),
     Column("process_id", pa.string(), "Log stream"),
-    Column("host", pa.string(), "Host, where told or named by the path"),
-    Column("time_zone", pa.string(), "IANA zone or offset by which times without a zone were read"),
+    Column("host", pa.string(), "Host, if given by the user or by the path"),
+    Column("time_zone", pa.string(), "IANA zone or offset that was used for times without a zone"),
     Column(
         "time_zone_how",
         pa.string(),
-        "told, layout, collector (times that it printed beside them tell it), gc_log (a GC log of its folder says it) or assumed",
+        "told (by the user), layout, collector (its times next to the printed ones show it), gc_log (a GC log in its folder shows it) or assumed",
     ),
     Column(
         "time_by",
         pa.string(),
-        "Who printed the times: log; collector, where lines have none; collector_no_year, where its dates have no year",
+        "Source of the times: log; collector, if lines have none; collector_no_year, if the collector's dates have no year",
     ),
-    Column("ordinal", pa.int64(), "Place among the rotated files of the process, oldest first"),
+    Column("ordinal", pa.int64(), "Position among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),
-    Column("note", pa.string(), "Why it was not read, or what of it was not"),
-    Column(
-        "filtered", pa.string(), "Why its lines must be a selection, as grep makes one: separators, line_numbers or values; NULL: nothing shows it"
-    ),
-    Column("literal", pa.string(), "A word that all lines of such a selection have"),
+    Column("note", pa.string(), "Why it was not read, or which part was not"),
+    Column("filtered", pa.string(), "Evidence that its lines are a selection, such as grep's: separators, line_numbers or values; NULL: no evidence"),
+    Column("literal", pa.string(), "A word that all lines of such a selection contain"),
     Column(
         "kind",
         pa.string(),
-        "log, or what second witness it is: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties",
+        "log, or the kind of second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties",
     ),
 )
 
 
 def load_fields(folders: Iterable[Traversable | Path] = ()) -> dict[str, Field]:
-    """Reads the packaged `fields.toml` and those of further folders.
+    """Read the packaged `fields.toml` and those of further folders.
 
     Args:
-        folders: folders that may hold a `fields.toml` of their own; entries there add to the packaged ones.
+        folders: folders that may contain their own `fields.toml`; its entries are added to the packaged ones.
 
     Returns:
         The entries by name, in the order of the files.
 
     Raises:
-        CatalogueError: a file is no TOML, an entry lacks its type or meaning, has an unknown type, or contradicts an earlier one.
+        CatalogueError: a file is not valid TOML, an entry lacks its type or meaning, has an unknown type, or contradicts an earlier one.
     """
     fields: dict[str, Field] = {}
     for folder in (parsers_dir(), *folders):
@@ -212,18 +216,16 @@ def load_fields(folders: Iterable[Traversable | Path] = ()) -> dict[str, Field]:
                 )
     taken = {c.name for c in ENVELOPE} & fields.keys()
     for name in taken:
-        raise CatalogueError(
-            f"The capture `{name}` has the name of a column that every event has.", where=fields[name].where, fix="Use another name."
-        )
+        raise CatalogueError(f"The capture `{name}` has the name of a standard column.", where=fields[name].where, fix="Use another name.")
     return fields
 
 
 def parse_fields(text: str, file: str) -> list[Field]:
-    """The entries of one `fields.toml`; `file` is what errors call it."""
+    """Return the entries of one `fields.toml`; `file` is its name in errors."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
-        raise CatalogueError("A file of captures is no TOML.", why=str(e), where=file) from e
+        raise CatalogueError("A file of captures is not valid TOML.", why=str(e), where=file) from e
     lines = text.split("\n")
     fields = []
     for name, entry in table.items():
@@ -235,7 +237,7 @@ def parse_fields(text: str, file: str) -> list[Field]:
             )
         if entry["type"] not in CAPTURE_TYPES:
             raise CatalogueError(
-                f"The capture `{name}` has the unknown type `{entry['type']}`.", where=where, fix=f"One of {', '.join(CAPTURE_TYPES)}."
+                f"The capture `{name}` has the unknown type `{entry['type']}`.", where=where, fix=f"Use one of {', '.join(CAPTURE_TYPES)}."
             )
         fields.append(Field(name, entry["type"], entry["meaning"], where, str(entry.get("names", "")), entry.get("telling") is True))
     return fields
@@ -243,12 +245,12 @@ def parse_fields(text: str, file: str) -> list[Field]:
 
 @cache
 def packaged_fields() -> tuple[Field, ...]:
-    """The entries of the packaged `fields.toml`."""
+    """Return the entries of the packaged `fields.toml`."""
     return tuple(load_fields().values())
 
 
 def capture_columns(fields: Iterable[Field] | None = None) -> tuple[Column, ...]:
-    """One column for each capture that is a column by itself."""
+    """Return one column for each capture that is stored as a column."""
     columns = []
     for field in packaged_fields() if fields is None else fields:
         arrow = CAPTURE_TYPES[field.type]
@@ -258,11 +260,11 @@ def capture_columns(fields: Iterable[Field] | None = None) -> tuple[Column, ...]
 
 
 def table_columns(table: str, fields: Iterable[Field] | None = None) -> tuple[Column, ...]:
-    """The columns of a table, in order.
+    """Return the columns of a table, in order.
 
     Args:
         table: one of `TABLES`.
-        fields: captures, when a user's own pattern files added some.
+        fields: captures, if a user's own pattern files add some.
     """
     if table == "event_row":
         return ENVELOPE + capture_columns(fields)
@@ -270,7 +272,7 @@ def table_columns(table: str, fields: Iterable[Field] | None = None) -> tuple[Co
 
 
 def table_schema(table: str, fields: Iterable[Field] | None = None) -> pa.Schema:
-    """The Arrow schema of a table; each field carries its meaning as metadata `comment`."""
+    """Return the Arrow schema of a table; the metadata `comment` of each field is its meaning."""
     return pa.schema([pa.field(c.name, c.type, metadata={"comment": c.meaning}) for c in table_columns(table, fields)])
 
 

@@ -1,7 +1,7 @@
-"""A folder for temporary files of Spark: of this user alone, and gone when the process has ended, however it ended.
+"""Provide a folder for Spark's temporary files that is private to the user and is removed when the process ends, however it ends.
 
-A killed process cannot clean up. So a shell that waits for its end does, in a session of its own, where no signal to the process's group reaches it;
-and what even that left behind (the machine lost its power) is removed by the next process.
+A killed process cannot clean up. A shell in a session of its own, which signals to the process group do not reach, waits for its end and removes the
+folder. If even the shell could not (power failure), the next process does.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from filelock import FileLock
 
 PREFIX = "kafka-forensics-"
 _LOCK = ".lock"
-#: Java ends after us and still writes: the folder has to stay away for a second.
+#: Java ends after this process and still writes, so the folder must stay absent for a second.
 _REMOVE = 'cat; gone=0; while [ $gone -lt 4 ]; do if [ -e "$0" ]; then gone=0; rm -rf "$0"; else gone=$((gone+1)); fi; sleep 0.3; done'
-#: Open as long as this process lives: a folder's lock tells that it is in use, the pipe tells the shell that it is not any more.
+#: Open while this process runs: the folder's lock shows that it is in use, and the end of the pipe shows the shell that it no longer is.
 _HELD: list[object] = []
 
 
 @cache
 def scratch(below: Path) -> Path:
-    """The folder of this process; made at the first call.
+    """Return the folder of this process; the first call creates it.
 
     Args:
-        below: where to make it.
+        below: parent folder.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     _sweep(below)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=below))  # 0700
     lock = FileLock(folder / _LOCK, mode=0o600)
     lock.acquire()
     nowhere = subprocess.DEVNULL
-    with suppress(OSError):  # without a shell the next process cleans up
+    with suppress(OSError):  # without a shell, the next process cleans up
         _HELD.append(
             subprocess.Popen(
                 ["/bin/sh", "-c", _REMOVE, str(folder)], stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, cwd="/", start_new_session=True
@@ -50,7 +50,7 @@ def scratch(below: Path) -> Path:
 
 
 def _sweep(below: Path) -> None:
-    """Removes folders of this user whose process is gone."""
+    """Remove folders of this user whose process has ended."""
     for folder in below.glob(PREFIX + "*"):
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():

@@ -167,11 +167,11 @@ def _grpc_error() -> Exception:
             "Spark failed.",
             "ValueError: year 99999 is out of range",
         ),
-        (ConnectionRefusedError(111, "Connection refused"), "Spark's JVM has ended before its work was done.", "[Errno 111] Connection refused"),
-        (_grpc_error(), "Sail's server has ended before its work was done.", "failed to connect to all addresses"),
+        (ConnectionRefusedError(111, "Connection refused"), "Spark's JVM ended before it had finished.", "[Errno 111] Connection refused"),
+        (_grpc_error(), "Sail's server ended before it had finished.", "failed to connect to all addresses"),
         (PermissionError(errno.EACCES, "Permission denied", "/x"), "A file cannot be read or written.", "Permission denied"),
-        (KeyError("x"), "Something that was not expected stopped the program.", "KeyError: 'x'"),
-        (MemoryError(), "There is not enough memory.", ""),
+        (KeyError("x"), "Unexpected error.", "KeyError: 'x'"),
+        (MemoryError(), "Out of memory.", ""),
     ],
 )
 def test_errors_of_others_have_words(error: Exception, what: str, why: str) -> None:

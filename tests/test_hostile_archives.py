@@ -191,7 +191,7 @@ def test_a_sound_tar_gives_what_pythons_reader_gives(form: int, tmp_path: Path) 
     members = TarMembers(io.BytesIO(whole), Budget(len(whole)))
     found = [(member.name, b"".join(iter(lambda stream=member.stream: stream.read(999), b""))) for member in members]
     assert found == expected
-    assert members.told == ""
+    assert members.problems == ""
 
 
 def test_a_size_of_ten_to_the_twenty_is_no_size(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_members_of_a_zip_that_lie_on_others_are_refused_together(tmp_path: Path
     assert found["x.zip/first.log"].fingerprint.lines == 10_000
     assert len(found) == 2
     assert found["x.zip"].status == "unreadable"
-    assert found["x.zip"].note.startswith("30,000 of its members lie on others")
+    assert found["x.zip"].note.startswith("30,000 of its members overlap others")
 
 
 def test_wanting_many_members_takes_linear_time(tmp_path: Path) -> None:

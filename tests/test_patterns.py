@@ -98,7 +98,7 @@ def test_event_without_example(tmp_path):
 
 def test_broken_toml_names_the_line(tmp_path):
     errors = own(tmp_path, '[[event]]\nname = "x\n')
-    assert "no TOML" in str(errors[0])
+    assert "not valid TOML" in str(errors[0])
     assert "own.toml:2" in str(errors[0])
 
 

@@ -507,10 +507,10 @@ def test_what_is_cut_off_is_cut_off_in_the_copy(tmp_path: Path) -> None:
     summary = redact(tmp_path / "in", tmp_path / "out")
     ((path, reason),) = summary.faults
     assert path == "app.log.gz"
-    assert "cut off" in reason
+    assert "truncated" in reason
     before, after = ingest([tmp_path / "in"], tmp_path / "a").faults, ingest([tmp_path / "out"], tmp_path / "b").faults
     assert [p for p, _ in before] == [p for p, _ in after] == ["app.log.gz"]
-    assert "cut off" in after[0][1]
+    assert "truncated" in after[0][1]
     assert [(r["event"], r["line"]) for r in read([tmp_path / "in"], broken=True).events] == [
         (r["event"], r["line"]) for r in read([tmp_path / "out"], broken=True).events
     ]
@@ -521,7 +521,7 @@ def test_nothing_to_copy_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
         source = tmp_path / "in" / name
         source.parent.mkdir(exist_ok=True)
         source.mkdir() if content is None else source.write_bytes(content)
-        with pytest.raises(EvidenceError, match="nothing in .* that can be copied") as told:
+        with pytest.raises(EvidenceError, match="Nothing in .* can be copied") as told:
             redact(source, tmp_path / "out", mapping=tmp_path / "names")
         assert told.value.exit_code == 3
         assert [p.name for p in tmp_path.iterdir()] == ["in"]
@@ -534,7 +534,7 @@ def test_a_file_is_no_folder_to_write_to_and_a_list_no_mapping(tmp_path: Path) -
         redact(logs, tmp_path / "file")
     for content in ("[]", "{bad", "{}", '{"key": 1}', '{"key": "ab", "words": [], "addresses": {}, "uuids": {}, "names": {}}'):
         (tmp_path / "names").write_text(content)
-        with pytest.raises(UsageError, match="is no mapping") as told:
+        with pytest.raises(UsageError, match="is not a mapping") as told:
             redact(logs, tmp_path / "out", mapping=tmp_path / "names")
         assert "Error" not in str(told.value.why)
         assert (tmp_path / "names").read_text() == content

@@ -1,10 +1,10 @@
-"""What is read: files, and what lies in them.
+"""Open evidence: files, and their contents.
 
-The modules, in reading order:
+Modules, in reading order:
 
-    streams      bytes that come as far as they can: a fault ends a stream and is kept in it
-    objects      objects of S3, read as files are
-    tar_members  files of a tar archive, every length bounded
-    containers   compression and archives inside one another, opened by what they are; encodings
-    rotation     names of files: which are one log, and in what order
+    streams      streams that return as many bytes as possible and keep the fault that ends them
+    objects      S3 objects, read like files
+    tar_members  files of a tar archive, with bounded lengths
+    containers   nested compression and archives, recognised by their content; encodings
+    rotation     file names: which files form one log, and in what order
 """

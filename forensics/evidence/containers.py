@@ -1,7 +1,7 @@
-"""Bytes out of files: compression and archives inside one another, opened by what they are and not by what they are called.
+"""Read bytes out of files: nested compression and archives, recognised by their content and not by their names.
 
-Nothing is unpacked to disk by name, and nothing grows without bound: depth, members and the ratio of expansion are limited, for an archive
-in a support bundle is as trustworthy as its sender. What a fault leaves is read, and what it costs is said.
+Nothing is unpacked to disk by name, and nothing grows without bound: depth, members and the expansion ratio are limited, because an archive in a
+support bundle is only as trustworthy as its sender. What a fault leaves is read, and its cost is reported.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _ENTRY, _DIRECTORY = b"PK\x03\x04", (b"PK\x01\x02", b"PK\x05\x06")
 _ENTRY_HEAD = struct.Struct("<4sHHHHHIIIHH")
 _UNKNOWN_SIZE = (0, 0xFFFFFFFF)
 _NEAR = 4 << 10
-#: So many bytes show whether every second one is zero: at least so large a share of one half, and hardly any of the other.
+#: Number of bytes that show whether every second one is zero: at least this share of one half, and hardly any of the other.
 _ENOUGH, _NEARLY_ALL = 4 << 10, (7, 10)
-#: Longer names are cut; no system has such paths.
+#: Longer names are truncated; no system has such paths.
 _LONGEST_NAME = 4_096
 SEPARATOR = "!"
 
@@ -43,8 +43,8 @@ class Content:
     """Uncompressed bytes of one file. A fault ends them early and is kept in `error`.
 
     Attributes:
-        error: why the content ended early, empty when it did not.
-        plain: the file on disk holds these bytes as they are, so that ranges of it can be read.
+        error: reason why the content ended early; empty if it did not.
+        plain: True if the file on disk contains exactly these bytes, so that ranges of it can be read.
     """
 
     def __init__(self, stream: Readable, *, plain: bool = False, error: str = "") -> None:
@@ -53,11 +53,11 @@ class Content:
 
     @property
     def lost(self) -> Lost:
-        """What stands behind the fault."""
+        """Return what was lost after the fault."""
         return lost_of(self._stream)
 
     def read(self, size: int = BLOCK) -> bytes:
-        """`size` bytes; fewer at the end or before a fault, none behind it."""
+        """Return `size` bytes; fewer at the end or before a fault, none after it."""
         parts: list[bytes] = []
         try:
             while size > 0 and not self.error and (data := self._stream.read(size)):
@@ -71,19 +71,19 @@ class Content:
 
 
 def contents(location: Location, wanted: frozenset[str | None] | None = None) -> Members:
-    """All files in a file, in order: itself, or the members of the archive that it is.
+    """Yield all files in a file, in order: the file itself, or the members if it is an archive.
 
     Args:
         location: a file on disk, or an object.
-        wanted: members to open; all when None.
+        wanted: members to open; all if None.
 
     Yields:
-        Member name (None for the file itself; members of nested archives are joined by `!`; a name that was there before gets a `~2`) and
-        content. A content must be read before the next is asked for. What cannot be opened is a content with an error; so is an archive of
-        which something cannot be read, behind its members.
+        Member name and content. The name is None for the file itself; names in nested archives are joined by `!`; a repeated name gets a `~2`.
+        Read a content before requesting the next. A member that cannot be opened is a content with an error; so is an archive that cannot be
+        read completely, after its members.
 
     Raises:
-        OSError: the file cannot be opened at all.
+        OSError: the file itself cannot be opened.
     """
     with opened(location) as file:
         size = file.seek(0, os.SEEK_END)
@@ -94,7 +94,7 @@ def contents(location: Location, wanted: frozenset[str | None] | None = None) ->
 
 @contextmanager
 def open_content(location: Location, member: str | None) -> Iterator[Content]:
-    """One content by its name.
+    """Yield one content by its name.
 
     Raises:
         OSError: the file is gone, or has no such member.
@@ -107,7 +107,7 @@ def open_content(location: Location, member: str | None) -> Iterator[Content]:
 
 
 class _Walk:
-    """Goes through a file on disk."""
+    """Traverses a file on disk."""
 
     def __init__(self, budget: Budget, wanted: frozenset[str | None] | None) -> None:
         self._budget, self._wanted = budget, wanted
@@ -135,7 +135,7 @@ class _Walk:
             full = names.of(member.name)
             if self._may_hold(full):
                 yield from self.expand(Peekable(member.stream), full, depth + 1)
-        if fault := stream.fault or members.told:
+        if fault := stream.fault or members.problems:
             yield name, Content(stream, error=fault)
 
     def _zip(self, stream: Peekable, name: str | None, depth: int, on_disk: BinaryIO | None) -> Members:
@@ -148,7 +148,7 @@ class _Walk:
                 archive = zipfile.ZipFile(file)
             except BROKEN as e:
                 yield from self._zip_by_entries(file, name, depth)
-                yield name, Content(stream, error=f"{stream.fault or why(e)}: its directory is lost, its files were looked for one by one")
+                yield name, Content(stream, error=f"{stream.fault or why(e)}: its directory is lost, its files were searched one by one")
                 return
             names = _Names(name)
             apart, overlapping = _apart(archive.infolist())
@@ -163,17 +163,17 @@ class _Walk:
                     except BROKEN as e:
                         yield full, Content(stream, error=why(e))
             if overlapping:
-                yield name, Content(stream, error=f"{overlapping:,} of its members lie on others, as no program packs them, and were not read")
+                yield name, Content(stream, error=f"{overlapping:,} of its members overlap others, which no program produces, and were not read")
 
     def _unpacked(self, raw: Readable, entry: zipfile.ZipInfo) -> Readable:
-        """A file in a zip archive, by its bytes as they are packed."""
+        """Return the unpacked bytes of a file in a zip archive, given its packed bytes."""
         packed = Part(raw, entry.compress_size)
         if entry.compress_type == zipfile.ZIP_STORED:
             return Checked(packed, entry.file_size, entry.CRC)
         return Checked(deflated(packed, self._budget), entry.file_size, entry.CRC)
 
     def _zip_by_entries(self, file: Any, name: str | None, depth: int) -> Members:  # noqa: ANN401  (a file, or one in memory)
-        """Files of a zip archive that was cut, by what stands before each."""
+        """Yield the files of a truncated zip archive by the header before each of them."""
         names, end = _Names(name), file.seek(0, os.SEEK_END)
         at = _find(file, 0, _ENTRY)
         while at >= 0:
@@ -182,12 +182,12 @@ class _Walk:
             if len(head) < _ENTRY_HEAD.size:
                 return
             _, _, flags, method, _, _, checksum, size, whole, name_size, extra_size = _ENTRY_HEAD.unpack(head)
-            told = file.read(name_size).decode("utf-8" if flags & 0x800 else "cp437", "replace")
+            stored_name = file.read(name_size).decode("utf-8" if flags & 0x800 else "cp437", "replace")
             begin = at + _ENTRY_HEAD.size + name_size + extra_size
             known = size not in _UNKNOWN_SIZE and not flags & 8 and begin + size <= end
             at = _find(file, begin + size if known else begin, _ENTRY)
-            full = names.of(told)
-            if told.endswith("/") or flags & 1 or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or not self._may_hold(full):
+            full = names.of(stored_name)
+            if stored_name.endswith("/") or flags & 1 or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or not self._may_hold(full):
                 continue
             if not known:
                 size = max(0, (at if at >= 0 else end) - begin)
@@ -206,13 +206,13 @@ class _Walk:
 
 
 class _Names:
-    """Names of the members of one archive, each once: a second one of a name is no less evidence."""
+    """Unique names for the members of one archive: a second member with the same name is evidence too."""
 
     def __init__(self, outer: str | None) -> None:
         self._outer, self._seen = outer, dict[str, int]()
 
     def of(self, name: str) -> str:
-        """The member's name in the file on disk."""
+        """Return the member's name in the file on disk."""
         name = written(name)[:_LONGEST_NAME]
         while True:
             self._seen[name] = number = self._seen.get(name, 0) + 1
@@ -223,7 +223,7 @@ class _Names:
 
 
 def _apart(entries: list[zipfile.ZipInfo]) -> tuple[list[zipfile.ZipInfo], int]:
-    """Return the entries of a zip archive that lie on no other, in their order, and how many do: thousands of them can share a few bytes."""
+    """Return the entries of a zip archive that overlap no other, in their order, and the number of others: thousands can share a few bytes."""
     kept, end = set[int](), -1
     for entry in sorted(entries, key=lambda e: e.header_offset):
         if entry.header_offset > end:
@@ -234,9 +234,9 @@ def _apart(entries: list[zipfile.ZipInfo]) -> tuple[list[zipfile.ZipInfo], int]:
 
 
 def _as_stored(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
-    """The entry as if its packed bytes were the file: they are unpacked and checked here, where a fault keeps what stands before it."""
+    """Return the entry as if its packed bytes were the file: unpacking and checking here keeps what precedes a fault."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise NotImplementedError(f"its compression (method {entry.compress_type}) is not known")
+        raise NotImplementedError(f"its compression (method {entry.compress_type}) is unknown")
     stored = copy.copy(entry)
     stored.compress_type, stored.file_size = zipfile.ZIP_STORED, entry.compress_size
     del stored.CRC
@@ -244,9 +244,9 @@ def _as_stored(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
 
 
 def _find(file: Any, at: int, mark: bytes) -> int:  # noqa: ANN401
-    """Where a mark stands at or behind a place; -1 when it does not."""
+    """Return the first position of a mark at or after a place; -1 if there is none."""
     file.seek(at)
-    held, size = b"", _NEAR  # mostly it is near, and there may be many
+    held, size = b"", _NEAR  # it is usually near, and there may be many
     while data := file.read(size):
         size = min(2 * size, BLOCK)
         held += data
@@ -259,12 +259,12 @@ def _find(file: Any, at: int, mark: bytes) -> int:  # noqa: ANN401
 
 
 def written(name: str) -> str:
-    r"""A name as it is kept: what is no UTF-8 in it stands as `\xff`, for neither JSON nor Parquet can hold such a name."""
+    r"""Return a name as it is stored: bytes that are not UTF-8 become `\xff`, because neither JSON nor Parquet can contain them."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def place_of(location: str) -> Location:
-    """The file of a name as `written` gives it, or the object of a URL."""
+    """Return the file for a name that `written` returned, or the object for a URL."""
     path = place(location)
     if isinstance(path, Path) and "\\x" in location and not path.exists():
         raw = re.sub(rb"\\x([89a-f][0-9a-f])", lambda m: bytes((int(m[1], 16),)), location.encode())
@@ -273,10 +273,10 @@ def place_of(location: str) -> Location:
 
 
 class Text:
-    """A content as UTF-8: UTF-16 is recoded, a byte order mark dropped. Offsets of rows count the bytes of this text.
+    """A content as UTF-8: UTF-16 is converted, a byte order mark removed. Offsets in rows count the bytes of this text.
 
     Attributes:
-        encoding: `utf-8` (the bytes as they are), `utf-8-sig`, `utf-16`, or without a mark `utf-16-le` or `utf-16-be`.
+        encoding: `utf-8` (the bytes as they are), `utf-8-sig`, `utf-16`, or, without a mark, `utf-16-le` or `utf-16-be`.
     """
 
     def __init__(self, content: Content | Readable, encoding: str) -> None:
@@ -284,7 +284,7 @@ class Text:
         self._decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)(errors="replace")
 
     def read(self, size: int = BLOCK) -> bytes:
-        """Up to about `size` bytes; none at the end."""
+        """Return up to about `size` bytes; none at the end."""
         while data := self._content.read(size):
             if self._decoder is None:
                 return data
@@ -294,12 +294,12 @@ class Text:
         return self.recode(b"", final=True)
 
     def recode(self, data: bytes, *, final: bool = False) -> bytes:
-        """The next bytes of the content as UTF-8."""
+        """Return the next bytes of the content as UTF-8."""
         return data if self._decoder is None else self._decoder.decode(data, final).encode()
 
 
 def encoding_of(head: bytes) -> str:
-    """Encoding by byte order mark; UTF-16 without one by its zero bytes, which every second byte of a log is."""
+    """Return the encoding by the byte order mark. UTF-16 without a mark is recognised because every second byte of a log is zero."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if head.startswith(b"\xef\xbb\xbf"):

@@ -1,7 +1,7 @@
-"""Objects of S3, and of stores that speak as it does, read where they lie: what else is read as a file is read as ranges of an object.
+"""Read objects of S3 and of compatible stores in place: wherever a file is read, ranges of an object can be read.
 
-Arrow asks for the ranges, in whatever process reads, also on Spark's executors. Nothing is copied to disk. Who asks and whom is told by the
-variables that all programs of AWS know, and by their configuration files.
+Arrow requests the ranges in the process that reads, including Spark's executors. Nothing is copied to disk. Endpoint and credentials come from the
+standard AWS variables and configuration files.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from forensics.errors import ForensicsError, UsageError
 if TYPE_CHECKING:
     from pyarrow import fs
 
-#: What says where the store is and who asks, so far as variables do.
+#: Variables that define the store and the credentials.
 VARIABLES = (
     "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
 )  # fmt: skip
-#: A path in which somebody has put slashes together, as pathlib does, is still a URL.
+#: Matches a URL even if pathlib has collapsed its slashes.
 _URL = re.compile(r"s3[an]?:/+(?P<bucket>[^/]+)/*(?P<key>.*)", re.DOTALL)
-#: One request for so many bytes, when less is asked for at a time.
+#: Minimum size of a request, even if a read needs fewer bytes.
 _RANGE = 4 << 20
 _ATTEMPTS = 3
 _CONNECT_SECONDS = 5.0
-_CODE = re.compile(r"AWS Error (?P<code>\w+) during \w+ operation: (?P<told>.*?)(?: \(Request ID: [^)]*\))?$", re.DOTALL)
+_CODE = re.compile(r"AWS Error (?P<code>\w+) during \w+ operation: (?P<message>.*?)(?: \(Request ID: [^)]*\))?$", re.DOTALL)
 _CURL = re.compile(r"curlCode: \d+, .*?; Details: ")
 _DENIED = {
     "ACCESS_DENIED",
@@ -48,11 +48,11 @@ _DENIED = {
 
 @dataclass(frozen=True)
 class S3Path:
-    """An object, or the beginning of some objects' names, which is as good as a folder.
+    """An object, or a common prefix of objects, which serves as a folder.
 
     Attributes:
         bucket: name of the bucket.
-        key: the object's name in it, as it is: nothing in it is escaped.
+        key: the object's name in it, not escaped.
     """
 
     bucket: str
@@ -60,30 +60,30 @@ class S3Path:
 
     @classmethod
     def parse(cls, text: str) -> S3Path | None:
-        """What `s3://bucket/key` names; `s3a://` and `s3n://` are Hadoop's names for the same. None for any other text."""
+        """Return the object that `s3://bucket/key` (or `s3a://` or `s3n://`, Hadoop's names for it) refers to; None for any other text."""
         found = _URL.fullmatch(text)
         return cls(found["bucket"], found["key"].rstrip("/")) if found else None
 
     def __str__(self) -> str:
-        """The URL, always with `s3://`: one object has one name in a case, whatever it was called by."""
+        """Return the URL, always with `s3://`: an object has one name in a case, whichever name the user gave."""
         return f"s3://{self.bucket}/{self.key}".rstrip("/")
 
     @property
     def name(self) -> str:
-        """The last part of the URL."""
+        """Return the last part of the URL."""
         return self.path.rpartition("/")[2]
 
     @property
     def path(self) -> str:
-        """As Arrow takes it."""
+        """Return the path as Arrow expects it."""
         return f"{self.bucket}/{self.key}".rstrip("/")
 
     def files(self) -> list[tuple[S3Path, int]]:
-        """The object, or all objects below this prefix, with their sizes, in the order of folders and names.
+        """Return the object, or all objects below this prefix, with their sizes, in the order of folders and names.
 
         Raises:
-            UsageError: there is none.
-            ForensicsError: the store does not answer, or does not let them be listed.
+            UsageError: there is no such object.
+            ForensicsError: the store does not answer, or does not allow listing them.
         """
         from pyarrow import fs
 
@@ -94,7 +94,7 @@ class S3Path:
             except OSError as e:
                 if _code(e) != "ACCESS_DENIED":
                     raise
-                about = None  # who may list below a prefix need not be allowed to ask for the prefix
+                about = None  # permission to list below a prefix does not include permission to query the prefix itself
             if about is not None and about.type == fs.FileType.File:
                 return [(self, about.size)]
             if about is not None and about.type == fs.FileType.NotFound:
@@ -106,15 +106,15 @@ class S3Path:
         return [(S3Path(self.bucket, key), size) for key, size in keys]
 
     def __truediv__(self, name: str) -> S3Path:
-        """The object of a name below this prefix."""
+        """Return the object with a name below this prefix."""
         return S3Path(self.bucket, f"{self.key}/{name}".lstrip("/"))
 
     def below(self, prefix: S3Path) -> str:
-        """The name below a prefix that this object was found under; the last part of it for the object itself."""
+        """Return the name below the prefix that this object was found under; for the object itself, the last part of its name."""
         return self.name if self == prefix else self.key[len(prefix.key) :].lstrip("/")
 
     def listed(self) -> list[tuple[S3Path, int]]:
-        """All objects below this prefix, with their sizes; there need be none.
+        """Return all objects below this prefix, with their sizes; there may be none.
 
         Raises:
             OSError: they cannot be listed.
@@ -125,7 +125,7 @@ class S3Path:
         return [(S3Path(self.bucket, i.path[len(self.bucket) + 1 :]), i.size) for i in _store().get_file_info(below) if i.type == fs.FileType.File]
 
     def write(self, content: bytes) -> None:
-        """Writes the object, in one piece.
+        """Write the object in one piece.
 
         Raises:
             OSError: it cannot be written.
@@ -134,12 +134,12 @@ class S3Path:
             out.write(content)
 
     def write_file(self, file: Path) -> None:
-        """Writes what a file holds; as `write`."""
+        """Write the content of a file; see `write`."""
         with file.open("rb") as content, _store().open_output_stream(self.path) as out:
             shutil.copyfileobj(content, out, _RANGE)
 
     def remove(self) -> None:
-        """Deletes the object; one that is not there is gone already.
+        """Delete the object; do nothing if it does not exist.
 
         Raises:
             OSError: it cannot be deleted.
@@ -148,20 +148,20 @@ class S3Path:
             _store().delete_file(self.path)
 
     def mark(self) -> tuple[object, ...]:
-        """What changes when somebody writes the object again.
+        """Return a value that changes whenever the object is written again.
 
         Raises:
             OSError: it is gone, or cannot be read.
         """
         try:
             with _store().open_input_file(self.path) as file:
-                told = file.metadata()
+                metadata = file.metadata()
         except (OSError, ValueError) as e:
             raise _plain(e) from e
-        return tuple(_text(told.get(name)) for name in ("ETag", "VersionId", "Content-Length", "Last-Modified"))
+        return tuple(_text(metadata.get(name)) for name in ("ETag", "VersionId", "Content-Length", "Last-Modified"))
 
     def open(self, mode: str = "rb", buffering: int = -1) -> BinaryIO:
-        """The object's bytes; arguments as those of `pathlib.Path.open`, for reading.
+        """Open the object for reading; arguments as those of `pathlib.Path.open`.
 
         Raises:
             OSError: it is gone, or cannot be read.
@@ -178,30 +178,30 @@ class S3Path:
 
         if self.key and store.get_file_info(self.bucket).type != fs.FileType.NotFound:
             return UsageError(f"There is no object `{self}`, and none below it.", where=str(self))
-        return UsageError(f"There is no bucket `{self.bucket}`.", where=str(self), fix=f"{_whom()} was asked. AWS_ENDPOINT_URL names another store.")
+        return UsageError(f"There is no bucket `{self.bucket}`.", where=str(self), fix=f"Set AWS_ENDPOINT_URL for a store other than {_whom()}.")
 
     def refused(self, error: OSError | ValueError, what: str) -> ForensicsError:
-        """The store's error, as a user may read it; `what` says what cannot be done."""
+        """Return the store's error in words for the user; `what` describes the operation that failed."""
         why, code = str(_plain(error)), _code(error)
         if code == "NO_SUCH_BUCKET" or isinstance(error, FileNotFoundError | ValueError):
             return UsageError(what, why=why, where=str(self))
         if code == "NETWORK_CONNECTION":
             return ForensicsError(
-                f"{_whom()} does not answer.", why=why, where=str(self), fix="AWS_ENDPOINT_URL names another store, AWS_REGION another region."
+                f"{_whom()} does not answer.", why=why, where=str(self), fix="Set AWS_ENDPOINT_URL for another store, AWS_REGION for another region."
             )
-        fix = "It must allow s3:ListBucket and s3:GetObject, and for a case s3:PutObject and s3:DeleteObject. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, say who asks."
+        fix = "The credentials need s3:ListBucket and s3:GetObject, and for a case s3:PutObject and s3:DeleteObject. Set them in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or choose a profile with AWS_PROFILE."
         if code not in _DENIED:
-            fix = "AWS_REGION names the bucket's region, AWS_ENDPOINT_URL another store than Amazon's."
+            fix = "Set AWS_REGION to the bucket's region, and AWS_ENDPOINT_URL for a store other than Amazon's."
         return ForensicsError(what, why=why, where=str(self), fix=fix)
 
 
-#: Where a file lies: on this machine, or in a store of objects.
+#: Location of a file: on this machine, or in an object store.
 Location = Path | S3Path
 
 
-def place(told: str | os.PathLike[str]) -> Location:
-    """What a user names: a path, or the URL of an object or of some."""
-    return S3Path.parse(os.fspath(told)) or Path(told)
+def place(named: str | os.PathLike[str]) -> Location:
+    """Return the path or the object store URL that a user named."""
+    return S3Path.parse(os.fspath(named)) or Path(named)
 
 
 def opened(location: Location, *, links: bool = True) -> BinaryIO:
@@ -211,10 +211,10 @@ def opened(location: Location, *, links: bool = True) -> BinaryIO:
 
     Args:
         location: what to open.
-        links: False where the last part of the path must not be a link.
+        links: False if the last part of the path must not be a link.
 
     Raises:
-        OSError: it is gone, cannot be read, or is no regular file.
+        OSError: it is gone, cannot be read, or is not a regular file.
     """
     if isinstance(location, S3Path):
         return location.open()
@@ -227,7 +227,7 @@ def opened(location: Location, *, links: bool = True) -> BinaryIO:
 
 
 class _Ranges(io.RawIOBase):
-    """An object as Python's files are: a read is a request."""
+    """An object as a Python file: each read is a request."""
 
     def __init__(self, path: S3Path, file: Any) -> None:  # noqa: ANN401  (pyarrow has no types)
         self._of, self._file = path, file
@@ -248,7 +248,7 @@ class _Ranges(io.RawIOBase):
         try:
             return int(self._file.readinto(buffer))
         except OSError as e:
-            self._of.mark()  # an object that is gone, or may not be read any more, says so better
+            self._of.mark()  # gives a better error if the object is gone or may no longer be read
             raise _plain(e) from e
 
     def close(self) -> None:
@@ -258,7 +258,7 @@ class _Ranges(io.RawIOBase):
 
 
 def settings() -> Mapping[str, str]:
-    """Those of `VARIABLES` that are set, for processes that read for this one."""
+    """Return those of `VARIABLES` that are set, for processes that read for this one."""
     return {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
 
 
@@ -267,17 +267,17 @@ def _whom() -> str:
 
 
 def endpoint() -> str:
-    """URL of the store that is asked; empty for Amazon's."""
+    """Return the URL of the store; empty for Amazon's."""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
 
 
 def region() -> str:
-    """The region that is told; empty when none is."""
+    """Return the region that is set; empty if none is."""
     return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
 
 
 def arrow(path: Location) -> tuple[fs.FileSystem | None, str]:
-    """A place as Arrow's writers take it: the file system, None for this machine's, and the path in it."""
+    """Return a location as Arrow's writers expect it: the file system, None for this machine's, and the path in it."""
     return (_store(), path.path) if isinstance(path, S3Path) else (None, str(path))
 
 
@@ -287,7 +287,7 @@ def _store() -> fs.S3FileSystem:
 
 @lru_cache(maxsize=4)
 def _connected(where: str, region: str, who: str) -> fs.S3FileSystem:
-    """What asks a store. Arrow looks for the credentials itself; `who` only tells one asker from another."""
+    """Return a client of a store. Arrow looks for the credentials itself; `who` only keys the cache."""
     from pyarrow import fs
 
     del who
@@ -298,7 +298,7 @@ def _connected(where: str, region: str, who: str) -> fs.S3FileSystem:
 
 
 def _code(error: BaseException) -> str:
-    """The store's word for an error, empty when it is none of its."""
+    """Return the store's error code; empty if the error is not the store's."""
     found = _CODE.search(str(error))
     return found["code"] if found else str(getattr(error, "code", ""))
 
@@ -307,7 +307,7 @@ class _Refused(OSError):
     """A store's error in one line.
 
     Attributes:
-        code: the store's word for it.
+        code: the store's error code.
     """
 
     def __init__(self, text: str, code: str = "") -> None:
@@ -316,13 +316,13 @@ class _Refused(OSError):
 
 
 def _plain(error: BaseException) -> OSError:
-    """An error of Arrow in one line, without what it says of itself."""
+    """Return an error of Arrow in one line, without Arrow's own additions."""
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError("there is no such object")
     found = _CODE.search(str(error))
     if not found:
         return _Refused(" ".join(str(error).split()), _code(error))
-    code, said = found["code"].lower().replace("_", " "), " ".join(_CURL.sub("", found["told"]).split())
+    code, said = found["code"].lower().replace("_", " "), " ".join(_CURL.sub("", found["message"]).split())
     return _Refused(f"{code}: {said}" if said and said != "No response body." else code, found["code"])
 
 

@@ -1,4 +1,4 @@
-"""File names to log streams: which files are one process, and in what order."""
+"""Map file names to log streams: which files belong to one process, and in what order."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _GENERIC = {"log", "logs", "var", "kafka", "kafka-logs", "connect", "container",
 
 @dataclass(frozen=True)
 class Name:
-    """A file name taken apart.
+    """The parts of a file name.
 
     Attributes:
         base: name of the stream, folder included.
-        weak: the number may as well tell two processes apart (`broker-1.log`), so times must decide.
-        order: place among files of the stream when times do not tell; oldest first.
+        weak: True if the number may also distinguish two processes (`broker-1.log`), so times must decide.
+        order: position among files of the stream if times do not decide; oldest first.
     """
 
     base: str
@@ -36,7 +36,7 @@ class Name:
 
 
 def read_name(path: str) -> Name:
-    """Takes a path below the ingested folder apart.
+    """Split a path below the ingested folder into its parts.
 
     `connect.log.2026-11-21-07`, `server.log.1.gz`, `app-2026-11-21.0.log`, `app-1.log`; `0.log`, `1.log` of a Kubernetes container folder.
     """
@@ -49,7 +49,7 @@ def read_name(path: str) -> Name:
         found = match.groupdict()
         number = int(found.get("number") or 0)
         date = re.sub(r"[^0-9]", "", found.get("date") or "")
-        if kind == "copy":  # a name that stands twice in an archive: one log at two times, or two logs
+        if kind == "copy":  # a name that appears twice in an archive: one log at two times, or two logs
             inner = read_name(match["base"])
             return Name(f"{folder}{slash}{inner.base}", True, (*inner.order[:2], inner.order[2] + number))
         if kind == "restart":
@@ -60,7 +60,7 @@ def read_name(path: str) -> Name:
 
 
 def host_of(path: str) -> str | None:
-    """The nearest folder whose name says something: `w1/logs/connect.log` is of w1."""
+    """Return the nearest folder with a meaningful name: `w1/logs/connect.log` is of w1."""
     for part in reversed(path.split("/")[:-1]):
         if part.lower() not in _GENERIC and part not in ("", "."):
             return part
@@ -68,6 +68,6 @@ def host_of(path: str) -> str | None:
 
 
 def disjoint(spans: list[tuple[int | None, int | None]]) -> bool:
-    """Whether stretches of time (microseconds) are known and do not overlap, as those of rotated files do not."""
+    """Return True if time spans (microseconds) are known and do not overlap, as those of rotated files do not."""
     known = sorted((a, b) for a, b in spans if a is not None and b is not None)
     return len(known) == len(spans) and all(first[1] <= second[0] for first, second in zip(known, known[1:], strict=False))

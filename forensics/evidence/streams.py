@@ -1,6 +1,6 @@
-"""Streams that give what they can: a fault ends one, is kept in it, and loses nothing of what stands before it.
+"""Streams that return as many bytes as possible: a fault ends a stream and is kept in it, and the bytes before the fault are not lost.
 
-What is inflated is bounded: a few hundred bytes can hold gigabytes.
+Decompression is bounded, because a few hundred bytes can expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from zlib_ng import zlib_ng
 
 MOST_DEPTH = 6
 MOST_MEMBERS = 100_000
-#: Logs shrink to a tenth or a fiftieth; those that say one thing over and over to a hundredth.
+#: Logs shrink to between a tenth and a fiftieth of their size; very repetitive ones to a hundredth.
 MOST_RATIO = 250
-#: What is small may expand more, up to so many bytes.
+#: A small archive may expand more, up to this many bytes.
 HARMLESS_BYTES = 32 << 20
 _SMALL_RATIO = 1_000
-#: Lines cost time whatever is in them. Logs have one for five bytes of what they shrink to; those that say one thing over and over have one for each.
+#: Lines cost time whatever their content. Logs have one line for five bytes of their compressed size; very repetitive ones have one for each byte.
 LINES_A_BYTE = 2
 HARMLESS_LINES = 500_000
 _SMALL_LINES_A_BYTE = 50
 BLOCK = 1 << 20
-#: Bytes that are inflated at a time. Of bzip2, xz and zstd a fault loses as much in front of it.
+#: Number of bytes that are decompressed at a time. With bzip2, xz and zstd, a fault loses up to this many bytes before it.
 _STEP = 64 << 10
 _ZSTD_STEP = 4 << 10
-WRONG_BYTES = "its checksum is another: some of what was read is not what was packed"
-#: What xz may ask for; its strongest setting asks for 65 MiB.
+WRONG_BYTES = "its checksum does not match: some of the bytes that were read are not the original ones"
+#: Memory limit for xz; its strongest setting needs 65 MiB.
 _MOST_MEMORY = 256 << 20
-# Its stub takes the class for one of its instances.
+# Its stub takes the class for an instance.
 _ZLIB_ERROR: type[Exception] = zlib_ng.error  # type: ignore[assignment]
-#: What reading hostile or broken evidence may raise.
+#: Errors that reading hostile or broken evidence may raise.
 BROKEN = (
     OSError,
     EOFError,
@@ -63,18 +63,18 @@ class Readable(Protocol):
 
 
 def fault_of(stream: object) -> str:
-    """Why a stream ended early; empty when it did not."""
+    """Return why a stream ended early; empty if it did not."""
     return str(getattr(stream, "fault", ""))
 
 
 @dataclass(frozen=True)
 class Lost:
-    """What a stream could not give because of its fault.
+    """What a stream could not return because of its fault.
 
     Attributes:
-        size: bytes; 0 when nobody knows.
-        lines: lines, None when they can only be guessed by the bytes.
-        how: put before the number of bytes: `about `, `more than `, or nothing when it is exact.
+        size: bytes; 0 if unknown.
+        lines: lines; None if only the bytes allow an estimate.
+        how: text before the number of bytes: `about `, `more than `, or nothing if it is exact.
     """
 
     size: int = 0
@@ -83,13 +83,13 @@ class Lost:
 
 
 def lost_of(stream: object) -> Lost:
-    """What a stream could not give because of its fault."""
+    """Return what a stream could not return because of its fault."""
     lost = getattr(stream, "lost", None)
     return lost if isinstance(lost, Lost) else Lost()
 
 
 class Limited:
-    """The first bytes of a stream: a log that has grown since its hash was taken is read no further than that."""
+    """The first bytes of a stream: a log that has grown since its hash was computed is not read beyond that point."""
 
     def __init__(self, stream: Readable, size: int) -> None:
         self._stream, self._left = stream, size
@@ -110,13 +110,13 @@ class Limited:
 
 
 class Budget:
-    """What the archive on disk may still give: in proportion to its size, so that no sender makes much work with few bytes.
+    """Limits on the output of an archive on disk, in proportion to its size, so that a sender cannot cause much work with few bytes.
 
     Args:
         size: of the archive.
 
     Attributes:
-        most_unread: bytes that may be inflated only to tell what was cut.
+        most_unread: bytes that may be decompressed only to measure a loss.
     """
 
     def __init__(self, size: int) -> None:
@@ -126,7 +126,7 @@ class Budget:
         self._members = 0
 
     def take(self, data: bytes) -> tuple[bytes, str]:
-        """As much of the next bytes as may be read, and why that is not all."""
+        """Return as many of the next bytes as may be read, and the reason if that is not all."""
         kept, reason = data, ""
         if len(kept) > self._bytes:
             kept, reason = kept[: self._bytes], f"it expands to more than {MOST_RATIO} times its size"
@@ -136,7 +136,7 @@ class Budget:
             lines = self._lines
         self._bytes -= len(kept)
         self._lines -= lines
-        return kept, reason and f"{reason} and is cut there; if you trust it, unpack it and ingest the folder"
+        return kept, reason and f"{reason} and was truncated there; if you trust it, unpack it and ingest the folder"
 
     def enter(self, depth: int) -> None:
         self._members += 1
@@ -147,7 +147,7 @@ class Budget:
 
 
 def count_lines(data: bytes) -> int:
-    """How many line breaks there are; in a block, four times as quick as `bytes.count`."""
+    """Return the number of line breaks; for a block, four times as fast as `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
 
 
@@ -159,7 +159,7 @@ def _first_lines(data: bytes, count: int) -> bytes:
 
 
 class Peekable:
-    """A stream whose first bytes can be looked at. What the stream raises is its fault."""
+    """A stream with lookahead. Any exception of the underlying stream becomes its fault."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream, self._ahead, self._raised = stream, b"", ""
@@ -184,7 +184,7 @@ class Peekable:
         size = BLOCK if size < 0 else size
         if not self._ahead:
             return self._more(size)
-        # filled up, so that the blocks of a plain file keep their places
+        # full blocks, so that the blocks of a plain file keep their positions
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data + self._more(size - len(data)) if len(data) < size else data
 
@@ -197,12 +197,12 @@ class Peekable:
 
 
 class Part:
-    """The next bytes of a stream, so many as a file in an archive has.
+    """The next bytes of a stream, as many as a file in an archive has.
 
     Args:
         stream: of the archive.
         size: of the file.
-        below: stream that knows why the archive ended early; the archive's when None.
+        below: stream that knows why the archive ended early; the archive's if None.
     """
 
     def __init__(self, stream: Readable, size: int, below: object = None) -> None:
@@ -223,7 +223,7 @@ class Part:
 
 
 class Checked:
-    """A file of a zip archive, held to the size and the checksum that the archive names."""
+    """A file of a zip archive, checked against the size and the checksum in the archive."""
 
     def __init__(self, stream: Readable, size: int, checksum: int) -> None:
         self._stream, self._size, self._want = stream, size, checksum
@@ -248,7 +248,7 @@ class Checked:
 
 
 class _Zlib:
-    """An engine of zlib (of zlib-ng, which takes half the time) with the habits of those of bz2 and lzma; what stands before a fault is not lost."""
+    """A zlib decompressor (zlib-ng, which takes half the time) with the interface of those of bz2 and lzma; bytes before a fault are not lost."""
 
     def __init__(self, bits: int) -> None:
         self._engine: Any = zlib_ng.decompressobj(bits)
@@ -283,7 +283,7 @@ class _Zlib:
 
 
 def _up_to_fault(engine: Any, data: bytes) -> bytes:  # noqa: ANN401  (zlib has no name for its type)
-    """What an engine gives before the byte at which it fails."""
+    """Return what a decompressor yields before the byte at which it fails."""
     out = []
     try:
         for at in range(len(data)):
@@ -294,17 +294,17 @@ def _up_to_fault(engine: Any, data: bytes) -> bytes:  # noqa: ANN401  (zlib has 
 
 
 class Inflating:
-    """Members of a compressed stream one behind the other, as gzip, bzip2 and xz allow.
+    """Consecutive members of a compressed stream, as gzip, bzip2 and xz allow.
 
     Args:
         stream: compressed.
-        new: makes an engine for the next member.
+        new: returns a decompressor for the next member.
         budget: of the archive on disk.
-        several: whether members may follow one another.
+        several: True if several members may follow one another.
 
     Attributes:
-        fault: why it ended early, and how much of the compressed data stands behind that.
-        lost: what it would have given, as far as one can tell.
+        fault: why it ended early, and how much of the compressed data follows that point.
+        lost: what it would have returned, as far as is known.
     """
 
     def __init__(self, stream: Readable, new: Callable[[], Any], budget: Budget, *, several: bool = True) -> None:
@@ -333,7 +333,7 @@ class Inflating:
         return b""
 
     def _step(self, size: int) -> bytes:
-        """Some bytes; none when more input is needed, or at the end."""
+        """Return some bytes; none if more input is needed, or at the end."""
         data = b""
         if self._engine.eof:
             data = self._next_member()
@@ -344,11 +344,11 @@ class Inflating:
         elif self._engine.needs_input:
             data = self._input()
             if not data:
-                raise EOFError(fault_of(self._stream) or "the compressed data is cut off")
+                raise EOFError(fault_of(self._stream) or "the compressed data is truncated")
         return bytes(self._engine.decompress(data, size))
 
     def _next_member(self) -> bytes:
-        """First bytes of the next member; zeros that fill up the last are none."""
+        """Return the first bytes of the next member, without zeros that pad the last one."""
         data: bytes = self._engine.unused_data.lstrip(b"\0") if self._several else b""
         while self._several and not data:
             more = self._input()
@@ -365,18 +365,18 @@ class Inflating:
         return data
 
     def _fail(self, reason: str) -> None:
-        """Keeps the fault; reads the compressed data to its end to tell how much of it is lost."""
+        """Keep the fault; read the compressed data to its end to measure how much of it is lost."""
         self._ended = True
         at = self._taken
         behind = lost_of(self._stream).size
         while data := self._stream.read(BLOCK):
             behind += len(data)
         self.lost = Lost(behind * self._given // at if at else 0)
-        self.fault = f"{reason} (about byte {at:,} of {at + behind:,} that are compressed)"
+        self.fault = f"{reason} (about byte {at:,} of {at + behind:,} compressed bytes)"
 
 
 def _unread(begun: bytes, ended: Callable[[], bool], step: Callable[[], bytes], budget: Budget) -> Lost:
-    """What is inflated only to tell how much was cut: to its end, if the budget has enough for that."""
+    """Measure what was lost by decompressing it: to its end, if the budget allows."""
     size, lines, how = len(begun), begun.count(b"\n"), ""
     try:
         while not ended():
@@ -393,7 +393,7 @@ def _unread(begun: bytes, ended: Callable[[], bool], step: Callable[[], bytes], 
 
 
 class Framed:
-    """Zstandard or LZ4, as Arrow unpacks them; see `Inflating` for its attributes.
+    """Zstandard or LZ4, decompressed by Arrow; see `Inflating` for its attributes.
 
     Args:
         codec: name of the format in Arrow.
@@ -419,7 +419,7 @@ class Framed:
                 pass
             behind = self._counted.taken - at + lost_of(self._counted.stream).size
             self.lost = Lost(behind * self._given // at if at else 0)
-            self.fault = f"{fault_of(self._counted.stream) or why(e)} (about byte {at:,} of {at + behind:,} that are compressed)"
+            self.fault = f"{fault_of(self._counted.stream) or why(e)} (about byte {at:,} of {at + behind:,} compressed bytes)"
             return b""
         kept, self.fault = self._budget.take(data)
         self._given += len(kept)
@@ -437,7 +437,7 @@ class Framed:
 
 
 class _Counted:
-    """A stream that counts what it gave; Arrow asks whether it is closed."""
+    """A stream that counts the bytes it has returned; Arrow checks whether it is closed."""
 
     closed = False
 
@@ -450,27 +450,27 @@ class _Counted:
         return data
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, because nothing is open."""
 
 
 def deflated(stream: Readable, budget: Budget) -> Inflating:
-    """A file in a zip archive."""
+    """Return the decompressed bytes of a file in a zip archive."""
     return Inflating(stream, lambda: _Zlib(-15), budget, several=False)
 
 
-#: First bytes of what is compressed, and what opens it.
+#: First bytes of each compression format, and the function that opens it.
 COMPRESSION: tuple[tuple[bytes, Callable[[Readable, Budget], Readable]], ...] = (
     (b"\x1f\x8b", lambda s, b: Inflating(s, lambda: _Zlib(31), b)),
     (b"BZh", lambda s, b: Inflating(s, bz2.BZ2Decompressor, b)),
     (b"\xfd7zXZ\0", lambda s, b: Inflating(s, lambda: lzma.LZMADecompressor(memlimit=_MOST_MEMORY), b)),
     (b"\x28\xb5\x2f\xfd", partial(Framed, codec="zstd")),
     (b"\x04\x22\x4d\x18", partial(Framed, codec="lz4")),
-    # A frame to be skipped: pzstd writes one in front of each of its own.
+    # A skippable frame: pzstd writes one before each of its own.
     *((bytes((first,)) + b"\x2a\x4d\x18", partial(Framed, codec="zstd")) for first in range(0x50, 0x60)),
 )
 
 
 def why(error: BaseException) -> str:
-    """The reason that an error names, in one line."""
+    """Return the reason for an error, in one line."""
     text = " ".join(str(error).split())[:200] or type(error).__name__
     return WRONG_BYTES if text.endswith(("incorrect data check", "incorrect length check")) else text

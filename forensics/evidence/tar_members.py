@@ -1,8 +1,8 @@
-"""Members of a tar archive, read header by header with every length bounded.
+"""Read the members of a tar archive, header by header, with every length bounded.
 
-Python's `tarfile` takes lengths on trust: a size of 10^20 in a pax header, or a sparse file of a petabyte, never ends. Here a header is 512 bytes, what
-extends it has a limit, and data is read only as far as there is any. What is no header is passed over, block by block, and counted: what is behind it is
-evidence too.
+Python's `tarfile` trusts lengths: a size of 10^20 in a pax header, or a sparse file of a petabyte, never ends. Here a header has 512 bytes, extended
+headers have a maximum length, and data is read only as far as there is any. Blocks that are not a header are skipped and counted, because evidence
+may follow them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from forensics.evidence.streams import BLOCK, Budget, Lost, Part, Readable, fault_of, lost_of
 
 _HEADER = 512
-#: Of long names, of pax records, and of maps of sparse files.
+#: Maximum length of long names and pax records, and maximum number of parts of a sparse file.
 _MOST_EXTENSION, _MOST_PARTS = 1 << 20, 50_000
 _MOST_SIZE = 1 << 63
 _LONG_NAME, _LONG_LINK, _PAX, _GLOBAL_PAX, _SPARSE = b"L", b"K", b"xX", b"g", b"S"
-#: Types that hold data: files, and what is not known. Links, devices and folders hold none.
+#: Types that have data: files and unknown types. Links, devices and folders have none.
 _FILES, _WITHOUT_DATA = b"0\0" + b"7" + _SPARSE, b"123456"
 _OCTAL = re.compile(rb"[ \0]*([0-7]*)[ \0]*")
 _NUMBER = re.compile(rb"[0-9]{1,20}")
@@ -28,7 +28,7 @@ _STRUCT, _IN_HEADER, _IN_EXTENSION = 24, 4, 21
 
 @dataclass(frozen=True)
 class Member:
-    """A file of an archive, to be read before the next is asked for."""
+    """A file of an archive. Read it before requesting the next."""
 
     name: str
     stream: Readable
@@ -43,12 +43,12 @@ class _Header:
 
     @classmethod
     def of(cls, block: bytes) -> _Header | None:
-        """Return what a block says, None when it is no header: its checksum is wrong, or its size is no number."""
-        told = _number(block[148:156])
-        if told is None:
+        """Return the header in a block; None if its checksum is wrong or its size is not a number."""
+        checksum = _number(block[148:156])
+        if checksum is None:
             return None
         unsigned = sum(block) - sum(block[148:156]) + 8 * 0x20
-        if told not in (unsigned, unsigned - 256 * sum(byte > 127 for byte in (*block[:148], *block[156:]))):  # noqa: PLR2004  (signed bytes)
+        if checksum not in (unsigned, unsigned - 256 * sum(byte > 127 for byte in (*block[:148], *block[156:]))):  # noqa: PLR2004  (signed bytes)
             return None
         size = _number(block[124:136])
         if size is None or size < 0:
@@ -64,11 +64,11 @@ class TarMembers:
 
     Args:
         stream: of the archive.
-        budget: of the archive on disk; holes of sparse files count.
+        budget: of the archive on disk; gaps of sparse files count.
 
     Attributes:
         passed_over: bytes that are neither a file nor its header.
-        faults: what else is wrong with headers, each once.
+        faults: other errors in headers, each once.
     """
 
     def __init__(self, stream: Readable, budget: Budget) -> None:
@@ -77,9 +77,9 @@ class TarMembers:
         self.faults: list[str] = []
 
     @property
-    def told(self) -> str:
-        """What is wrong with the archive; empty when nothing is."""
-        over = f"{self.passed_over:,} bytes of the archive are neither a file nor its header, and were passed over" if self.passed_over else ""
+    def problems(self) -> str:
+        """Return what is wrong with the archive; empty if nothing is."""
+        over = f"{self.passed_over:,} bytes of the archive are neither a file nor its header, and were skipped" if self.passed_over else ""
         return "; ".join([*self.faults, over] if over else self.faults)
 
     def __iter__(self) -> Iterator[Member]:
@@ -102,11 +102,11 @@ class TarMembers:
     def _member(self, header: _Header, long_name: bytes, records: dict[bytes, bytes]) -> Iterator[Member]:
         size = header.size
         if b"size" in records:
-            told = _decimal(records[b"size"])
-            if told is None:
-                self._note("a size in an extended header is no size")
+            real_size = _decimal(records[b"size"])
+            if real_size is None:
+                self._note("a size in an extended header is not a number")
             else:
-                size = told
+                size = real_size
         name = _text(records.get(b"GNU.sparse.name", records.get(b"path", b""))) or long_name or header.name
         if header.kind in _WITHOUT_DATA:
             return
@@ -124,8 +124,8 @@ class TarMembers:
             _exactly(self._stream, -size % _HEADER)
 
     def _map(self, header: _Header, records: dict[bytes, bytes], size: int) -> tuple[list[tuple[int, int]] | None, int, int]:
-        """Return where the data of a sparse file belongs, the file's size, and the bytes of the archive that said so; None for a file without holes, and
-        where the map is wrong: then the data is read one part behind the other.
+        """Return the positions of a sparse file's data, the file's size, and the number of archive bytes with this map. The positions are None for
+        a file without gaps, and if the map is wrong: then the data is read contiguously.
         """
         parts: list[int | None] = []
         used = 0
@@ -155,11 +155,11 @@ class TarMembers:
             map_.append((offset, length))
         wrong = whole is None or whole < 0 or 2 * len(map_) != len(parts) or sum(length for _, length in map_) != size - used
         if wrong:
-            self._note("the map of a sparse file is wrong: its data is read without its holes")
+            self._note("the map of a sparse file is wrong: its data is read without its gaps")
         return (None if wrong else map_), whole or 0, used
 
     def _leading_map(self, size: int) -> tuple[list[int | None], int]:
-        """Return the numbers of a map in front of a file's data (GNU 1.0), and the bytes that it takes."""
+        """Return the numbers of a map before a file's data (GNU 1.0), and the bytes that it takes."""
         data, used, wanted = b"", 0, 1
         while used + _HEADER <= min(size, _MOST_EXTENSION):
             block = _exactly(self._stream, _HEADER)
@@ -183,13 +183,13 @@ class TarMembers:
         sparse: list[bytes] = []
         at = 0
         while at < len(data) and data[at]:
-            told = _RECORD.match(data, at)
-            end = at + int(told[1]) if told else 0
-            if told is None or end <= told.end() or end > len(data) or data[end - 1 : end] != b"\n":
+            length = _RECORD.match(data, at)
+            end = at + int(length[1]) if length else 0
+            if length is None or end <= length.end() or end > len(data) or data[end - 1 : end] != b"\n":
                 self._note("an extended header is damaged")
                 break
-            key, _, value = data[told.end() : end - 1].partition(b"=")
-            if key in (b"GNU.sparse.offset", b"GNU.sparse.numbytes"):  # GNU 0.0 says each part of the map by itself
+            key, _, value = data[length.end() : end - 1].partition(b"=")
+            if key in (b"GNU.sparse.offset", b"GNU.sparse.numbytes"):  # GNU 0.0 has a separate key for each part of the map
                 sparse.append(value)
             else:
                 found[key] = value
@@ -199,7 +199,7 @@ class TarMembers:
         return found
 
     def _extension(self, size: int) -> bytes:
-        """Return the data behind a header that extends the next; none where it is longer than any program writes."""
+        """Return the data after a header that extends the next; none if it is longer than any program writes."""
         if size > _MOST_EXTENSION:
             self._note("a name or an extended header is longer than a megabyte")
             self._skip(size)
@@ -219,7 +219,7 @@ class TarMembers:
 
 
 class _Sparse:
-    """A sparse file, its holes as zero bytes; see `Inflating` for its attributes."""
+    """A sparse file whose gaps are zero bytes; see `Inflating` for its attributes."""
 
     def __init__(self, stored: Part, map_: list[tuple[int, int]], size: int, budget: Budget) -> None:
         self._stored, self._budget = stored, budget
@@ -247,7 +247,7 @@ class _Sparse:
 
 
 def _exactly(stream: Readable, size: int) -> bytes:
-    """Return so many bytes; fewer at the end."""
+    """Return `size` bytes; fewer at the end."""
     data = stream.read(size) if size else b""
     while 0 < len(data) < size and (more := stream.read(size - len(data))):
         data += more
@@ -255,7 +255,7 @@ def _exactly(stream: Readable, size: int) -> bytes:
 
 
 def _number(field: bytes) -> int | None:
-    """Return the number of a header's field, in octal digits or in base 256; None for what is none."""
+    """Return the number in a header's field, in octal digits or in base 256; None if it is not a number."""
     if field[0] in (0x80, 0xFF):
         return int.from_bytes(field if field[0] == 0xFF else field[1:], "big", signed=field[0] == 0xFF)  # noqa: PLR2004
     found = _OCTAL.fullmatch(field.partition(b"\0")[0])
@@ -263,7 +263,7 @@ def _number(field: bytes) -> int | None:
 
 
 def _numbers(block: bytes, at: int, count: int) -> list[int | None]:
-    """Return offsets and lengths of the parts of an old sparse file, up to the first that is empty."""
+    """Return offsets and lengths of the parts of an old sparse file, up to the first empty one."""
     found: list[int | None] = []
     for begin in range(at, at + count * _STRUCT, _STRUCT):
         if not any(block[begin : begin + _STRUCT].strip(b"\0 ")):

@@ -1,1 +1,1 @@
-"""The replicas of `__consumer_offsets`: what dies with a broker, and how they should lie."""
+"""The replicas of `__consumer_offsets`: what each broker failure would break, and how to distribute them."""

@@ -1,7 +1,7 @@
-"""How the replicas of a topic lie over brokers: what dies with each broker, and how they should lie.
+"""Find what each broker failure would break in a topic, and how to distribute the topic's replicas.
 
-The new place of every replica is a flow of least cost, so that the wishes are met in their order and each as far as the one before allows: leaders stay;
-a partition's replicas lie in as many racks as there are; brokers carry equally many; replicas stay where they are.
+The new place of every replica is a minimum-cost flow, which satisfies these wishes in order, each as far as the previous ones allow: leaders stay;
+a partition's replicas are in as many racks as possible; brokers have equal numbers; replicas stay where they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forensics.errors import UsageError
 
 @dataclass(frozen=True)
 class Placement:
-    """One partition as it lies. `leader` is None where it has none; `replicas` and `isr` are broker ids, the preferred leader first."""
+    """The current replicas of one partition. `leader` is None if it has none; `replicas` and `isr` are broker IDs, the preferred leader first."""
 
     partition: int
     leader: int | None
@@ -25,14 +25,14 @@ class Placement:
 
 @dataclass(frozen=True)
 class Loss:
-    """What the death of a broker does to a topic, as things stand.
+    """The effect of a broker's failure on a topic, given the current replicas.
 
     Attributes:
-        broker: its id.
+        broker: its ID.
         leads: partitions that it leads.
         replicas: partitions of which it has a replica.
-        lost: partitions of which no other live broker has a replica in sync: nobody can lead them until it is back.
-        blocked: partitions that another broker will lead, but with fewer replicas in sync than min.insync.replicas: nothing can be written to them.
+        lost: partitions without an in-sync replica on another live broker: they have no leader until this one is back.
+        blocked: partitions that get another leader, but with fewer in-sync replicas than min.insync.replicas: they cannot be written to.
     """
 
     broker: int
@@ -43,7 +43,7 @@ class Loss:
 
 
 def group_partition(group_id: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets` that holds a group: Java's `Utils.abs(groupId.hashCode()) % partitions`."""
+    """Return the partition of `__consumer_offsets` of a group: Java's `Utils.abs(groupId.hashCode()) % partitions`."""
     code = 0
     units = group_id.encode("utf-16-be", "surrogatepass")
     for i in range(0, len(units), 2):
@@ -53,13 +53,13 @@ def group_partition(group_id: str, partitions: int) -> int:
 
 
 def live_brokers(placements: Sequence[Placement]) -> tuple[int, ...]:
-    """Brokers that a topic shows to be alive: they lead something, or are in sync with a leader."""
+    """Return brokers that a topic shows to be alive: they lead a partition, or are in sync with a leader."""
     alive = {b for p in placements if p.leader is not None for b in (p.leader, *p.isr)}
     return tuple(sorted(alive))
 
 
 def losses(placements: Sequence[Placement], brokers: Sequence[int], min_isr: int) -> list[Loss]:
-    """What dies with each of some live brokers."""
+    """Return the effect of the failure of each given broker."""
     live = set(brokers)
     found = []
     for broker in brokers:
@@ -85,40 +85,40 @@ def losses(placements: Sequence[Placement], brokers: Sequence[int], min_isr: int
 
 
 def spread(placements: Sequence[Placement], brokers: Mapping[int, str | None], factor: int) -> dict[int, tuple[int, ...]]:
-    """Where the replicas of each partition should lie.
+    """Return where the replicas of each partition should be.
 
     Args:
-        placements: as they lie.
-        brokers: live brokers and their racks; None for all where there are no racks.
-        factor: replicas of each partition.
+        placements: the current replicas.
+        brokers: live brokers and their racks; None for all if there are no racks.
+        factor: number of replicas of each partition.
 
     Returns:
-        Broker ids by partition: the present leader first where it is alive, else a replica that was in sync.
+        Broker IDs by partition: the current leader first if it is alive, else a replica that was in sync.
 
     Raises:
         UsageError: there are fewer live brokers than `factor`.
     """
     if factor < 1:
-        raise UsageError(f"A replication factor of {factor} is none.", where="--replication-factor", fix="1 or more; 3 is usual.")
+        raise UsageError(f"{factor} is not a replication factor.", where="--replication-factor", fix="Use 1 or more; 3 is usual.")
     if len(brokers) < factor:
         listed = ", ".join(str(b) for b in sorted(brokers))
         raise UsageError(
             f"{factor} replicas need {factor} brokers, and there are {len(brokers)}.",
-            why=f"the brokers: {listed or 'none'}",
+            why=f"live brokers: {listed or 'none'}",
             where="--replication-factor",
-            fix="Name all live brokers with --brokers, start more, or ask for fewer replicas.",
+            fix="Name all live brokers with --brokers, start more, or request fewer replicas.",
         )
     chosen = _Flow(placements, brokers, factor).solve()
     return _ordered(placements, brokers, chosen)
 
 
 def _first_of(p: Placement, brokers: Mapping[int, str | None]) -> int | None:
-    """The broker that has to stay: the leader where it is alive."""
+    """Return the broker that has to stay: the leader if it is alive."""
     return p.leader if p.leader in brokers else None
 
 
 def _ordered(placements: Sequence[Placement], brokers: Mapping[int, str | None], chosen: Mapping[int, set[int]]) -> dict[int, tuple[int, ...]]:
-    """The leader first; then those that were there before; brokers come first and second equally often where that is free."""
+    """Return the replicas with the leader first and existing ones next; where there is a choice, brokers come first and second equally often."""
     firsts, seconds = dict.fromkeys(brokers, 0), dict.fromkeys(brokers, 0)
     for p in placements:
         first = _first_of(p, brokers)
@@ -139,10 +139,10 @@ def _ordered(placements: Sequence[Placement], brokers: Mapping[int, str | None],
 
 
 class _Flow:
-    """The replicas besides the leaders as a flow of least cost from partitions over their racks to brokers.
+    """The replicas other than the leaders as a minimum-cost flow from partitions through their racks to brokers.
 
-    An edge is [to, capacity, cost, index of the edge back]. A broker's k-th replica costs k loads and a partition's k-th replica in one rack k racks, so
-    that equal shares are cheapest; a rack outweighs all loads together, a load all moves.
+    An edge is [to, capacity, cost, index of the reverse edge]. A broker's k-th replica costs k loads and a partition's k-th replica in one rack
+    k racks, so equal shares are cheapest. A rack outweighs all loads together, a load all moves.
     """
 
     def __init__(self, placements: Sequence[Placement], brokers: Mapping[int, str | None], factor: int) -> None:
@@ -196,7 +196,7 @@ class _Flow:
         return edge
 
     def _run(self, source: int, sink: int) -> None:
-        """Sends along the cheapest ways, all of one cost at a time, until there is none."""
+        """Send flow along the cheapest paths, all those of one cost at a time, until there is no path."""
         while True:
             cost = self._costs(source)
             if cost[sink] is None:
@@ -206,7 +206,7 @@ class _Flow:
                 pass
 
     def _costs(self, source: int) -> list[int | None]:
-        """The least cost of reaching each node; None where that cannot be."""
+        """Return the lowest cost of reaching each node; None if it is unreachable."""
         cost: list[int | None] = [None] * len(self._edges)
         waiting, queued = deque([source]), [False] * len(self._edges)
         cost[source] = 0
@@ -225,7 +225,7 @@ class _Flow:
         return cost
 
     def _send(self, source: int, sink: int, cost: list[int | None], tried: list[int]) -> bool:
-        """Sends one unit over edges that lie on cheapest ways; `tried` counts the edges of each node that lead nowhere any more."""
+        """Send one unit over edges on cheapest paths; `tried` counts the edges of each node that have become dead ends."""
         way: list[list[int]] = []
         nodes, on_way = [source], {source}
         while nodes[-1] != sink:

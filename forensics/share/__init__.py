@@ -1,1 +1,1 @@
-"""A case for other people's tools: traces for Perfetto, a timeline for Timesketch."""
+"""Export a case for other tools: a trace for Perfetto, a timeline for Timesketch."""

@@ -1,6 +1,6 @@
-"""A case as a trace that Perfetto opens: a track for each owner of a resource, overlaps and generations beside them, on the reference clock.
+"""Export a case as a Perfetto trace: one track for each owner of a resource, next to overlaps and generations, on the reference clock.
 
-The form is the JSON of Chrome's trace events, which ui.perfetto.dev and its trace processor read.
+The format is Chrome's trace event JSON, which ui.perfetto.dev and its trace processor read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Slice = dict[str, Any]
 
 
 class _Tracks:
-    """Numbers of processes and tracks, in the order in which they are first asked for, and the metadata that names them."""
+    """Numbers of processes and tracks, in the order of their first use, and the metadata that names them."""
 
     def __init__(self) -> None:
         self._groups: dict[str, int] = {}
@@ -35,7 +35,7 @@ class _Tracks:
         return self._groups[title]
 
     def lane(self, pid: int, title: str, begin: datetime, end: datetime) -> dict[str, int]:
-        """A track of this title that is free from `begin` to `end`: Perfetto wants slices of one track to lie inside each other or apart."""
+        """Return a track of this title that is free from `begin` to `end`, because Perfetto requires slices of one track to be nested or disjoint."""
         lanes = self._free.setdefault((pid, title), [])
         number = next((n for n, until in enumerate(lanes) if until <= begin), len(lanes))
         lanes[number : number + 1] = [end]
@@ -51,11 +51,11 @@ class _Tracks:
 
 
 def write(report: Report, to: TextIO) -> int:
-    """Writes a trace.
+    """Write a trace.
 
     Args:
-        report: what is drawn.
-        to: gets the JSON, one event a line.
+        report: the content.
+        to: receives the JSON, one event per line.
 
     Returns:
         The number of slices.
@@ -107,8 +107,8 @@ class _Drawing:
 
     Args:
         tracks: where they are drawn.
-        first: when the case begins; what has no begin begins there.
-        last: when it ends.
+        first: beginning of the case, and of slices without a beginning.
+        last: end of the case.
     """
 
     def __init__(self, tracks: _Tracks, first: datetime | None, last: datetime | None) -> None:
@@ -120,7 +120,7 @@ class _Drawing:
             yield _complete(begin, end, name, category, track) | {"args": _arguments(row)}
 
     def owned(self, o: Row) -> Iterator[Slice]:
-        """An owner's whole possible time, and inside it the time for which it is certain."""
+        """Yield an owner's whole possible time, and inside it the time for which ownership is certain."""
         begin, end = o["start_lo"] or o["start_hi"] or self.first, o["stop_hi"] or o["stop_lo"] or self.last
         name = f"{o['resource']} may be here"
         for outer in self.slice(_group(o), f"{o['resource_kind']} {o['resource']}: {o['process_id']}", begin, end, name, "possible", o):
@@ -134,7 +134,7 @@ def _complete(begin: datetime, end: datetime, name: str, category: str, track: M
 
 
 def _arguments(row: Row) -> dict[str, Any]:
-    """The row's own columns as Perfetto shows them beside a slice; a proof as `path:line`."""
+    """Return the row's own columns as Perfetto shows them next to a slice; a proof as `path:line`."""
     shown = {k: v for k, v in row.items() if v is not None and not isinstance(v, (list, dict))}
     lines = [f"{w['path']}:{w['line']}" for w in row.get("witness") or () if isinstance(w, Mapping) and "path" in w]
     return {k: v.isoformat() if isinstance(v, datetime) else v for k, v in shown.items()} | ({"proof": ", ".join(lines)} if lines else {})

@@ -1,4 +1,4 @@
-"""A case as JSON lines that Timesketch imports: every event, finding and overlap, at its moment on the reference clock."""
+"""Export a case as JSON lines for Timesketch: every event, finding and overlap, with its time on the reference clock."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PLAIN = (str, int, float, bool)
 
 
 def write(case: CaseLike, report: Report, to: TextIO) -> int:
-    """Writes the lines: `message`, `datetime`, `timestamp` (microseconds), `timestamp_desc`, and what else the row says.
+    """Write the lines: `message`, `datetime`, `timestamp` (microseconds), `timestamp_desc`, and the other columns of the row.
 
-    A process's own time is moved to the clock of its island's reference by the middle of the bounds between the two; `own_datetime` is what the log says,
-    `clock_bounds_ms` how far the truth may be from there. A row without a time is not written: Timesketch has no place for it.
+    A process's own time is converted to the clock of its island's reference, by the middle of the bounds between the two. `own_datetime` is the time
+    in the log, `clock_bounds_ms` the maximum error of the conversion. Rows without a time are not written, because Timesketch cannot place them.
 
     Returns:
         The number of lines.
@@ -67,7 +67,7 @@ def _events(paths: Sequence[str]) -> Iterator[Row]:
 
 
 def _placed(own: datetime, clock: Row | None) -> tuple[datetime, dict[str, Any]]:
-    """A moment of a process's own clock on the reference clock."""
+    """Convert a time of a process's own clock to the reference clock."""
     said = {"own_datetime": own.isoformat()}
     if clock is None or clock["lo_ms"] is None or clock["hi_ms"] is None:
         return own, said
@@ -77,8 +77,8 @@ def _placed(own: datetime, clock: Row | None) -> tuple[datetime, dict[str, Any]]
 
 def _line(at: datetime, message: str, what: str, row: Row, without: Sequence[str], more: Mapping[str, Any]) -> Row:
     at = at.astimezone(UTC)
-    told = {k: v if isinstance(v, _PLAIN) else json.dumps(v, default=str) for k, v in row.items() if v is not None and k not in without and v != []}
+    values = {k: v if isinstance(v, _PLAIN) else json.dumps(v, default=str) for k, v in row.items() if v is not None and k not in without and v != []}
     line: dict[str, Any] = {"message": message, "datetime": at.isoformat(), "timestamp": round(at.timestamp() * 1_000_000), "timestamp_desc": what}
-    line.update((k, v) for k, v in told.items() if k not in line)
+    line.update((k, v) for k, v in values.items() if k not in line)
     line.update(more)
     return line

@@ -1,4 +1,4 @@
-"""What `kafka-topics` and `kafka-consumer-groups` printed, also both in one file, with the commands and times that people save with it."""
+"""Read outputs of `kafka-topics` and `kafka-consumer-groups`, even both in one file, with the commands and times that users save with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forensics.snapshots.consumer_groups import GroupTables
 from forensics.snapshots.observation import Item, Line, Strange, moment_of
 from forensics.snapshots.topics import read_topic_line
 
-#: Prompts, notes of the tools, warnings of a JVM or of log4j: no part of the answer.
+#: Prompts, notes of the tools, warnings of a JVM or of log4j: not part of the output proper.
 _TALK = re.compile(
     r"\s*(?:[$#>%] ?.*|\S*[$#>] \S.*|Note: .*|WARN\w*[: ].*|OpenJDK .*|Picked up .*|SLF4J.*|log4j.*|\[\d{4}-.*|[=*~_+-]{3,}.*|Error: .*|Error while .*|"
     r"(?:\S*/)?kafka-[\w-]+(?:\.sh|\.bat)?(?: .*)?)"
@@ -17,7 +17,7 @@ _TALK = re.compile(
 
 
 def read_tools(lines: Iterable[Line]) -> Iterator[Item]:
-    """Topics, partitions, groups and members out of such output."""
+    """Yield topics, partitions, groups and members from such output."""
     tables, ts = GroupTables(), None
     for line in lines:
         topic = read_topic_line(line, ts)

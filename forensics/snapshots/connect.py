@@ -1,9 +1,9 @@
-"""What Connect says of its connectors and tasks: answers of its REST interface, and its config and status topics as the console consumer prints them.
+"""Read Connect's own data on connectors and tasks: answers of its REST API, and its config and status topics as the console consumer prints them.
 
 REST: `/`, `/connectors?expand=status&expand=info`, `/connectors/X`, `/connectors/X/status`, `/connectors/X/config`, `/connectors/X/tasks`,
-`/connectors/X/tasks/0/status`; whole, pretty-printed, several in one file, with `curl -i`'s headers (whose Date tells when it was so).
-Topics: a key, a separator, a JSON value or `null`, a record a line (`--property print.key=true`), maybe with `CreateTime:`, partition, offset, headers
-before. The key that workers sign their requests with (`session-key`) is never kept.
+`/connectors/X/tasks/0/status`; complete, pretty-printed, several in one file, with the headers of `curl -i` (whose Date is the time of the answer).
+Topics: one record per line with a key, a separator, and a JSON value or `null` (`--property print.key=true`), optionally preceded by `CreateTime:`,
+partition, offset and headers. The key with which workers sign their requests (`session-key`) is never kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forensics.snapshots.json_text import Documents, Placed
 from forensics.snapshots.observation import Broken, Item, Line, Observation, Strange, document, moment_of
 
 _STATES = {"RUNNING", "FAILED", "PAUSED", "UNASSIGNED", "DESTROYED", "STOPPED", "RESTARTING", "STARTED"}
-#: A record's key behind what the console consumer may print before it, and the separator behind it.
+#: A record's key, after anything that the console consumer may print before it; and the separator after it.
 KEY = re.compile(
     r"(?P<before>(?:.{0,500}?[^\w.-])??)"
     r"\"?(?P<key>(?P<kind>status-(?:task|connector)-|connector-|task-|target-state-|commit-|session-key|tasks-fencing-|restart-connector-|status-topic-|logger-cluster-)(?P<name>.*?))\"?"
@@ -31,21 +31,21 @@ _MOST_TRACE = 500
 
 
 def read_topic(lines: Iterable[Line]) -> Iterator[Item]:
-    """Records of the status and config topics."""
+    """Yield the records of the status and config topics."""
     for line in lines:
         text = line.text.strip()
         if not text or moment_of(text) is not None or text.startswith(("Processed a total of", "[20")):
             continue
         match = KEY.match(text)
         if match is None:
-            yield Strange(line.number, "(a record that is none of Connect's)")
+            yield Strange(line.number, "(not a record of Connect)")
             continue
         value: Any = None
         if match["kind"] != "session-key" and match["value"] != "null":
             try:
                 value = json.loads(match["value"])
             except (ValueError, RecursionError):
-                yield Strange(line.number, f"{match['key']}: its value is not whole")
+                yield Strange(line.number, f"{match['key']}: its value is incomplete")
                 continue
             if isinstance(value, dict) and "schema" in value and "payload" in value:
                 value = value["payload"]
@@ -79,7 +79,7 @@ def _record(line: Line, kind: str, name: str, value: Any, ts: int | None) -> Ite
 
 
 def read_rest(lines: Iterable[Line]) -> Iterator[Item]:
-    """Answers of Connect's REST interface."""
+    """Yield the contents of answers of Connect's REST API."""
     text, first, cut = document(lines)
     if first is None:
         return
@@ -92,13 +92,13 @@ def read_rest(lines: Iterable[Line]) -> Iterator[Item]:
         yield from _answer(value, _Place(where, starts, text, first), ts)
     for at, outside in where.between:
         if moment_of(outside) is None and not _HTTP.fullmatch(outside.strip()):
-            yield Strange(where.line_of(at) + first.number, "(a line outside of the JSON)")
+            yield Strange(where.line_of(at) + first.number, "(a line outside the JSON)")
     if where.broken or cut:
         yield Broken(where.broken or "the document is larger than 64 MB")
 
 
 class _Place:
-    """Turns a place in the text into a line."""
+    """Converts a position in the text to a line."""
 
     def __init__(self, where: Documents, starts: list[int], text: str, first: Line) -> None:
         self._where, self._starts, self._text, self._first = where, starts, text, first
@@ -111,7 +111,7 @@ class _Place:
 
 
 def _starts(text: str, first: Line) -> list[int]:
-    """Bytes before each line."""
+    """Return the number of bytes before each line."""
     starts, at = [], first.offset
     for line in text.split("\n"):
         starts.append(at)
@@ -120,7 +120,7 @@ def _starts(text: str, first: Line) -> list[int]:
 
 
 def is_answer(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
-    """Whether a JSON value is an answer of Connect's REST interface."""
+    """Return True if a JSON value is an answer of Connect's REST API."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(v, dict) and isinstance(v.get("id"), dict) and {"connector", "task"} <= v["id"].keys() for v in value)
     if not isinstance(value, dict):
@@ -202,7 +202,7 @@ def _info(value: Placed, place: _Place, ts: int | None, name: str = "") -> Obser
 
 
 def _status(line: Line, connector: str | None, task: str | None, value: Mapping[str, Any] | None, ts: int | None) -> Observation:
-    """State of a task, or of a connector when `task` is None. Without a value the status was removed."""
+    """Return the state of a task, or of a connector if `task` is None. No value means that the status was removed."""
     value = value or {}
     trace = str(value.get("trace") or "").strip().split("\n")[0][:_MOST_TRACE]
     generation = value.get("generation")

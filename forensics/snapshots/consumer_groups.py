@@ -1,7 +1,7 @@
-"""`kafka-consumer-groups --describe` with --offsets, --members or --state, and the share and streams groups' tools, as every release prints them.
+"""Read `kafka-consumer-groups --describe` with --offsets, --members or --state, and the tools for share and streams groups, of every release.
 
-All are tables under a header; what a column is called tells what it is, so that columns may come and go. 0.9 parts columns by commas; 0.10 to 2.3 have no
-GROUP column. A value may be wider than its column, two values (the coordinator, a list of assignments) hold blanks, and some are empty.
+All outputs are tables with a header; the name of a column identifies it, so columns may be added or missing. 0.9 separates columns by commas; 0.10 to
+2.3 have no GROUP column. A value may be wider than its column, two values (the coordinator, a list of assignments) have blanks, and some are empty.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _MISSING = re.compile(r"(?:Error: )?(?:The c|C)onsumer group ['`](?P<group>.+?)[
 _ASSIGNED = re.compile(r"([^\s,;()]*)\(([\d,\s]*)\)|([^\s,;:()]+):([\d,]+)")
 _TOKEN = re.compile(r"\S+")
 _NOTHING = {"-", "unknown", "none", "", "N/A"}
-#: Columns that are captures of their own.
+#: Columns that are captured separately.
 _OFFSETS = {"TOPIC", "PARTITION", "CURRENT-OFFSET", "CURRENT OFFSET", "START-OFFSET"}
 _MEMBER = {"CONSUMER-ID", "MEMBER", "HOST", "CLIENT-ID", "GROUP-INSTANCE-ID"}
 _ASSIGNMENTS = ("CURRENT-ASSIGNMENT", "ASSIGNMENT", "ASSIGNMENTS")
 
 
 class GroupTables:
-    """Reads lines of such output one by one."""
+    """Reads such output line by line."""
 
     def __init__(self) -> None:
         self._columns: list[tuple[str, int]] = []
         self._commas = False
 
     def read(self, line: Line, ts: int | None) -> Observation | bool:
-        """What a line says of a group, a member or a partition; True for a header, False when it is none of these."""
+        """Return the group, member or partition in a line; True for a header, False for any other line."""
         text = line.text.rstrip()
         if is_header(text):
             self._commas = ", " in text
@@ -44,19 +44,19 @@ class GroupTables:
             return True
         stripped = text.strip()
         if notice := _NOTICE.fullmatch(stripped):
-            state = "Empty" if "no active" in notice["what"] else "Rebalancing"  # the tool says so of two states
+            state = "Empty" if "no active" in notice["what"] else "Rebalancing"  # the tool prints this for two states
             return Observation.of(line, "group_described", {"group_id": notice["group"], "group_state": state}, ts)
         if missing := _MISSING.fullmatch(stripped):
             return Observation.of(
                 line, "group_described", {"group_id": missing["group"], "group_state": None if "rebalancing" in stripped else "Dead"}, ts
             )
         if not stripped:
-            return False  # groups follow each other with an empty line, and some releases print one between the rows of a table
+            return False  # an empty line separates groups, and some releases print one between the rows of a table
         row = self._row(text)
         return self._observed(line, row, ts) if row else False
 
     def _row(self, text: str) -> dict[str, str]:
-        """Values by column; none when the line cannot be a row of the table."""
+        """Return values by column; none if the line cannot be a row of the table."""
         names = [name for name, _ in self._columns]
         if not names:
             return {}
@@ -107,17 +107,17 @@ class GroupTables:
 
 
 def is_header(text: str) -> bool:
-    """Whether a line is the header of such a table."""
+    """Return True if a line is the header of such a table."""
     return _HEADER.fullmatch(text) is not None and text.upper() == text
 
 
 def is_notice(text: str) -> bool:
-    """Whether a line says that a group is empty or rebalancing."""
+    """Return True if a line says that a group is empty or rebalancing."""
     return _NOTICE.fullmatch(text.strip()) is not None
 
 
 def partitions(text: str) -> list[str]:
-    """Partitions of `orders(0,1), pay(2)` (up to 3.x) or `orders:0,1;pay:2` (4.x); 3.7 to 3.9 print no topic, `(0,1)`: `?-0`, `?-1`."""
+    """Return partitions of `orders(0,1), pay(2)` (up to 3.x) or `orders:0,1;pay:2` (4.x); 3.7 to 3.9 print no topic, `(0,1)`: `?-0`, `?-1`."""
     found = []
     for m in _ASSIGNED.finditer(text):
         topic, numbers = (m[1], m[2]) if m[3] is None else (m[3], m[4])
@@ -126,7 +126,7 @@ def partitions(text: str) -> list[str]:
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
-    """Values and their places; a coordinator and a list of assignments are one value."""
+    """Return values and their positions; a coordinator and a list of assignments are one value."""
     found: list[tuple[str, int]] = []
     for m in _TOKEN.finditer(text):
         before = found[-1][0] if found else ""
@@ -140,7 +140,7 @@ def _tokens(text: str) -> list[tuple[str, int]]:
 
 
 def _by_place(columns: list[tuple[str, int]], tokens: list[tuple[str, int]]) -> dict[str, str]:
-    """Values by where they stand, where some are empty; a wide value before them may have moved them to the right."""
+    """Assign values to columns by position if some are empty; a wide value before them may have moved them to the right."""
     row = {name: "" for name, _ in columns}
     at = 0
     for number, (token, place) in enumerate(tokens):
@@ -155,7 +155,7 @@ def _by_place(columns: list[tuple[str, int]], tokens: list[tuple[str, int]]) -> 
 
 
 def _plausible(row: dict[str, str]) -> bool:
-    """Whether values are of their columns' kind: prose below a table is no row."""
+    """Return True if values fit their columns: prose below a table is not a row."""
     if "PARTITION" in row and row["PARTITION"] not in _NOTHING and not row["PARTITION"].isdigit():
         return False
     if "#MEMBERS" in row and not row["#MEMBERS"].isdigit():

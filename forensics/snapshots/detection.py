@@ -1,4 +1,4 @@
-"""Which kind of snapshot a file is, by its content."""
+"""Detect by its content which kind of snapshot a file is."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _RARE = 10
 
 
 def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
-    """The kind of a file, None when it is a log or anything else.
+    """Return the kind of a file; None if it is a log or anything else.
 
     Args:
-        sample: its beginning as UTF-8; the last line may be cut.
-        fitting: how many of its lines look like records of a log.
-        lines: how many were looked at.
+        sample: its beginning as UTF-8; the last line may be truncated.
+        fitting: number of its lines that look like records of a log.
+        lines: number of lines that were examined.
     """
     if fitting * _RARE > lines:
         return None
@@ -60,7 +60,7 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
 
 
 def sample_lines(sample: bytes) -> Iterator[Line]:
-    """The lines of some bytes."""
+    """Yield the lines of some bytes."""
     at = 0
     for number, raw in enumerate(sample.splitlines(keepends=True), 1):
         yield Line(number, at, raw, raw.decode("utf-8", "replace").rstrip("\r\n"))
@@ -68,7 +68,7 @@ def sample_lines(sample: bytes) -> Iterator[Line]:
 
 
 def _is_topic(texts: list[str]) -> bool:
-    """Whether lines are records of Connect's topics: most are, for a log may quote one."""
+    """Return True if most lines are records of Connect's topics; a log may quote single ones."""
     keyed = sum(1 for t in texts if KEY.match(t.strip()))
     return keyed > 0 and keyed * 2 >= sum(1 for t in texts if t.strip())
 

@@ -1,4 +1,4 @@
-"""JSON with the place of every object, also when the text ends in the middle."""
+"""Parse JSON with the position of every object, even if the text is truncated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class Placed(dict[str, Any]):
-    """An object, and where in the text it begins."""
+    """An object, and its position in the text."""
 
     at: int = 0
 
@@ -23,7 +23,7 @@ class _Decoder(json.JSONDecoder):
     def __init__(self) -> None:
         super().__init__()
         self.parse_object = self._placed
-        self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]  # the scanner in C does not ask parse_object
+        self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]  # the scanner in C does not call parse_object
 
     @staticmethod
     def _placed(s_and_end: tuple[str, int], *args: Any) -> tuple[Placed, int]:  # noqa: ANN401  (as json hands them over)
@@ -34,14 +34,14 @@ class _Decoder(json.JSONDecoder):
 
 
 class Documents:
-    """The JSON values of a text, one behind the other, with other lines between them.
+    """The consecutive JSON values of a text, with other lines between them.
 
     Args:
         text: all of it.
 
     Attributes:
-        broken: why the last value is not whole; empty when it is.
-        between: lines outside of the values: where each begins, and its text.
+        broken: why the last value is incomplete; empty if it is complete.
+        between: lines outside the values, with their positions.
     """
 
     def __init__(self, text: str) -> None:
@@ -51,11 +51,11 @@ class Documents:
         self.between: list[tuple[int, str]] = []
 
     def line_of(self, at: int) -> int:
-        """Number of lines before a place."""
+        """Return the number of lines before a position."""
         return bisect_right(self._breaks, at - 1)
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Each value and where it begins; the last may be what could be saved of it."""
+        """Yield each value and its position; the last may be what could be recovered of it."""
         at, size, decode = 0, len(self._text), _Decoder()
         while at < size:
             if self._text[at].isspace():
@@ -65,7 +65,7 @@ class Documents:
                     value, end = decode.raw_decode(self._text, at)
                 except (ValueError, RecursionError):
                     cut = _closed(self._text[at:])
-                    self.broken = f"the JSON that begins in line {self.line_of(at) + 1} is not whole"
+                    self.broken = f"the JSON that begins in line {self.line_of(at) + 1} is incomplete"
                     try:
                         value = decode.raw_decode(cut)[0] if cut else None
                     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ class Documents:
 
 
 def _closed(text: str) -> str:
-    """The beginning of a JSON text up to its last whole value, with what is open closed."""
+    """Return the beginning of a JSON text up to its last complete value, with open brackets closed."""
     stack: list[str] = []
     best: tuple[int, tuple[str, ...]] | None = None
     in_string = escaped = False
@@ -114,7 +114,7 @@ def _closed(text: str) -> str:
 
 
 def _moved(value: Any, by: int) -> Any:  # noqa: ANN401  (what JSON gives)
-    """The value, its objects' places moved."""
+    """Return the value with its objects' positions moved."""
     if isinstance(value, Placed):
         value.at += by
         for inner in value.values():

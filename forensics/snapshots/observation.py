@@ -1,4 +1,4 @@
-"""What readers of snapshots take and give."""
+"""Define the input and output of snapshot readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
-#: A document (JSON, properties) has to be read whole; larger ones are not.
+#: A document (JSON, properties) has to be read as a whole; larger ones are not read.
 MOST_DOCUMENT_BYTES = 64 << 20
 _ISO = re.compile(r"(?:date: *)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)", re.IGNORECASE)
 _UNIX_DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) (?:UTC|GMT) (\d{4})")
@@ -17,7 +17,7 @@ _HTTP_DATE = re.compile(r"(?:< )?date: *([A-Z][a-z]{2}, .* GMT)", re.IGNORECASE)
 
 
 class Line(NamedTuple):
-    """One line of a file: its number from 1, where it begins, its bytes with the line break, and its text without."""
+    """One line of a file: its number from 1, its position, its bytes with the line break, and its text without."""
 
     number: int
     offset: int
@@ -27,16 +27,16 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing that a snapshot says; becomes a row of `event_row`.
+    """One fact in a snapshot; becomes a row of `event_row`.
 
     Attributes:
-        line: number of the line where it stands.
-        offset: place of its first byte.
-        raw: its bytes, from which its id is made; never stored.
-        event: what it is called.
-        message: in words, without secrets.
+        line: number of its line.
+        offset: position of its first byte.
+        raw: its bytes, from which its ID is computed; never stored.
+        event: name of the event.
+        message: text without secrets.
         captures: by name, as in `fields.toml`.
-        ts: when it was so, microseconds UTC; None where the snapshot does not say.
+        ts: time of the fact, microseconds UTC; None if the snapshot does not contain it.
     """
 
     line: int
@@ -49,14 +49,14 @@ class Observation:
 
     @classmethod
     def of(cls, line: Line, event: str, captures: Mapping[str, Any], ts: int | None = None, message: str | None = None) -> Observation:
-        """What a whole line says; captures that are None are left out."""
+        """Return the observation of a whole line, without captures that are None."""
         kept = {k: v for k, v in captures.items() if v is not None and v != {}}
         return cls(line.number, line.offset, line.raw, event, line.text.strip() if message is None else message, kept, ts)
 
 
 @dataclass(frozen=True, slots=True)
 class Strange:
-    """A line that the format does not have; `text` is what of it may be stored."""
+    """A line that does not fit the format; `text` is the part that may be stored."""
 
     line: int
     text: str
@@ -64,7 +64,7 @@ class Strange:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Why the content could not be read to its end."""
+    """The reason why the content could not be read to its end."""
 
     reason: str
 
@@ -74,7 +74,7 @@ Reader = Callable[[Iterable[Line]], Iterator[Item]]
 
 
 def moment_of(text: str) -> int | None:
-    """Microseconds UTC of a line that is nothing but a time: an ISO time with its zone, what `date` prints in UTC, or a `Date:` header."""
+    """Return the time, microseconds UTC, of a line that is only a time: an ISO time with a zone, the output of `date` in UTC, or a `Date:` header."""
     line = text.strip()
     if not 20 <= len(line) <= 60:
         return None
@@ -94,7 +94,7 @@ def moment_of(text: str) -> int | None:
 
 
 def document(lines: Iterable[Line]) -> tuple[str, Line | None, bool]:
-    """All text, the first line, and whether it was cut at `MOST_DOCUMENT_BYTES`."""
+    """Return all text, the first line, and whether it was truncated at `MOST_DOCUMENT_BYTES`."""
     parts: list[str] = []
     first, size = None, 0
     for line in lines:

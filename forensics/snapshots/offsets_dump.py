@@ -1,10 +1,10 @@
-"""`kafka-dump-log --offsets-decoder` of a partition of `__consumer_offsets`, as every release prints it.
+"""Read `kafka-dump-log --offsets-decoder` of a partition of `__consumer_offsets`, of every release.
 
 Keys: `metadata::G` and `offset::G:topic:0` (0.9 to 1.0; the latter until 2.4), `{"metadata":"G"}` (1.1 to 2.4), `group_metadata::group=G` and
-`offset_commit::group=G,partition=t-0` (2.5 to 3.7), `{"type":"2","data":{...}}` (3.8 on: the record's type and its fields by name, those of KIP-848 groups
-too). Also what the console consumer's formatters print since 3.8: a JSON object with `key` and `value` a line.
+`offset_commit::group=G,partition=t-0` (2.5 to 3.7), `{"type":"2","data":{...}}` (from 3.8: the record's type and its fields by name, including those
+of KIP-848 groups). Also the output of the console consumer's formatters since 3.8: one JSON object with `key` and `value` per line.
 
-Of commits only the last of each group and partition is told: a partition of the topic holds millions.
+Only the last commit of each group and partition is kept, because a partition of the topic contains millions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TYPES = {0: "offset", 1: "offset", 2: "group", 3: "group", 6: "target_epoch", 5
 
 
 class OffsetsDump:
-    """Reads records one by one; what was committed last is told at the end."""
+    """Reads records one by one; yields the last commits at the end."""
 
     def __init__(self) -> None:
         self._commits: dict[tuple[str, str], Observation] = {}
@@ -139,7 +139,7 @@ class OffsetsDump:
         yield from self._metadata(line, group, value)
 
     def _metadata(self, line: Line, group: str, value: Mapping[str, Any] | None) -> Iterator[Item]:
-        """A group's metadata as 0.9 to 3.7 print it: members with their assignments alone."""
+        """Yield a group's metadata as 0.9 to 3.7 print it: only members and their assignments."""
         if value is None:
             yield self._group(line, group, {}, removed=True)
             return
@@ -153,7 +153,7 @@ class OffsetsDump:
             yield self._member(line, group, member, {"generation": generation, **assigned})
 
     def _typed(self, line: Line, kind: int | None, key: Mapping[str, Any], value: Mapping[str, Any] | None) -> Iterator[Item]:
-        """A record as 3.8 and later print it. Types that are not known are read by the names of their fields: they are alike in all group types."""
+        """Yield a record as 3.8 and later print it. Unknown types are read by their field names, which are the same for all group types."""
         group = key.get("group", key.get("groupId"))
         if not isinstance(group, str):
             return
@@ -217,17 +217,17 @@ class OffsetsDump:
         return Observation.of(line, event, {"group_id": group, "offsets_partition": self._partition, **captures}, self._ts, f"{group} {words}")
 
     def _member(self, line: Line, group: str, member: str, captures: dict[str, Any], event: str = "member_stored") -> Observation:
-        told_of = {"group_id": group, "member_id": member, "offsets_partition": self._partition, **captures}
-        return Observation.of(line, event, told_of, self._ts, f"{member} of {group}")
+        captures_of = {"group_id": group, "member_id": member, "offsets_partition": self._partition, **captures}
+        return Observation.of(line, event, captures_of, self._ts, f"{member} of {group}")
 
 
 def read_dump(lines: Iterable[Line]) -> Iterator[Item]:
-    """Groups, members and last commits out of such a dump."""
+    """Yield groups, members and last commits from such a dump."""
     return OffsetsDump().read(lines)
 
 
 def _assigned_text(text: str) -> dict[str, Any]:
-    """An assignment as 0.9 to 3.7 print it: `[t-0, t-1]`, or hexadecimal digits that have lost their leading zeros."""
+    """Decode an assignment as 0.9 to 3.7 print it: `[t-0, t-1]`, or hexadecimal digits that have lost their leading zeros."""
     if text.startswith("["):
         return {"assigned_partitions": [p.strip() for p in text[1 : text.index("]")].split(",") if p.strip()]}
     digits = text if len(text) % 2 == 0 else "0" + text
@@ -239,7 +239,7 @@ def _assigned_text(text: str) -> dict[str, Any]:
 
 
 def _assigned_json(value: Any) -> dict[str, Any]:  # noqa: ANN401  (what JSON gives)
-    """An assignment as 3.8 and later print it: taken apart for consumers, base64 for others."""
+    """Decode an assignment as 3.8 and later print it: fields for consumers, base64 for others."""
     if isinstance(value, str):
         return decode_assignment_bytes(_bytes(value)) or {}
     if isinstance(value, dict) and isinstance(value.get("assignedPartitions"), list):

@@ -1,4 +1,4 @@
-"""Properties files of brokers, workers, connectors and clients: whose they are is told by their keys."""
+"""Read properties files of brokers, workers, connectors and clients; their keys show which of these they belong to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _KEY_END = re.compile(r"(?<!\\)(?:\\\\)*[=:\s]")
 _PLAIN_KEY = re.compile(r"[\w.\->*]+")
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-#: Whose a file is: the first of these that its keys satisfy. Each set is enough by itself.
+#: Owners of a file: the first whose condition its keys satisfy. Any one of its sets is sufficient.
 _COMPONENTS: tuple[tuple[str, tuple[frozenset[str], ...]], ...] = tuple(
     (name, tuple(frozenset(keys.split()) for keys in several))
     for name, several in {
@@ -61,16 +61,16 @@ _COMPONENTS: tuple[tuple[str, tuple[frozenset[str], ...]], ...] = tuple(
         ),
     }.items()
 )
-#: Which events of the file are worth a capture of their own: property and capture.
+#: Properties that have a capture of their own, and the capture.
 _CAPTURES = {"group.id": "group_id", "client.id": "client_id", "group.instance.id": "group_instance_id"}
 _ENOUGH = 2
-#: A record of a log, in whatever layout, that prints a configuration.
+#: A log record, in any layout, that prints a configuration.
 _PRINTED = re.compile(r"\b[A-Z]\w* values:")
 
 
 @dataclass(frozen=True)
 class Property:
-    """One property and where it begins."""
+    """One property and its position."""
 
     line: Line
     key: str
@@ -78,7 +78,7 @@ class Property:
 
 
 def parse(lines: Iterable[Line]) -> Iterator[Property | Line]:
-    """Properties as Java reads them: comments, continued lines, escapes; a line that is none of these as it is."""
+    """Yield properties as Java reads them (comments, continued lines, escapes), and any other line unchanged."""
     waiting: Line | None = None
     text = ""
     for line in lines:
@@ -96,7 +96,7 @@ def parse(lines: Iterable[Line]) -> Iterator[Property | Line]:
 
 
 def component_of(properties: Mapping[str, str]) -> str | None:
-    """Whose properties they are, None when that cannot be told."""
+    """Return the owner of properties; None if it cannot be determined."""
     keys = properties.keys()
     for name, several in _COMPONENTS:
         if any(wanted <= keys for wanted in several):
@@ -107,9 +107,9 @@ def component_of(properties: Mapping[str, str]) -> str | None:
 
 
 def is_properties(lines: Iterable[Line]) -> bool:
-    """Whether lines are a properties file of Kafka: nearly all are properties, and their keys tell whose.
+    """Return True if lines are a properties file of Kafka: nearly all are properties, and their keys show the owner.
 
-    A log with printed configurations (`ConsumerConfig values:` and indented lines) is none.
+    A log with printed configurations (`ConsumerConfig values:` and indented lines) is not one.
     """
     found, strange = {}, 0
     for item in parse(lines):
@@ -125,7 +125,7 @@ def is_properties(lines: Iterable[Line]) -> bool:
 
 
 def read_properties(lines: Iterable[Line]) -> Iterator[Item]:
-    """One thing told for each property."""
+    """Yield one observation for each property."""
     items: list[Property | Line] = []
     size = 0
     for item in parse(lines):
@@ -139,7 +139,7 @@ def read_properties(lines: Iterable[Line]) -> Iterator[Item]:
     connector = every.get("name") if component == "connector" else None
     for item in items:
         if isinstance(item, Line):
-            yield Strange(item.number, "(a line that is no property)")
+            yield Strange(item.number, "(not a property)")
             continue
         value = hide(item.key, item.value)
         captures = {"component": component, "connector": connector, "config": {item.key: value}}
@@ -160,7 +160,7 @@ def _property(line: Line, text: str) -> Property | Line:
     if rest[:1] in ("=", ":"):
         rest = rest[1:].lstrip()
     elif not _PLAIN_KEY.fullmatch(key) or " " in rest.strip():
-        return line  # two words and more: prose
+        return line  # two or more words: prose
     return Property(line, _unescaped(key), _unescaped(rest).strip()) if key else line
 
 

@@ -1,7 +1,7 @@
-"""`kafka-topics --describe`, as every release prints it.
+"""Read `kafka-topics --describe` of every release.
 
 A topic's line has PartitionCount, ReplicationFactor and Configs; a partition's line Leader, Replicas and Isr. Releases up to 2.3 print `Topic:foo`,
-later ones `Topic: foo`; 2.8 added TopicId, 2.6 Adding and Removing Replicas, 4.0 Elr and LastKnownElr. Fields are parted by tabs, by blanks once pasted.
+later ones `Topic: foo`; 2.8 added TopicId, 2.6 Adding and Removing Replicas, 4.0 Elr and LastKnownElr. Tabs separate fields; in a paste, blanks do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OWN = {"Topic", "TopicId", "PartitionCount", "ReplicationFactor", "Configs", "P
 
 
 def read_topic_line(line: Line, ts: int | None) -> Observation | None:
-    """What a line says of a topic or a partition; None when it is no such line."""
+    """Return the topic or partition in a line; None for any other line."""
     fields = _fields(line.text)
     topic = fields.get("Topic")
     if not topic or any(c.isspace() for c in topic):
@@ -51,7 +51,7 @@ def read_topic_line(line: Line, ts: int | None) -> Observation | None:
 
 
 def brokers(text: str) -> list[str]:
-    """Broker ids of `1,2,3`."""
+    """Return the broker IDs in `1,2,3`."""
     return [b for b in (part.strip() for part in text.split(",")) if b.isdigit()]
 
 
