@@ -36,7 +36,8 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   asked_member_id  COMMENT 'That member',
   reason           COMMENT 'Reason as the broker printed it, with the client''s',
   waited_for_member_id COMMENT 'Member that the join phase waited for',
-  waited_why       COMMENT 'last_joiner, expired or pending_expired',
+  waited_why       COMMENT 'last_joiner, expired (no heartbeat), not_rejoined (removed, because it had not asked to join in time) or
+    pending_expired (it never came back with the member id that it was given)',
   seen_by_broker   COMMENT 'True when the coordinator''s log has it',
   seen_by_members  COMMENT 'Members whose logs have it',
   witness          COMMENT 'Events that prove it'
@@ -108,12 +109,14 @@ WITH timed AS (
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
     b.incarnation_why, b.process_id AS broker, b.prepared_ms, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
-    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms,
+    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, b.expired_how,
     coalesce(b.is_silent, false) AS is_silent, m.asked_ms, m.joined_ms, m.synced_ms,
     m.span_ms, m.members, m.askers, m.told,
     m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
     -- Members had asked before: what they asked for began sooner.
-    coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false) AS is_expired_later
+    -- Who is removed because it is late, or before it ever was a member, ends a wait, and starts none.
+    coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false)
+      OR coalesce(b.expired_how IN ('rebalance_timeout', 'pending_timeout'), false) AS is_expired_later
   FROM broker_generation b
   FULL OUTER JOIN by_members m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
@@ -215,7 +218,8 @@ SELECT
   -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
   -- Not by a coordinator that may have been paused meanwhile.
   CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
-  CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN 'expired'
+  CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN CASE o.expired_how WHEN 'rebalance_timeout' THEN 'not_rejoined'
+      WHEN 'pending_timeout' THEN 'pending_expired' ELSE 'expired' END
     WHEN o.last_of_all IS NOT NULL THEN 'last_joiner' END AS waited_why,
   o.broker IS NOT NULL AS seen_by_broker,
   coalesce(o.members, 0) AS seen_by_members,

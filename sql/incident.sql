@@ -1,5 +1,5 @@
 -- One row per root cause, with all that followed from it.
--- Reads: root_cause, finding_cause, occurrence_fact, incident_resource, incident_state
+-- Reads: root_cause, finding_cause, occurrence_fact, incident_resource, incident_state, removed_member
 -- Grain: incident_id
 -- Words: by view
 -- A cause follows from what the lines show of processes, members, generations and brokers, whether or not a rule reports what it did.
@@ -68,6 +68,13 @@ WITH explained AS (
     CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms, max(double_work_ms) AS double_work_ms
   FROM incident_resource
   GROUP BY incident_id
+), late AS (
+  -- Why the coordinator removed them is printed.
+  SELECT r.incident_id, count(DISTINCT CASE WHEN m.protocol = 'classic' THEN m.member_id END) AS members,
+    count(DISTINCT CASE WHEN m.protocol <> 'classic' THEN m.member_id END) AS keepers
+  FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject = '') r
+  JOIN removed_member m ON m.member_id = r.member_id AND m.how = 'rebalance'
+  GROUP BY r.incident_id
 ), known AS (
   SELECT r.incident_id, r.kafka_cluster,
     array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
@@ -147,6 +154,8 @@ SELECT
     -- Only where it befell a worker and members of sinks that had its tasks.
     'worker_group_id', k.worker_group_id,
     'sink_members', k.sink_members,
+    'late_count', coalesce(t.members, 0L),
+    'kept_count', coalesce(t.keepers, 0L),
     'is_never_back', k.to_hi_ms IS NULL,
     'over_at_ms', n.over_ms,
     'shown_at_ms', n.shown_ms
@@ -163,3 +172,4 @@ SELECT
 FROM known k
 LEFT JOIN incident_state n ON n.incident_id = k.incident_id
 LEFT JOIN hit h ON h.incident_id = k.incident_id
+LEFT JOIN late t ON t.incident_id = k.incident_id

@@ -102,9 +102,11 @@ WITH timed AS (
     CAST(NULL AS BIGINT) AS from_ms, prepared_ms AS to_ms, coalesce(trigger_member_id, expired_member) AS member_id,
     CASE WHEN group_protocol <> 'classic' THEN concat('group.', group_protocol, '.session.timeout.ms') ELSE 'session.timeout.ms' END
       AS setting,
-    coordinator, trigger_inferred AS inferred, CAST(NULL AS BIGINT) AS late_ms, array(expired_id, prepared_id) AS witness
+    coordinator, trigger_inferred AS inferred, CAST(NULL AS BIGINT) AS late_ms,
+    -- Another may have been removed while they waited.
+    array(CASE WHEN coalesce(expired_member = trigger_member_id, true) THEN expired_id END, prepared_id) AS witness
   FROM turn
-  WHERE trigger = 'member_expired' AND coalesce(expired_how, '') <> 'rebalance_timeout'
+  WHERE trigger = 'member_expired'
   UNION ALL
   SELECT t.kafka_cluster, t.group_id, t.incarnation, t.generation, t.poll_setting, 'detection', NULL, t.prepared_ms, t.trigger_member_id,
     t.poll_setting, t.coordinator, t.reason NOT LIKE '%poll timeout%', NULL, array(t.prepared_id)
@@ -119,7 +121,7 @@ WITH timed AS (
     CASE
       WHEN from_empty THEN 'group.initial.rebalance.delay.ms'
       WHEN is_silent THEN NULL
-      WHEN has_waited_in_vain AND expired_how = 'session_timeout' THEN 'session.timeout.ms'
+      WHEN has_waited_in_vain AND expired_how IN ('session_timeout', 'pending_timeout') THEN 'session.timeout.ms'
       WHEN has_waited_in_vain THEN poll_setting
       WHEN stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms THEN 'heartbeat.interval.ms'
     END,

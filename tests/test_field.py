@@ -35,6 +35,17 @@ def test_equal_copies_of_a_brokers_log_are_one_broker(rows) -> None:
     assert "several_brokers" not in {c["kind"] for c in coverage}
 
 
+def test_who_was_removed_because_it_had_not_rejoined_is_said_to_have_been(rows) -> None:
+    """The coordinator prints why; where it may have slept, nobody is said to have been waited for."""
+    generations, incidents = rows("02-coordinator-asleep.log", "generation", "incident")
+    assert {g["generation"]: (g["waited_why"], g["trigger"]) for g in generations} == {
+        78: ("not_rejoined", "member_joined"),
+        79: (None, "member_joined"),
+    }
+    removed = "2 members of t were removed because they had not rejoined in time; the logs do not show which processes they were in"
+    assert removed in {i["headline"] for i in incidents}
+
+
 def test_an_epoch_that_no_line_raises_is_there_and_topics_have_names(rows) -> None:
     generations, members, coverage = rows("03-kip848-broker.log", "generation", "member_generation", "coverage")
     epochs = {g["generation"]: g for g in generations}

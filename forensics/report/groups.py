@@ -40,6 +40,12 @@ _WHY_RESET = {
     "converted": "the empty group was converted to another protocol",
     "unknown": "the logs do not say why",
 }
+#: Why a rebalance no longer waits for a member, in words.
+_GONE = {
+    "expired": ", until it expired",
+    "not_rejoined": ", which was removed because it had not rejoined",
+    "pending_expired": ", which never joined",
+}
 #: Protocols of groups that the broker assigns, and what they are known by.
 _PROTOCOLS = {"consumer": "KIP-848", "share": "KIP-932", "streams": "KIP-1071"}
 
@@ -300,9 +306,9 @@ def _why(run: _Run, now: _Shares, names: Names) -> str:
     g = run.first
     text = trigger(run.rows, names)
     # Somebody is always the last to join; it is worth a word when the others waited for it.
-    waited = g["waited_why"] in ("expired", "pending_expired") or (g["join_ms"] or 0) >= _LONG_WAIT_MS
+    waited = g["waited_why"] in _GONE or (g["join_ms"] or 0) >= _LONG_WAIT_MS
     if len(run.rows) == 1 and g["waited_for_member_id"] and waited:
-        how = {"expired": ", until it expired", "pending_expired": ", which never joined"}.get(g["waited_why"], "")
+        how = _GONE.get(g["waited_why"], "")
         who = names.member(g["waited_for_member_id"])
         # Who expired and is in the generation has joined it by another id.
         text += f"; waited for {f'an earlier member id of {who}' if how and who in now else who}{how}"

@@ -16,6 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   client_kind   COMMENT 'Consumer, Producer, Worker or AdminClient',
   client_id     COMMENT 'client.id',
   member_id     COMMENT 'Member id',
+  members       COMMENT 'Member ids of a list',
   old_member_id COMMENT 'Member id that was replaced',
   group_instance_id COMMENT 'group.instance.id',
   task          COMMENT 'Connect task',
@@ -43,7 +44,7 @@ COMMENT 'One row per event that rules and causes are read from, beside the membe
 AS
 SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message,
   e.group_id, e.client_kind,
-  e.client_id, e.member_id, e.old_member_id,
+  e.client_id, e.member_id, e.members, e.old_member_id,
   e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.topic, e.partition, e.replicas, e.replication_factor, e.required,
     e.brokers_alive, e.offset,
   e.config_offset, e.assigned_config_offset, e.generation, e.protocol_version, e.worker_url, e.duration_ms, e.text,

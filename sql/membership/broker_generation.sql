@@ -26,10 +26,11 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   assigned_ms      COMMENT 'The leader''s assignment arrived',
   assigned_id      COMMENT 'Its event',
   leader_member_id COMMENT 'Leader, where printed',
-  expired_member   COMMENT 'Member that was removed for silence during this rebalance, the last one',
+  expired_member   COMMENT 'Member that was removed for silence or lateness during this rebalance, the last one',
   expired_ms       COMMENT 'When',
   expired_id       COMMENT 'Its event',
-  expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time',
+  expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time;
+    pending_timeout: it never came back with the member id that it was given',
   is_silent        COMMENT 'True when its log is silent from Preparing to that removal, and no timer is as long: it may have been paused',
   from_empty       COMMENT 'True when the group had no members before: the coordinator waits for more to come',
   resolution_ms    COMMENT 'How exact the printed times are'
@@ -42,8 +43,9 @@ WITH line AS (
       e.old_generation, e.offsets_partition,
     -- Members that did not join in time are named in a list.
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
-    e.event = 'member_expired' AND e.member_id IS NULL AS is_late, e.leader_member_id, e.reason, e.client_reason, e.member_count,
-      e.resolution_ms
+    CASE WHEN e.event = 'member_expired' THEN CASE WHEN e.member_id IS NULL THEN 'rebalance_timeout'
+      WHEN e.message LIKE 'Pending member%' THEN 'pending_timeout' ELSE 'session_timeout' END END AS expired_how,
+    e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL
@@ -91,8 +93,8 @@ WITH line AS (
       AS expired_member,
     max(at_ms) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_ms,
     max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_id,
-    max_by(CASE WHEN is_late THEN 'rebalance_timeout' ELSE 'session_timeout' END, stream_pos) FILTER (
-      WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_how,
+    max_by(expired_how, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
+      AS expired_how,
     -- Said after this generation, so it explains a new life that follows.
     bool_or(event = 'group_emptied') AS emptied_after,
     bool_or(event = 'group_died') AS died_after,
@@ -168,7 +170,7 @@ WITH line AS (
   )
 ), waited AS (
   SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.process_id, l.prepared_ms, l.expired_ms,
-    CASE WHEN l.expired_how = 'session_timeout' THEN l.expired_ms - l.prepared_ms <= t.session_ms + heartbeat_late_ms
+    CASE WHEN l.expired_how <> 'rebalance_timeout' THEN l.expired_ms - l.prepared_ms <= t.session_ms + heartbeat_late_ms
       ELSE exists(t.rebalance_ms, x -> abs(l.expired_ms - l.prepared_ms - x) <= heartbeat_late_ms) END AS is_timed
   FROM lives l
   CROSS JOIN timer t

@@ -4,18 +4,21 @@ WITH waited AS (
   SELECT g.*, m.process_id, m.client_id, m.task
   FROM generation g
   LEFT JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.waited_for_member_id
-  WHERE g.waited_why IN ('expired', 'pending_expired') AND g.join_ms >= ghost_wait_ms
-), gone AS (
-  SELECT kafka_cluster, group_id, member_id, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id
+  WHERE g.waited_why IN ('expired', 'not_rejoined', 'pending_expired') AND g.join_ms >= ghost_wait_ms
+), removed AS (
+  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, explode(coalesce(members, array(member_id))) AS member_id
   FROM fact_line
   WHERE event = 'member_expired'
+), gone AS (
+  SELECT kafka_cluster, group_id, member_id, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id
+  FROM removed
   GROUP BY kafka_cluster, group_id, member_id
 ), others AS (
-  -- Removed for silence while it waited, too.
+  -- Removed while it waited, too.
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, array_sort(collect_set(f.member_id)) AS others
   FROM waited g
-  JOIN fact_line f ON f.kafka_cluster = g.kafka_cluster AND f.group_id = g.group_id AND f.process_id = g.coordinator
-    AND f.event = 'member_expired' AND f.member_id <> g.waited_for_member_id
+  JOIN removed f ON f.kafka_cluster = g.kafka_cluster AND f.group_id = g.group_id AND f.process_id = g.coordinator
+    AND f.member_id <> g.waited_for_member_id
     AND f.at_ms BETWEEN unix_millis(g.prepared_ts) AND unix_millis(g.stabilized_ts)
   GROUP BY g.kafka_cluster, g.group_id, g.incarnation, g.generation
 )
@@ -34,6 +37,7 @@ SELECT
     'process_id', g.process_id,
     'member_id', g.waited_for_member_id,
     'task', g.task,
+    'why', g.waited_why,
     'trigger', g.trigger,
     'began_at_ms', unix_millis(g.prepared_ts),
     'waited_ms', g.join_ms,

@@ -32,7 +32,8 @@ WITH stood AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.rebalance_mode, g.trigger, g.coordinator,
     unix_millis(b.from_ts) AS from_ms, unix_millis(b.to_ts) AS to_ms, b.ms, b.member_id, b.process_id, b.setting, b.value_ms,
     b.witness, m.task, s.stood_ms, s.stood_count, t.names AS late_names, coalesce(t.event_ids, array()) AS late_ids,
-    coalesce(x.is_silent, false) AS is_silent
+    coalesce(x.is_silent, false) AS is_silent, CASE WHEN x.is_silent AND x.expired_how = 'rebalance_timeout' THEN x.expired_member END
+      AS late_member_id, CASE WHEN x.is_silent THEN x.expired_id END AS expired_id
   FROM generation g
   JOIN rebalance_blame b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id AND b.incarnation = g.incarnation
     AND b.generation = g.generation AND b.part = 'waiting' AND b.ms >= slow_rebalance_ms
@@ -46,7 +47,7 @@ WITH stood AS (
     AND x.generation = g.generation
   LEFT ANTI JOIN group_outage o ON g.coordinator IS NULL AND o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
     AND o.from_ms <= unix_millis(b.to_ts) AND coalesce(o.to_ms >= unix_millis(b.from_ts), true)
-  WHERE g.group_protocol = 'classic' AND coalesce(g.waited_why, '') NOT IN ('expired', 'pending_expired')
+  WHERE g.group_protocol = 'classic' AND coalesce(g.waited_why, '') NOT IN ('expired', 'not_rejoined', 'pending_expired')
     AND coalesce(b.setting, '') <> 'group.initial.rebalance.delay.ms'
     AND (g.coordinator IS NOT NULL OR s.generation IS NOT NULL)
     -- The coordinator's clock stepped, perhaps meanwhile.
@@ -73,6 +74,7 @@ SELECT
     'task', l.task,
     'late', l.late_names,
     'is_silent', l.is_silent,
+    'late_member_id', l.late_member_id,
     'trigger', l.trigger,
     'reason', CAST(NULL AS STRING),
     'began_at_ms', l.from_ms,
@@ -87,9 +89,9 @@ SELECT
     'awaited', CAST(NULL AS ARRAY<STRING>),
     'is_given_up', CAST(NULL AS BOOLEAN)
   ) AS facts,
-  transform(array_distinct(l.witness || l.late_ids),
-    x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'asks late, too' ELSE 'the rebalance' END,
-      'event_id', x)) AS proof
+  transform(array_distinct(l.witness || l.late_ids || array_compact(array(l.expired_id))),
+    x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'asks late, too' WHEN x <=> l.expired_id THEN 'who is removed'
+      ELSE 'the rebalance' END, 'event_id', x)) AS proof
 FROM long l
 UNION ALL
 SELECT
@@ -113,6 +115,7 @@ SELECT
     'task', CAST(NULL AS STRING),
     'late', CAST(NULL AS ARRAY<STRING>),
     'is_silent', CAST(NULL AS BOOLEAN),
+    'late_member_id', CAST(NULL AS STRING),
     'trigger', CAST(NULL AS STRING),
     'reason', r.reason,
     'began_at_ms', r.began_ms,
