@@ -213,7 +213,6 @@ def test_each_freeze_has_its_own_split_brain_and_timeout(case, incidents, name, 
 @pytest.mark.parametrize(
     ("name", "state", "still"),
     [
-        ("frozen", "over", []),
         ("killed", "over", []),
         ("rolling", "over", []),
         ("never-back", "open", ["process_away"]),
