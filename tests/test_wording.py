@@ -58,19 +58,19 @@ def test_what_fits_is_let_through() -> None:
 @pytest.mark.parametrize(
     ("query", "words", "said"),
     [
-        (QUERY, WORDS.replace("{{ name }} left", "{{ nmae }} left", 1), "names `nmae`, which is no fact"),
+        (QUERY, WORDS.replace("{{ name }} left", "{{ nmae }} left", 1), "names `nmae`, which is not a fact"),
         (QUERY, WORDS.replace("clock }}", "clokc }}"), "clokc"),
         (QUERY, WORDS.replace("code.worker", "code.wroker"), "The code `worker`"),
-        (QUERY.replace("'name', n,", "'name', n, 'unused', u,"), WORDS, "The fact `unused` of made is told nowhere"),
+        (QUERY.replace("'name', n,", "'name', n, 'unused', u,"), WORDS, "The fact `unused` of made is never used"),
         (QUERY.replace("k AS kafka_cluster, ", ""), WORDS, "yields the wrong columns"),
-        (QUERY, WORDS.replace("At {{", "At {%"), "is no template"),
+        (QUERY, WORDS.replace("At {{", "At {%"), "is not a template"),
     ],
 )
 def test_what_does_not_fit_is_said(query: str, words: str, said: str) -> None:
     assert any(said in problem for problem in problems(query, words)), problems(query, words)
 
 
-@pytest.mark.parametrize(("words", "said"), [("title = 1\n", "missing"), (WORDS + "\n[extra]\n", "unknown: extra"), ("title =", "no TOML")])
+@pytest.mark.parametrize(("words", "said"), [("title = 1\n", "missing"), (WORDS + "\n[extra]\n", "unknown: extra"), ("title =", "not valid TOML")])
 def test_a_word_file_of_the_wrong_form_is_refused(words: str, said: str) -> None:
     with pytest.raises(ForensicsError, match=said):
         files.parse("made", words)
@@ -100,7 +100,7 @@ def test_a_part_that_is_not_there_or_holds_itself_is_refused(was: str, becomes: 
 def test_a_part_that_nothing_includes_is_refused() -> None:
     assert [str(e) for e in check._unused([files.parse("made", SHARING)])] == []
     (unused,) = check._unused([files.parse("made", SHARING.replace('{% include "who" %}', "it"))])
-    assert "The part `who` of made is included nowhere" in str(unused)
+    assert "The part `who` of made is never included" in str(unused)
 
 
 def test_a_name_that_is_no_fact_is_an_error_and_never_a_blank() -> None:
@@ -170,18 +170,18 @@ def view_problems(words: str, query: str = VIEW_QUERY) -> list[str]:
 def test_every_view_that_is_told_fits_its_words() -> None:
     assert [str(e) for e in check.check_views(view_files.worded_queries())] == []
     assert {e.what for e in check.check_views({})} == {
-        f"The view {name} has a word file, but does not say that it is told." for name in files.view_words()
+        f"The view {name} has a word file, but its SQL lacks `-- Words: by view`." for name in files.view_words()
     }
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (VIEW_WORDS.replace("note =", "remark ="), "fill `remark`, which is no column"),
-        (VIEW_WORDS.replace("code.gap", "code.hole"), "The code `hole` of made is in one of its files only"),
-        (VIEW_WORDS.replace("process_id", "process"), "names `process`, which is no column and no fact"),
-        (VIEW_WORDS.replace("lasted_ms | duration", "process_id"), "The fact `lasted_ms` of made is told nowhere"),
-        (VIEW_WORDS.replace("duration }}", "duration }"), "is no template"),
+        (VIEW_WORDS.replace("note =", "remark ="), "fill `remark`, which is not one of its columns"),
+        (VIEW_WORDS.replace("code.gap", "code.hole"), "The code `hole` of made is in only one of its files"),
+        (VIEW_WORDS.replace("process_id", "process"), "names `process`, which is neither a column nor a fact"),
+        (VIEW_WORDS.replace("lasted_ms | duration", "process_id"), "The fact `lasted_ms` of made is never used"),
+        (VIEW_WORDS.replace("duration }}", "duration }"), "is not a template"),
     ],
 )
 def test_words_that_do_not_fit_a_view_are_named(words: str, said: str) -> None:
@@ -189,7 +189,9 @@ def test_words_that_do_not_fit_a_view_are_named(words: str, said: str) -> None:
     assert any(said in problem for problem in view_problems(words)), view_problems(words)
 
 
-@pytest.mark.parametrize(("words", "said"), [("note = 'x'\n", "unknown: note"), ("[parts]\n", "missing: every or code"), ("[every", "no TOML")])
+@pytest.mark.parametrize(
+    ("words", "said"), [("note = 'x'\n", "unknown: note"), ("[parts]\n", "missing: every or code"), ("[every", "not valid TOML")]
+)
 def test_a_word_file_of_a_view_of_the_wrong_form_is_refused(words: str, said: str) -> None:
     with pytest.raises(ForensicsError, match=said):
         files.parse_view("made", words)

@@ -1,6 +1,6 @@
-"""Where queries run: Spark, or an engine that starts at once. `base` is what they have in common; `spark` and `sail` are what differs.
+"""Run queries on Spark, or on an engine that starts immediately. `base` is what they have in common; `spark` and `sail` are the differences.
 
-What Spark needs to start soon stands in `spark_session`, and in `class_archive`.
+`spark_session` and `class_archive` make Spark start sooner.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ VARIABLE = "FORENSICS_ENGINE"
 
 
 def other(name: str) -> str:
-    """Return the engine that can be used in the place of another one."""
+    """Return the engine that can be used instead of another one."""
     return SAIL if name == SPARK else SPARK
 
 
 def engine(name: str = "", *, master: str = "", jobs: int | None = None, little: bool = False) -> Engine:
-    """An engine; it starts when it is first needed. Engines of one name share what a process needs only once.
+    """Return an engine, which starts when it is first needed. Engines of the same name share what a process needs only once.
 
     Args:
-        name: of `NAMES`; empty for what $FORENSICS_ENGINE says, else Spark.
+        name: one of `NAMES`; empty for the value of $FORENSICS_ENGINE, else Spark.
         master: URL of a Spark master; empty for this machine.
-        jobs: cores to use on this machine; all when None.
-        little: whether there is little to do.
+        jobs: cores to use on this machine; None for all.
+        little: True if there is little to do.
 
     Raises:
-        UsageError: there is no such engine, or only Spark can do what is asked for.
+        UsageError: there is no such engine, or only Spark supports the request.
     """
-    told = name or os.environ.get(VARIABLE, "") or SPARK
+    chosen = name or os.environ.get(VARIABLE, "") or SPARK
     where = "--engine" if name else VARIABLE
-    if told not in NAMES:
-        raise UsageError(f"There is no engine `{told}`.", where=where, fix=f"The engines: {', '.join(NAMES)}.")
-    if told == SAIL:
+    if chosen not in NAMES:
+        raise UsageError(f"There is no engine `{chosen}`.", where=where, fix=f"Use one of {', '.join(NAMES)}.")
+    if chosen == SAIL:
         if master:
-            raise UsageError("Only Spark runs on a master.", where="--master", fix="Leave out --master, or say --engine spark.")
+            raise UsageError("Only Spark runs on a master.", where="--master", fix="Omit --master, or use --engine spark.")
         from forensics.engines.sail import Sail
 
         return Sail(jobs)

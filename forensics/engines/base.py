@@ -1,4 +1,4 @@
-"""What an engine is: PySpark's API, and the few things in which its implementations differ."""
+"""Define an engine: PySpark's API, and the few operations in which the implementations differ."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class Elsewhere(Protocol):
-    """Where executors on other machines find what this machine has a copy of."""
+    """The place where executors on other machines find the originals of files that this machine has copies of."""
 
     def seen(self, path: str) -> str:
-        """The URL by which they see a file or folder of the copy; other paths are as they are."""
+        """Return the URL of a file or folder of the copy for the executors; return other paths unchanged."""
 
     def fetch(self, folder: Path) -> None:
-        """Brings what they wrote into a folder of the copy."""
+        """Download files that the executors wrote into a folder of the copy."""
 
 
 def is_far(master: str) -> bool:
-    """Whether the executors of a Spark master run on other machines than this."""
+    """Return True if the executors of a Spark master run on other machines."""
     return bool(master) and not master.startswith("local")
 
 
@@ -44,15 +44,15 @@ class Engine(ABC):
     """Runs queries. Nothing starts before it is needed.
 
     Attributes:
-        name: as users say it.
-        master: URL of a Spark master, whose executors read evidence too; empty: this machine does all.
-        jobs: cores to use on this machine; all when None.
-        little: whether there is little to do, so that not much need be compiled for it. What runs already does not heed it.
-        elsewhere: where executors find the files of a case in S3; None: under the paths that they have here.
+        name: the name that users give.
+        master: URL of a Spark master, whose executors read evidence too; empty if this machine does everything.
+        jobs: cores to use on this machine; None for all.
+        little: True if there is little to do, so that compiling much is not worth it. A running engine ignores it.
+        elsewhere: where executors find the files of a case in S3; None if their paths are the same there.
     """
 
     name: ClassVar[str]
-    #: Whether planning a query costs so much that it pays to see from its text that it can have no rows.
+    #: True if planning is so slow that it pays to detect from the text of a query that it has no rows.
     plans_slowly: ClassVar[bool] = False
 
     def __init__(self, jobs: int | None = None, master: str = "", *, little: bool = False) -> None:
@@ -63,12 +63,12 @@ class Engine(ABC):
 
     @property
     def is_far(self) -> bool:
-        """Whether queries run on other machines than this."""
+        """Return True if queries run on other machines."""
         return is_far(self.master)
 
     @property
     def session(self) -> SparkSession:
-        """The session; starts it when it does not run.
+        """Return the session; start it if it is not running.
 
         Raises:
             ForensicsError: it does not start.
@@ -76,35 +76,35 @@ class Engine(ABC):
         with self._starting:
             if self._session is None:
                 show()
-                # Of a pandas that was installed for something else; no query here goes through pandas.
+                # For a pandas that was installed for something else; no query here uses pandas.
                 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
                 self._session = self._start()
             return self._session
 
     @abstractmethod
     def _start(self) -> SparkSession:
-        """Starts the session, or gives the one of this process."""
+        """Start the session, or return that of this process."""
 
     def stop(self) -> None:
-        """Ends the session of this process, which engines of one name share."""
+        """End the session of this process, which engines of the same name share."""
         self.session.stop()
         self._session = None
 
     @abstractmethod
     def cut(self) -> None:
-        """End the engine now, from any thread: whoever waits for an answer gets an error."""
+        """Kill the engine immediately, from any thread: pending calls raise an error."""
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """End the engine when its queries neither get further nor use processor time, with an error that says so."""
+        """Kill the engine if its queries neither progress nor use processor time, with an error that explains this."""
 
         def stalled() -> None:
             failures.STALLED.append(
                 ForensicsError(
-                    f"The engine `{self.name}` has stopped working: no query got further.",
+                    f"The engine `{self.name}` has stopped working: no query made progress.",
                     why=f"it used no processor time for {watchdog.STALL_SECONDS:.0f} s",
                     where="--engine",
-                    fix=f"Run this again with --engine {other(self.name)}: the case is as it was before.",
+                    fix=f"Run the command again with --engine {other(self.name)}. The case has not changed.",
                 )
             )
             self.cut()
@@ -113,84 +113,84 @@ class Engine(ABC):
             yield
 
     def _works_elsewhere(self) -> bool:
-        """Return True while other machines are at work."""
+        """Return True while other machines are working."""
         return False
 
     @abstractmethod
     def sql(self, statement: str) -> DataFrame:
-        """Runs a statement as it is written for Spark."""
+        """Run a statement of Spark SQL."""
 
     @abstractmethod
     def place_of(self, said: str, statement: str) -> tuple[str, int | None]:
-        """What an error says of a statement, without the place in it, and that place: so many characters stand before it.
+        """Split an error about a statement into its text and its position, the number of characters before it.
 
-        The place is None where none is told, or where it is one in other words than those of the statement.
+        The position is None if the error has none, or if it refers to a different text than the statement.
         """
 
     def query(self, text: str) -> DataFrame:
-        """A query, which need not be looked at before its rows are asked for: what is wrong with it may be said only then."""
+        """Return a query. It may be analysed only when its rows are requested, which then raises its errors."""
         return self.sql(text)
 
     def collected(self, frame: DataFrame) -> tuple[pa.Table, StructType]:
-        """A query's rows in this process, and their types."""
+        """Return a query's rows in this process, and their types."""
         return frame.toArrow(), frame.schema
 
     @abstractmethod
     def rows(self, frame: DataFrame) -> Rows:
-        """A query's rows, to be printed."""
+        """Return a query's rows for printing."""
 
     @abstractmethod
     def place(self, path: str) -> str:
-        """A path as this engine's readers take it: as it is, and not as a pattern for several."""
+        """Return a path for this engine's readers, which must not interpret it as a pattern."""
 
     @abstractmethod
     def begin_thread(self) -> None:
-        """Says that queries will come from this thread, too."""
+        """Prepare the engine for queries from this thread."""
 
     @contextmanager
     def tuned(self, *, small: bool, events: int = 0) -> Iterator[None]:
-        """Settings for many queries over a case that is small, or has so many events."""
+        """Apply settings for many queries over a small case, or over a case with this number of events."""
         del small, events
         yield
 
     def table(self, name: str, paths: Sequence[str], missing: Sequence[str], *, small: bool = False) -> None:
-        """Makes Parquet folders known as one table.
+        """Register Parquet folders as one table.
 
         Args:
-            name: the table's.
-            paths: of its folders.
+            name: the table's name.
+            paths: its folders.
             missing: expressions for columns that no folder has.
-            small: whether it is so small that one task reads it best.
+            small: True if it is so small that one task reads it fastest.
         """
         rows = self.from_files(self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths)))
         rows = rows.selectExpr("*", *missing) if missing else rows
         (self._as_one(rows) if small else rows).createOrReplaceTempView(name)
 
     def from_files(self, rows: DataFrame) -> DataFrame:
-        """Return the rows of files as queries may join them."""
+        """Return the rows of files in a form that queries can join safely."""
         return rows
 
     def _as_one(self, rows: DataFrame) -> DataFrame:
-        """The rows as one partition, where that spares the engine work."""
+        """Return the rows as one partition if that saves the engine work."""
         return rows
 
     def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
-        """Writes a view's rows to a folder, and lets later queries read them there.
+        """Write a view's rows to a folder, and register it so that later queries read it.
 
         Args:
-            name: the view's.
+            name: the view's name.
             rows: its rows.
-            path: a folder that does not exist.
+            path: a folder that does not exist yet.
         """
         rows.write.parquet(str(path))
         self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
     def keep_table(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        """As `keep_rows`, for rows that are in this process: a few thousand are written and read back faster than an engine plans either."""
+        """Do the same as `keep_rows` for rows in this process: writing and reading a few thousand is faster than an engine's planning."""
         path.mkdir()
         pq.write_table(table, path / "part-0.parquet")
         self._know(name, table, schema, path)
 
     @abstractmethod
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        """Lets later queries read rows that are in this process and in a folder."""
+        """Register rows that are in this process and in a folder, so that later queries can read them."""

@@ -1,4 +1,4 @@
-"""Arrow values as text and as JSON values: the same that Spark makes of them in UTC, which a test holds them to."""
+"""Convert Arrow values to text and to JSON values exactly as Spark does in UTC; a test verifies this."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-#: JSON must escape these; Spark writes their numbers in capitals.
+#: Characters that JSON must escape; Spark writes their codes in capitals.
 _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-#: Java writes a number out from the first of these on, and with an exponent from the second on.
+#: Java prints a number in plain form from the first of these on, and with an exponent from the second on.
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
 _Writer = Callable[[Any], str]
 _Maker = Callable[[Any], Any]
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column's values are numbers, which a table shows right-aligned."""
+    """Return True if a column's values are numbers, which tables align to the right."""
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def texts(column: pa.Array) -> Sequence[str | None]:
-    """A column as text: scalars as Spark casts them, nested values as JSON without the fields that are NULL."""
+    """Return a column as text: scalars as Spark casts them, nested values as JSON without NULL fields."""
     kind = column.type
     if types.is_dictionary(kind):
         return texts(column.dictionary_decode())
@@ -47,7 +47,7 @@ def texts(column: pa.Array) -> Sequence[str | None]:
 
 
 def values(column: pa.Array) -> Sequence[Any]:
-    """A column as what JSON knows: times as ISO 8601 in UTC with microseconds, maps as objects."""
+    """Return a column as JSON values: times as ISO 8601 in UTC with microseconds, maps as objects."""
     if types.is_dictionary(column.type):
         return values(column.dictionary_decode())
     make = _maker(column.type)
@@ -55,7 +55,7 @@ def values(column: pa.Array) -> Sequence[Any]:
 
 
 def _writer(kind: pa.DataType) -> _Writer:
-    """What writes a value of a type, other than NULL, as JSON text."""
+    """Return a function that converts a value of a type, other than NULL, to JSON text."""
     if types.is_struct(kind):
         fields = [(kind.field(i).name, _quoted(kind.field(i).name), _writer(kind.field(i).type)) for i in range(kind.num_fields)]
         return lambda v: "{" + ",".join(f"{name}:{write(v[key])}" for key, name, write in fields if v[key] is not None) + "}"
@@ -78,7 +78,7 @@ def _writer(kind: pa.DataType) -> _Writer:
 
 
 def _maker(kind: pa.DataType) -> _Maker | None:
-    """What makes a JSON value of a value of a type, other than NULL; None where it is one already."""
+    """Return a function that converts a value of a type, other than NULL, to a JSON value; None if no conversion is needed."""
     if types.is_struct(kind):
         makers = {kind.field(i).name: _maker(kind.field(i).type) for i in range(kind.num_fields)}
         return lambda v: {name: x if x is None or makers[name] is None else makers[name](x) for name, x in v.items()}  # type: ignore[misc]
@@ -100,7 +100,7 @@ def _maker(kind: pa.DataType) -> _Maker | None:
 
 
 def _plain(kind: pa.DataType) -> Callable[[Any], str]:
-    """Texts, dates, bytes, and whatever else has one way to be written."""
+    """Return the conversion of texts, dates, bytes, and other types with only one representation."""
     if types.is_binary(kind) or types.is_large_binary(kind):
         return lambda v: base64.b64encode(v).decode()
     return str
@@ -128,7 +128,7 @@ def _quoted(text: str) -> str:
 
 
 def _java(number: float, kind: pa.DataType) -> str:
-    """A floating number as Java prints it: `1.0`, `1.0E7`, `NaN`."""
+    """Return a floating-point number as Java prints it: `1.0`, `1.0E7`, `NaN`."""
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     exact = np.float32(number) if types.is_float32(kind) else np.float64(number)

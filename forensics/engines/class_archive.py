@@ -1,7 +1,7 @@
-"""The classes that Spark loads, as the JVM has them in memory, in the user's cache: with them it starts in half the time (JEP 350).
+"""Cache the classes that Spark loads in a JVM archive for the user. With it, Spark starts in half the time (JEP 350).
 
-The first JVM writes the archive when it ends, in the background; the next ones map it. The JVM itself makes sure that an archive is of its own version and
-of the same jars, and does without it otherwise; so it does while one is being written, for the header comes last.
+The first JVM writes the archive when it ends, in the background; later ones map it. The JVM itself verifies that an archive fits its version and its
+jars, and otherwise does without it. This also holds while one is being written, because the header is written last.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _ENDS = ".jsa"
 
 
 def option(java: str) -> str:
-    """The JVM's option to use the archive, or to make it; empty where there is no place for one.
+    """Return the JVM's option to use the archive, or to create it; empty if the cache cannot be used.
 
     Args:
-        java: what `java -version` says.
+        java: output of `java -version`.
     """
     import pyspark
 
     jars = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "jars"
     folder = Path(platformdirs.user_cache_dir("kafka-forensics")) / "classes"
     try:
-        told = f"{java}\n{pyspark.__version__}\n{jars}\n{jars.stat().st_mtime_ns}"
+        key = f"{java}\n{pyspark.__version__}\n{jars}\n{jars.stat().st_mtime_ns}"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        archive = folder / (hashlib.sha256(told.encode()).hexdigest()[:16] + _ENDS)
+        archive = folder / (hashlib.sha256(key.encode()).hexdigest()[:16] + _ENDS)
         if archive.exists():
             archive.touch()
             return f'"-XX:SharedArchiveFile={archive}"'
@@ -42,7 +42,7 @@ def option(java: str) -> str:
 
 
 def _keep_last(folder: Path) -> None:
-    """Removes all archives but the one that was used last: each has some 200 MB."""
+    """Remove all archives except the one used last: each has about 200 MB."""
     for old in sorted(folder.glob("*" + _ENDS), key=lambda path: path.stat().st_mtime)[:-1]:
         with suppress(OSError):
             old.unlink()

@@ -1,4 +1,4 @@
-"""Paths as engines take them: as they are, and not as patterns for several."""
+"""Convert paths for engines, which must not interpret them as patterns."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from urllib.parse import quote
 
 
 def literal(path: str) -> str:
-    """A path as Spark's readers take it."""
+    """Return a path for Spark's readers."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
 def quoted(path: str) -> str:
-    """A path within the backticks of a SQL statement, for Spark."""
+    """Return a path for the backticks of a SQL statement, for Spark."""
     return literal(path).replace("`", "``")
 
 
 def unquoted(text: str) -> str:
-    """The path that `quoted` made a text of."""
+    """Return the path that was passed to `quoted`."""
     return re.sub(r"\\(.)", r"\1", text.replace("``", "`"))
 
 
 def as_url(path: str) -> str:
-    """An absolute path as a URL: in one, Sail sees no pattern."""
+    """Return an absolute path as a URL, in which Sail does not look for patterns."""
     return "file://" + quote(path)

@@ -1,4 +1,4 @@
-"""Rows to be printed, whoever computed them."""
+"""Provide rows for printing, independent of the engine that computed them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NUMERIC = ("integer", "long", "short", "byte", "double", "float", "decimal")
 
 
 def are_numbers(schema: StructType) -> list[bool]:
-    """Which columns of a query are numbers."""
+    """Return for each column of a query whether it is a number."""
     return [field.dataType.typeName() in _NUMERIC for field in schema.fields]
 
 
 def may_be_null(rows: DataFrame) -> DataFrame:
-    """The rows, where no field of a struct and no element of a list is said never to be NULL.
+    """Return the rows with all fields of structs and all elements of lists nullable.
 
-    Arrow cannot take such a field of a struct that is NULL itself, as a LEFT JOIN makes it.
+    Arrow rejects a non-nullable field of a struct that is NULL itself, which a LEFT JOIN can produce.
     """
     from pyspark.sql.types import StructField, StructType
 
@@ -50,27 +50,27 @@ class Rows(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """The columns; several may have one name."""
+        """The columns; several may have the same name."""
 
     @property
     def numeric(self) -> Sequence[bool]:
-        """Which of them are numbers."""
+        """True for each column of numbers."""
 
     def texts(self) -> Iterator[Sequence[str | None]]:
-        """Rows as text: scalars as Spark casts them, the rest as JSON."""
+        """Yield rows as text: scalars as Spark casts them, other values as JSON."""
 
     def values(self) -> Iterator[Sequence[Any]]:
-        """Rows as what JSON knows; times are ISO 8601 in UTC."""
+        """Yield rows as JSON values; times are ISO 8601 in UTC."""
 
 
 @dataclass(frozen=True)
 class ArrowRows:
-    """Rows that come as Arrow.
+    """Rows that arrive as Arrow.
 
     Attributes:
         names: the columns.
-        numeric: which of them are numbers.
-        batches: gives the rows, in portions; their columns stand in the same order.
+        numeric: True for each column of numbers.
+        batches: yields the rows in batches whose columns have the same order.
     """
 
     names: Sequence[str]

@@ -1,4 +1,4 @@
-"""Sail: PySpark's API over an engine in this process, without Java. It starts at once, and does what one machine can."""
+"""Run Sail: PySpark's API over an engine in this process, without Java. It starts immediately and is limited to one machine."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.client.retries import RetryPolicy
     from pyspark.sql.types import StructType
 
-#: Rows of no more are sent to the server, which then opens no file for each query that reads them: a tenth of what a small case's views cost.
+#: Rows up to this size are sent to the server, which need not open a file for each query then: a tenth of the time of a small case's views.
 _SENT_BYTES = 1 << 20
-#: In one part, the planner of Sail 0.7.2 refuses to merge what the branches of a union have sorted.
+#: With fewer parts, the planner of Sail 0.7.2 refuses to merge sorted branches of a union.
 _FEWEST_PARTS = 2
 #: A column that no file has.
 _ONE = "__one"
-#: The path of a socket is no name of a host. A connection that was left idle could not be made anew.
+#: The path of a socket is not a host name. A connection closed for idleness could not be reopened.
 _CHANNEL = [("grpc.default_authority", "localhost"), ("grpc.client_idle_timeout_ms", (1 << 31) - 1)]
 _FOR_EVER = 10 * 365 * 24 * 3600
-#: Where in a statement its parser found what it did not expect, in bytes.
+#: Position, in bytes, of what the parser did not expect in a statement.
 _AT = re.compile(r" at (?P<place>[0-9]+):[0-9]+(?= expected )")
-#: More than `struct sigaction` has on any system.
+#: Larger than `struct sigaction` on any system.
 _SIGACTION_BYTES = 1024
-#: What a server takes for itself, and ends by.
+#: Signals that the server handles itself, and by which it ends.
 _TAKEN = (signal.SIGINT, signal.SIGTERM)
-_INSTALL = "pip install 'kafka-forensics[sail]' installs versions that fit each other."
+_INSTALL = "pip install 'kafka-forensics[sail]' installs matching versions."
 
 
 class Sail(Engine):
@@ -53,7 +53,7 @@ class Sail(Engine):
 
     name: ClassVar[str] = SAIL
     _lock: ClassVar[threading.Lock] = threading.Lock()
-    #: The session of this process, and what ends it with its server.
+    #: The session of this process, a function that ends it and its server, and the server.
     _running: ClassVar[tuple[SparkSession, Callable[[], None], SailServer] | None] = None
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -92,15 +92,15 @@ class Sail(Engine):
         return said[: found.start()] + said[found.end() :], place if same else None
 
     def query(self, text: str) -> DataFrame:
-        """As for every engine. `session.sql` has the server parse a query once more, to see whether it is one: a tenth of what a small view costs."""
-        session = self.session  # before the client is imported, of which its start keeps a warning back
+        """Return a query; see `Engine.query`. `session.sql` would make the server parse it once more for a check: a tenth of a small view's time."""
+        session = self.session  # before the client is imported, because starting the session suppresses one of its warnings
         from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
         from pyspark.sql.connect.plan import SQL
 
         return ConnectFrame(SQL(to_sail(text, self._variables.texts())), session)  # type: ignore[arg-type]
 
     def collected(self, frame: DataFrame) -> tuple[pa.Table, StructType]:
-        """As for every engine. The types come with the rows: to ask for them before has the server parse and analyse the query once more."""
+        """Return rows and types; see `Engine.collected`. The types come with the rows, because requesting them first would parse the query twice."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         query: Any = frame
@@ -113,7 +113,7 @@ class Sail(Engine):
         def batches() -> Iterator[pa.RecordBatch]:
             import pyarrow as pa
 
-            # What toLocalIterator does, which makes rows of it.
+            # As toLocalIterator does, without converting to rows.
             query: Any = frame
             client = query.sparkSession.client
             for part in client.to_table_as_iterator(query._plan.to_proto(client), {}):  # noqa: SLF001
@@ -123,13 +123,13 @@ class Sail(Engine):
         return ArrowRows(frame.columns, are_numbers(frame.schema), batches)
 
     def begin_thread(self) -> None:
-        """Sail asks for nothing."""
+        """Do nothing: Sail needs no preparation."""
 
     def place(self, path: str) -> str:
         return as_url(path)
 
     def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
-        """As for every engine. Types are the files': Sail does not read a list as one whose elements are never NULL. It writes nothing of no rows."""
+        """Write rows; see `Engine.keep_rows`. Types come from the files: Sail reads lists as nullable. It writes no file if there are no rows."""
         rows.write.parquet(str(path))
         if path.exists():
             self._read(name, path)
@@ -138,30 +138,30 @@ class Sail(Engine):
         self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
 
     def from_files(self, rows: DataFrame) -> DataFrame:
-        # A join that is hashed has the scans of its other side wait for what it has found, and two such joins can wait for each other for ever
-        # (docs/engines.md). No such filter passes what makes rows of lists; conditions and columns of the query itself do.
+        # A hash join makes the scans of its other side wait for its filter, and two such joins can wait for each other for ever (docs/engines.md).
+        # No such filter passes through an expression that makes rows of lists; conditions and columns of the query itself do.
         return rows.selectExpr("*", f"explode(array(1)) AS {_ONE}").drop(_ONE)
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
         if table.nbytes > _SENT_BYTES:
             self._read(name, path)
-        else:  # Arrow makes no frame without rows.
+        else:  # Arrow cannot make a frame without rows.
             self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
 
 
 def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailServer]:
-    """A session with a server of its own, what ends both, and that server.
+    """Return a session with a server of its own, a function that ends both, and the server.
 
     Raises:
-        ForensicsError: a package is missing, or of a version that does not fit the others.
+        ForensicsError: a package is missing, or its version does not match the others.
     """
-    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)  # an error says so, too
-    # Read when the server is loaded.
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)  # the error contains it too
+    # These are read when the server is loaded.
     os.environ.setdefault("RUST_LOG", "error")
-    # By them its planner reckons how many rows a condition leaves, and fails where rounding makes that more than all.
+    # The planner uses statistics to estimate how many rows a condition leaves, and fails if rounding makes that more than all.
     os.environ["SAIL_EXECUTION__COLLECT_STATISTICS"] = "false"
     os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(max(jobs or cores(), _FEWEST_PARTS))
-    # By default a session is forgotten, and its views, when nothing was asked for 15 minutes: its user reads, and this process is its only client.
+    # By default a session and its views expire after 15 minutes without a request; here a user may take longer to read, and there is no other client.
     os.environ["SAIL_SPARK__SESSION_TIMEOUT_SECS"] = str(_FOR_EVER)
     try:
         import pysail.spark  # noqa: F401 - whether it is there
@@ -169,10 +169,10 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailSer
         raise ForensicsError("The engine `sail` is not installed.", why=str(e), where="--engine", fix=_INSTALL) from e
     try:
         import pyspark.sql.connect.session
-    except ImportError as e:  # PySpark asks for pandas and gRPC only here
+    except ImportError as e:  # PySpark imports pandas and gRPC only here
         raise ForensicsError("The engine `sail` needs all of PySpark's Connect client.", why=str(e), where="--engine", fix=_INSTALL) from e
     if any(signal.getsignal(number) is signal.SIG_IGN for number in _TAKEN):
-        # An ignored signal would end the server that has just taken it. Only the first in a process takes signals, so let it be one that nobody needs.
+        # An ignored signal would end the server that has just taken it. Only the first server in a process takes signals, so the first is a dummy.
         with _own_signals():
             _answering()[1]()
     with _own_signals():
@@ -185,7 +185,7 @@ def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailSer
 
 
 def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | None, SailServer]:
-    """A session with a server that has answered, what ends both, the answer if it was an error, and the server."""
+    """Return a session with a server that has answered, a function that ends both, the answer if it was an error, and the server."""
     import grpc
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.client.core import DefaultChannelBuilder
@@ -201,7 +201,7 @@ def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | N
     session.client.set_retry_policies([_seldom(), _again_when_garbled()])
 
     def stop() -> None:
-        # In this order: a server waits for its clients, and the process for it.
+        # The order matters: a server waits for its clients, and the process for the server.
         session.stop()
         server.stop()
 
@@ -215,10 +215,10 @@ def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | N
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Gives this process back what it does at SIGINT and SIGTERM.
+    """Restore this process's handling of SIGINT and SIGTERM.
 
-    The server that starts takes both for itself, and ends by them even where this process ignores them, as one in the background of a script does.
-    It takes them before it answers. Python lets only the main thread say what a signal does, and engines start in another.
+    The starting server takes over both signals and ends by them, even if this process ignores them, as a script's background job does. It takes them
+    over before it answers. In Python only the main thread may set signal handlers, and engines start in another thread.
     """
     if os.name == "nt":
         yield
@@ -235,14 +235,14 @@ def _own_signals() -> Iterator[None]:
 
 
 def _seldom() -> RetryPolicy:
-    """Asks a few times within a second. A server in this process that does not answer then has ended; by default it would be asked for ten minutes."""
+    """Return a policy of a few retries within a second. A server in this process that does not answer then has ended; the default is ten minutes."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     return DefaultPolicy(max_retries=4, initial_backoff=20, max_backoff=400, max_server_retry_delay=400)
 
 
 def _again_when_garbled() -> RetryPolicy:
-    """Asks a second time for a response that gRPC could not read; seen once in thousands of queries, of a session that had answered hundreds."""
+    """Return a policy of one retry if gRPC could not read a response, which happened once in thousands of queries, after hundreds in that session."""
     import grpc
     from pyspark.sql.connect.client import retries
 

@@ -1,7 +1,7 @@
-"""Sail's server in this process, which no other process can reach.
+"""Run Sail's server in this process so that no other process can reach it.
 
-It can listen on a TCP port only, and obeys whoever connects: any user of the machine could have it read this user's files. So the port is closed as soon
-as the one connection that is needed has been accepted, and PySpark's client reaches that connection through a Unix socket in a folder of this user alone.
+It can only listen on a TCP port, and obeys every client: any user of the machine could make it read this user's files. Therefore the port is closed
+as soon as the one necessary connection has been accepted. PySpark's client reaches that connection through a Unix socket in a private folder.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from forensics.errors import ForensicsError
 if TYPE_CHECKING:
     from pysail.spark import SparkConnectServer
 
-#: Set to 1, it lets Sail run where its port cannot be closed.
+#: If set to 1, Sail runs even where its port cannot be closed.
 OPEN_PORT = "FORENSICS_SAIL_OPEN_PORT"
 _FDS = Path("/dev/fd")
-#: A server that has not accepted a connection by then never will.
+#: A server that has not accepted a connection after this many seconds never will.
 _ACCEPT_SECONDS = 30.0
 _LOOK_SECONDS = 0.0005
-#: Of a Unix socket's path, on every system.
+#: Maximum length of a Unix socket's path that works on every system.
 _LONGEST_PATH = 100
 _PIECE = 1 << 18
 
 
 class SailServer:
-    """A server that runs, and the way to it.
+    """A running server, and how to reach it.
 
     Attributes:
-        target: what a gRPC channel connects to.
+        target: the target for a gRPC channel.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class SailServer:
             raise
 
     def _closed(self, address: tuple[str, int]) -> str:
-        """Close the port behind one connection; return the target that leads to it."""
+        """Close the port after one connection; return the target that leads to it."""
         ours = socket.create_connection(address)
         self._ends.append(ours)
         try:
@@ -82,7 +82,7 @@ class SailServer:
         return f"unix:{folder / 'sail'}"
 
     def _join(self, listener: socket.socket, path: Path, ours: socket.socket) -> None:
-        """Take the client's connection, remove the way to it, and pass bytes on."""
+        """Accept the client's connection, remove the socket, and forward bytes."""
         try:
             listener.settimeout(_ACCEPT_SECONDS)
             with suppress(OSError):
@@ -100,23 +100,23 @@ class SailServer:
                 path.parent.rmdir()
 
     def cut(self) -> None:
-        """End the connection: whoever waits for an answer gets an error."""
+        """End the connection: pending calls raise an error."""
         for end in self._ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def stop(self) -> None:
-        """End the server, which waits for its client to go."""
+        """End the server, which waits for its client to disconnect."""
         self.cut()
         self._server.stop()
 
 
 def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
-    """Close the port that a server in this process listens on, once it has accepted our connection.
+    """Close the port of a server in this process, once it has accepted our connection.
 
     Raises:
         OSError: the port cannot be closed.
-        ForensicsError: somebody else is connected.
+        ForensicsError: another process is connected.
     """
     mine = ours.getsockname()
     give_up = time.monotonic() + _ACCEPT_SECONDS
@@ -131,22 +131,22 @@ def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
     if not listening:
         raise OSError("its socket was not found")
     for number in listening:
-        # Nothing but a number is left of the listener, so its server waits for ever and never learns of it.
+        # Only a file descriptor number is left of the listener, so its server waits for ever without noticing.
         with socket.socket() as nothing:
             os.dup2(nothing.fileno(), number, inheritable=False)
     if strangers := {peer for _, peer in _sockets(address)} - {mine}:
         why = f"from {', '.join(f'{peer[0]}:{peer[1]}' for peer in strangers if peer)}"
         raise ForensicsError(
-            "Another process connected to Sail's port while Sail started.", why=why, where="--engine", fix="Run this again, or with --engine spark."
+            "Another process connected to Sail's port while Sail started.", why=why, where="--engine", fix="Try again, or use --engine spark."
         )
 
 
 def _sockets(address: tuple[str, int]) -> Iterator[tuple[int, tuple[str, int] | None]]:
-    """Yield each socket of this process with this address of its own: its number, and its peer; None for one that listens."""
+    """Yield each socket of this process with this local address: its descriptor, and its peer (None for a listener)."""
     for entry in os.listdir(_FDS):  # noqa: PTH208
         number = int(entry)
         try:
-            # Of a file, a second number must not be closed: that would end its locks.
+            # A second descriptor of a file must not be opened and closed: that would release the file's locks.
             if not stat.S_ISSOCK(os.fstat(number).st_mode):
                 continue
             with socket.socket(fileno=os.dup(number)) as same:
@@ -157,11 +157,11 @@ def _sockets(address: tuple[str, int]) -> Iterator[tuple[int, tuple[str, int] | 
                 else:
                     yield number, same.getpeername()
         except OSError:
-            continue  # it has been closed meanwhile
+            continue  # it was closed in the meantime
 
 
 def _pass_on(source: socket.socket, sink: socket.socket) -> None:
-    """Pass bytes on until one side ends."""
+    """Forward bytes until one side ends."""
     piece = memoryview(bytearray(_PIECE))
     with suppress(OSError):
         while size := source.recv_into(piece):
@@ -172,5 +172,5 @@ def _pass_on(source: socket.socket, sink: socket.socket) -> None:
 
 
 def _open_port(why: str) -> ForensicsError:
-    fix = f"Use --engine spark; or set {OPEN_PORT}=1 on a machine that no other user works on."
+    fix = f"Use --engine spark; or set {OPEN_PORT}=1 on a machine without other users."
     return ForensicsError("The port of Sail's server cannot be closed to other users of this machine.", why=why, where="--engine", fix=fix)

@@ -1,4 +1,4 @@
-"""Statements as they are written for Spark, in the words of Sail: it reads paths by another rule and has no session variables."""
+"""Translate Spark SQL statements for Sail, which interprets paths differently and has no session variables."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SET = re.compile(r"\s*SET\s+(?:VAR|VARIABLE)\s+(?P<name>\w+)\s*=\s*(?P<value>.+
 
 
 class Variables:
-    """Session variables, whose values are written into the statements that name them."""
+    """Session variables, whose values are inserted into statements that name them."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[str, str]] = {}
 
     def take(self, statement: str) -> bool:
-        """Takes a statement that declares or sets a variable; gives whether it was one."""
+        """Execute a statement that declares or sets a variable; return whether it was one."""
         if found := _DECLARE.fullmatch(statement):
             self._values[found["name"].lower()] = found["type"], found["value"]
             return True
@@ -42,16 +42,16 @@ class Variables:
         return False
 
     def texts(self) -> Mapping[str, str]:
-        """An expression for each variable, of its type."""
+        """Return an expression of the right type for each variable."""
         return {name: f"CAST({value} AS {kind})" for name, (kind, value) in self._values.items()}
 
 
 def to_sail(statement: str, variables: Mapping[str, str]) -> str:
-    """A statement with its variables' values, its paths as URLs, quotes within texts as Sail takes them, and last values so far that it keeps.
+    """Return a statement with the values of variables, paths as URLs, quotes in texts as Sail expects them, and running last values in Sail's form.
 
     Args:
-        statement: as written for Spark.
-        variables: an expression for each, by name in lower case.
+        statement: Spark SQL.
+        variables: an expression for each variable, by its name in lower case.
     """
 
     def word(found: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
         if found["double"] is not None:
             return '"' + found["double"].replace('""', '\\"') + '"'
         if found["path"] is not None:
-            # As `Sail.from_files` reads: no filter of a join reaches the file.
+            # As in `Sail.from_files`: no filter of a join reaches the file.
             return f"(SELECT __file.* FROM parquet.`{as_url(unquoted(found['path']))}` AS __file LATERAL VIEW explode(array(1)) AS __one)"
         if found["comment"] is not None:
             return " " * len(found[0])

@@ -1,4 +1,4 @@
-"""Apache Spark: the reference, and the engine of clusters."""
+"""Run Apache Spark, the reference engine and the one for clusters."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-#: A folder of Parquet in a statement.
+#: A Parquet folder in a statement.
 _PATH = re.compile(r"parquet\.`((?:[^`]|``)+)`")
-#: Where in a statement something is wrong.
+#: Position of an error in a statement.
 _AT = re.compile(r"(?:; | \()line (?P<line>\d+),? pos (?P<pos>\d+)\)?;?|(?<== SQL) \(line (?P<row>\d+), position (?P<column>\d+)\)")
-#: Rows by the million need no compiled code and no second plan: all views of a million events on two cores took 234 s, and 440 s with both.
+#: With a million rows, compiled code and adaptive plans do not pay off: all views of a million events on two cores took 234 s, and 440 s with both.
 UNCOMPILED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # What is not compiled keeps common parts of expressions in a cache, which it clears for each row: a seventh of all tasks' time.
+    # Interpreted expressions keep common subexpressions in a cache, which is cleared for each row: a seventh of all tasks' time.
     "spark.sql.subexpressionElimination.enabled": "false",
-    # From 128 groups on, rows would be sorted.
+    # With more than 128 groups, rows would be sorted.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
-    # Its default is looked up in the process's environment for each group.
+    # The default is looked up in the process's environment for each group.
     "spark.sql.types.framework.enabled": "false",
 }
-#: Rows by the thousand need no shuffle and no broadcast either: a build takes less than half the time.
+#: With a few thousand rows, shuffles and broadcasts do not pay off either: a build takes less than half the time.
 SMALL = UNCOMPILED | {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.shuffle.partitions": "1",
@@ -51,8 +51,8 @@ class Spark(Engine):
 
     Args:
         master: its URL; empty for this machine.
-        jobs: cores to use on this machine; all when None.
-        little: whether there is little to do.
+        jobs: cores to use on this machine; None for all.
+        little: True if there is little to do.
     """
 
     name: ClassVar[str] = SPARK
@@ -108,7 +108,7 @@ class Spark(Engine):
         self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
     def begin_thread(self) -> None:
-        # Else each step of a plan looks through the JVM's stack for the line of code that asked for it, to show it in a web page that nobody sees.
+        # Otherwise each step of a plan searches the JVM's stack for the calling line, to show it in a web page that is disabled.
         for form in ("short", "long"):
             self.session.sparkContext.setLocalProperty(f"callSite.{form}", "kafka-forensics")
 
@@ -119,17 +119,17 @@ class Spark(Engine):
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
         rows = self.session.createDataFrame(table, schema=schema)
-        # What has no rows at all, the optimiser should see as such.
+        # The optimiser should know if there are no rows.
         (self._as_one(rows) if table.num_rows else rows).createOrReplaceTempView(name)
 
     def _as_one(self, rows: DataFrame) -> DataFrame:
-        # One partition satisfies every join, group and window as it is: a query is one task.
+        # One partition satisfies every join, group and window without a shuffle: a query is one task.
         return rows.coalesce(1)
 
 
 @contextmanager
 def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Settings of a session for a while."""
+    """Apply settings to a session temporarily."""
     before = {key: spark.conf.get(key, None) for key in wanted}
     try:
         for key, value in wanted.items():
@@ -144,7 +144,7 @@ def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
 
 
 def _rows_of(frame: DataFrame) -> Iterator[Row]:
-    """Rows, one partition at a time. What goes wrong with a query while they come (a division by zero) is said as what went wrong before."""
+    """Yield rows, one partition at a time. Errors while rows arrive (a division by zero) are reported like earlier ones."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors.exceptions.captured import UnknownException, convert_exception
 
@@ -161,7 +161,7 @@ def _rows_of(frame: DataFrame) -> Iterator[Row]:
 
 
 class SparkRows:
-    """Rows of a data frame, which Spark itself turns into text: it knows every type. They come one partition at a time."""
+    """Rows of a data frame, converted to text by Spark, which knows every type. They arrive one partition at a time."""
 
     def __init__(self, frame: DataFrame) -> None:
         self.names: Sequence[str] = frame.columns
@@ -182,5 +182,5 @@ class SparkRows:
 
         options = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
         for row in _rows_of(self._frame.select(f.to_json(f.struct("*"), options))):
-            told = json.loads(row[0])
-            yield [told[column] for column in self._frame.columns]
+            values = json.loads(row[0])
+            yield [values[column] for column in self._frame.columns]

@@ -1,4 +1,4 @@
-"""Ends an engine that neither gets further nor uses processor time, and the processes that this one has started."""
+"""Kill an engine that neither progresses nor uses processor time, and the processes that this one has started."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-#: An engine that has used less processor time than this for so long has stopped working. A JVM without work uses a fraction of it.
+#: An engine that uses less processor time than the limit for this many seconds has stopped working. An idle JVM uses a fraction of the limit.
 STALL_SECONDS = 60.0
 IDLE_SECONDS = 0.5
 _LOOK_SECONDS = 5.0
 _PROC = Path("/proc")
-#: Threads of this process that do not count: they draw, or wait for a connection.
+#: Name of the engine's threads. Of the other threads, those that draw or wait for a connection do not count.
 _ENGINE_THREADS = "tokio"
 
 
 @contextmanager
 def watched(stalled: Callable[[], None], progress: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Watch this process and those that it started.
+    """Watch this process and the processes that it started.
 
     Args:
-        stalled: called once, in another thread, when nothing has got further.
-        progress: say that work is going on elsewhere.
+        stalled: called once, in another thread, if nothing progresses.
+        progress: returns True while work is going on elsewhere.
     """
     over = threading.Event()
     watching = threading.Thread(target=_watch, args=(over, stalled, progress), daemon=True, name="forensics-watchdog")
@@ -47,7 +47,7 @@ def _watch(over: threading.Event, stalled: Callable[[], None], progress: Callabl
         now = busy_seconds()
         used += max(now - before, 0.0)
         before = now
-        # After a pause of this process itself (Ctrl-Z, a machine that slept) nothing is known of the time between.
+        # After a pause of this process itself (Ctrl-Z, a suspended machine) the time in between is unknown.
         if time.monotonic() - began > 2 * step or used > IDLE_SECONDS * STALL_SECONDS / 60 or progress():
             idle, used = 0.0, 0.0
             continue
@@ -65,7 +65,7 @@ def busy_seconds() -> float:
 
 
 def _of_threads() -> float:
-    """Return the processor time of the threads that compute: the engine's, and Python's but for those that watch or draw."""
+    """Return the processor time of the threads that compute: the engine's, and Python's except those that watch or draw."""
     ours = {t.native_id for t in threading.enumerate() if "Refresh" not in type(t).__name__ and not t.name.startswith("forensics-")}
     total = 0.0
     for task in _PROC.joinpath("self/task").iterdir():
@@ -78,7 +78,7 @@ def _of_threads() -> float:
 
 
 def processes() -> dict[int, tuple[int, float]]:
-    """Return each process's parent and the processor time that it has used, seconds."""
+    """Return each process's parent, and the processor time that it has used, seconds."""
     found: dict[int, tuple[int, float]] = {}
     if _PROC.joinpath("self/stat").exists():
         tick = os.sysconf("SC_CLK_TCK")
@@ -110,7 +110,7 @@ def _descendants(found: dict[int, tuple[int, float]], pid: int) -> list[int]:
 
 
 def end_children() -> None:
-    """End every process that this one has started, but for those in a session of their own, which end by themselves when it does."""
+    """Kill every process that this one has started, except those in a session of their own, which end with this process."""
     if not hasattr(os, "getsid"):
         return
     for pid in _descendants(processes(), os.getpid()):

@@ -1,4 +1,4 @@
-"""Holds the SQL of rules and views and their words to each other: every name is a fact, every fact is used, every code has words."""
+"""Check the SQL of rules and views against their words: every name is a fact, every fact is used, every code has words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forensics.wording.files import Case, ViewWords, Words, rule_words, view_wor
 from forensics.wording.language import environment
 from forensics.wording.tell import COLUMNS
 
-#: Facts that join findings to their causes; words need not name them.
+#: Facts that join findings to their causes; words need not use them.
 KEYS = frozenset({
     "process_id", "instance", "member_id", "client", "incarnation", "generation", "resource", "task", "connector", "broker_id", "broker_process_id",
     "ownership_a", "ownership_b",
@@ -23,11 +23,11 @@ _KNOWN = frozenset({*COLUMNS, "from_at_ms", "to_at_ms", "zone", "with_dates"})
 
 
 def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator[ForensicsError]:
-    """What is wrong with rules and their words.
+    """Yield the errors of rules and their words.
 
     Args:
-        queries: the query of each rule that yields facts, by the rule's id.
-        columns: the columns that each must yield, in any order.
+        queries: the query of each rule that yields facts, by the rule's ID.
+        columns: the columns that each query must yield, in any order.
     """
     try:
         words = rule_words()
@@ -39,7 +39,9 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
         if rule not in queries or rule not in words:
             lacks, has = ("sql", "toml") if rule not in queries else ("toml", "sql")
             yield ForensicsError(
-                f"The rule {rule} has no {lacks} file.", why="a rule is its facts and its words, side by side", where=f"sql/rules/{rule}.{has}"
+                f"The rule {rule} has no {lacks} file.",
+                why="a rule consists of its facts and its words, side by side",
+                where=f"sql/rules/{rule}.{has}",
             )
             continue
         try:
@@ -51,7 +53,7 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
 
 
 def check_views(queries: Mapping[str, tuple[str, Sequence[str]]]) -> Iterator[ForensicsError]:
-    """What is wrong with views that are told by words of their own.
+    """Yield the errors of views that have words of their own.
 
     Args:
         queries: the query and the declared columns of each of these views.
@@ -62,7 +64,7 @@ def check_views(queries: Mapping[str, tuple[str, Sequence[str]]]) -> Iterator[Fo
         yield e
         return
     for view in sorted(queries.keys() ^ words.keys()):
-        what = "says that it is told, but has no word file" if view in queries else "has a word file, but does not say that it is told"
+        what = "has `-- Words: by view`, but no word file" if view in queries else "has a word file, but its SQL lacks `-- Words: by view`"
         yield ForensicsError(f"The view {view} {what}.", why="`-- Words: by view` and a word file belong together", where=f"sql/{view}.sql")
     for view in sorted(queries.keys() & words.keys()):
         try:
@@ -76,10 +78,10 @@ def check_views(queries: Mapping[str, tuple[str, Sequence[str]]]) -> Iterator[Fo
 def _check_view(words: ViewWords, found: Yields, columns: frozenset[str]) -> Iterator[ForensicsError]:
     where = f"sql/{words.name}.toml"
     for column in sorted(words.columns - columns):
-        yield ForensicsError(f"The words of {words.name} fill `{column}`, which is no column of it.", where=where)
+        yield ForensicsError(f"The words of {words.name} fill `{column}`, which is not one of its columns.", where=where)
     for code in sorted(found.codes ^ words.codes.keys()) if words.codes else ():
         why = "the SQL yields it" if code in found.codes else "the SQL never yields it"
-        yield ForensicsError(f"The code `{code}` of {words.name} is in one of its files only.", why=why, where=where)
+        yield ForensicsError(f"The code `{code}` of {words.name} is in only one of its files.", why=why, where=where)
     known = columns | {f"{c.removesuffix('_ts')}_at_ms" for c in columns if c.endswith("_ts")} | found.facts | {"zone", "with_dates"}
     used: set[str] = set()
     for code, texts in [("every", words.every), *words.codes.items()]:
@@ -87,21 +89,21 @@ def _check_view(words: ViewWords, found: Yields, columns: frozenset[str]) -> Ite
             try:
                 names = _names(template)
             except jinja2.TemplateError as e:
-                yield ForensicsError(f"`{code}.{column}` of {words.name} is no template.", why=str(e), where=where)
+                yield ForensicsError(f"`{code}.{column}` of {words.name} is not a template.", why=str(e), where=where)
                 continue
             for name in sorted(names - known):
-                yield ForensicsError(f"`{code}.{column}` of {words.name} names `{name}`, which is no column and no fact.", where=where)
+                yield ForensicsError(f"`{code}.{column}` of {words.name} names `{name}`, which is neither a column nor a fact.", where=where)
             used |= names
     for fact in sorted(found.facts - used - KEYS):
-        yield ForensicsError(f"The fact `{fact}` of {words.name} is told nowhere.", where=where, fix="Tell it, or take it out of the SQL.")
+        yield ForensicsError(f"The fact `{fact}` of {words.name} is never used.", where=where, fix="Use it, or remove it from the SQL.")
 
 
 def _unused(words: Sequence[Words | ViewWords]) -> Iterator[ForensicsError]:
-    """Parts that no case includes, in its own file or another."""
+    """Yield the errors of parts that no case includes, in its own file or another."""
     used = {part for w in words for part in w.used}
     for w in words:
         for part in sorted(part for part in w.parts if (w.name, part) not in used):
-            yield ForensicsError(f"The part `{part}` of {w.name} is included nowhere.", where=word_file(w.name))
+            yield ForensicsError(f"The part `{part}` of {w.name} is never included.", where=word_file(w.name))
 
 
 def _check(rule: str, found: Yields, codes: Mapping[str, Case], columns: frozenset[str]) -> Iterator[ForensicsError]:
@@ -113,26 +115,26 @@ def _check(rule: str, found: Yields, codes: Mapping[str, Case], columns: frozens
         )
     for code in sorted(found.codes ^ codes.keys()):
         why = "the SQL yields it" if code in found.codes else "the SQL never yields it"
-        yield ForensicsError(f"The code `{code}` of {rule} is in one of its files only.", why=why, where=where)
+        yield ForensicsError(f"The code `{code}` of {rule} is in only one of its files.", why=why, where=where)
     used: set[str] = set()
     for code, case in codes.items():
         for text in ("headline", "explanation", "advice"):
             try:
                 names = _names(getattr(case, text))
             except jinja2.TemplateError as e:
-                yield ForensicsError(f"`{code}.{text}` of {rule} is no template.", why=str(e), where=where)
+                yield ForensicsError(f"`{code}.{text}` of {rule} is not a template.", why=str(e), where=where)
                 continue
             for name in sorted(names - found.facts - _KNOWN):
                 yield ForensicsError(
-                    f"`{code}.{text}` of {rule} names `{name}`, which is no fact.", why=f"facts: {', '.join(sorted(found.facts))}", where=where
+                    f"`{code}.{text}` of {rule} names `{name}`, which is not a fact.", why=f"facts: {', '.join(sorted(found.facts))}", where=where
                 )
             used |= names
     for fact in sorted(found.facts - used - KEYS):
-        yield ForensicsError(f"The fact `{fact}` of {rule} is told nowhere.", where=where, fix="Tell it, or take it out of the SQL.")
+        yield ForensicsError(f"The fact `{fact}` of {rule} is never used.", where=where, fix="Use it, or remove it from the SQL.")
 
 
 def _names(template: str) -> set[str]:
-    """The names that a template needs from outside; an unknown filter is an error too."""
+    """Return the names that a template needs from outside; an unknown filter is an error too."""
     tree = environment().parse(template)
     for node in tree.find_all(jinja2.nodes.Filter):
         if node.name not in environment().filters:

@@ -1,4 +1,4 @@
-"""The names and codes that a rule's SQL yields, read out of the SQL itself, so that words can be held to it without running anything."""
+"""Extract the names and codes that a rule's SQL yields from the SQL itself, so that words can be checked without running anything."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sqlglot import exp
 
 @dataclass(frozen=True)
 class Yields:
-    """What the last SELECT of a query yields.
+    """The output of the last SELECT of a query.
 
     Attributes:
         columns: its output names.
         facts: keys of the struct in the column `facts`.
-        codes: string literals that the column `code` can be.
+        codes: string literals that are possible values of the column `code`.
         roles: roles of the lines in the column `proof`.
     """
 
@@ -27,7 +27,7 @@ class Yields:
 
 
 def yields(query: str) -> Yields:
-    """Reads a rule's query (without CREATE).
+    """Analyse a rule's query (without CREATE).
 
     Raises:
         sqlglot.errors.ParseError: it cannot be parsed.
@@ -44,7 +44,7 @@ def yields(query: str) -> Yields:
 
 
 def _selects(tree: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs whose rows a query yields: one, or those of a UNION."""
+    """Yield the SELECTs whose rows a query yields: one, or those of a UNION."""
     if isinstance(tree, exp.SetOperation):
         yield from _selects(tree.left)
         yield from _selects(tree.right)
@@ -55,7 +55,7 @@ def _selects(tree: exp.Expr) -> Iterator[exp.Select]:
 
 
 def _behind(node: exp.Expr, tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The expression itself, or, where it only names a column of a step above, what that step calls so."""
+    """Yield the expression itself or, if it only names a column of an earlier step, the expressions that this step gives that name."""
     if not isinstance(node, exp.Column):
         yield node
         return
@@ -72,7 +72,7 @@ def _keys(node: exp.Expr, tree: exp.Expr) -> Iterator[str]:
 
 
 def _literals(node: exp.Expr, tree: exp.Expr) -> Iterator[str]:
-    """What a code can be: a literal, or the results (not the conditions) of a CASE, also through coalesce and concat-free nesting."""
+    """Yield the possible values of a code: a literal, or the results (not the conditions) of a CASE, also inside coalesce and parentheses."""
     for found in _behind(node, tree):
         yield from _results(found)
 

@@ -1,10 +1,11 @@
-"""Word files: what a rule is called, asks, needs, and says in each of its cases; and what the sentences in a view's columns say.
+"""Load word files: title, question, requirements and sentences of a rule by case; and the sentences in a view's columns.
 
-A rule's is `sql/rules/NAME.toml`, a view's `sql/NAME.toml`, each beside the SQL whose facts it tells. The same file has examples (`[[example]]`), by
-which the SQL is tested; those of views without words have nothing else, and are no word files.
+A rule's file is `sql/rules/NAME.toml`, a view's `sql/NAME.toml`, each beside the SQL whose facts it expresses. The same file contains examples
+(`[[example]]`) for testing the SQL; a view's file with examples only is not a word file.
 
-Sentences that several cases share stand once, in the table `parts`: `{% include "NAME" %}` is a part of the same file, `{% include "FILE/NAME" %}`
-one of another. It is put in when the file is read, so that what is checked, documented and told is one text.
+Sentences that several cases share are written once, in the table `parts`: `{% include "NAME" %}` is a part of the same file,
+`{% include "FILE/NAME" %}` one of another. Parts are inserted when the file is read, so that the checked, the documented and the printed text are
+the same.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Part = tuple[str, str]
 
 @dataclass(frozen=True)
 class Case:
-    """What is said in one case of a rule: templates over its facts."""
+    """The texts of one case of a rule: templates over its facts."""
 
     headline: str
     explanation: str
@@ -42,18 +43,18 @@ class Words:
     """One word file.
 
     Attributes:
-        name: the rule's id, the file's name.
-        title: what the finding is, without its particulars.
-        question: what a user asks that this answers.
+        name: the rule's ID, the file's name.
+        title: the kind of finding, without particulars.
+        question: the user's question that this rule answers.
         needs: the evidence that it needs.
-        silent: when it says nothing although something of the kind is there.
+        silent: when there is no finding although the problem exists.
         why: why it matters.
         shown: recordings and tests that show it.
-        releases: what differs by release, by the releases; may be empty.
+        releases: differences between releases, by release; may be empty.
         see: KIPs and issues.
-        codes: what is said, by code, with the parts that several codes share put in.
-        parts: the sentences that its cases share, by name, as they are written.
-        used: the parts that its cases are made of, its own and other files'.
+        codes: texts by code, with the shared parts inserted.
+        parts: the sentences that its cases share, by name, as written.
+        used: the parts that its cases consist of, from its own and other files.
     """
 
     name: str
@@ -72,13 +73,13 @@ class Words:
 
 @dataclass(frozen=True)
 class ViewWords:
-    """The word file of a view: what its columns of text say.
+    """The word file of a view: the texts of its text columns.
 
     Attributes:
         name: the view.
-        every: templates over the columns of a row and the fields of its column `facts`, by the column that each fills, for all rows.
-        codes: the same by the row's column `code`, for rows that have one.
-        parts, used: as of a rule.
+        every: for all rows, templates over the row's columns and the fields of its column `facts`, by the column that each template fills.
+        codes: the same for rows with a code, by the row's column `code`.
+        parts, used: as for a rule.
     """
 
     name: str
@@ -88,23 +89,23 @@ class ViewWords:
     used: frozenset[Part]
 
     def texts(self, code: str | None) -> Mapping[str, str] | None:
-        """The templates of a row by the columns that they fill; None where the code has no words."""
+        """Return the templates of a row by the columns that they fill; None if the code has no words."""
         if code is None or not self.codes:
             return self.every
         return {**self.every, **self.codes[code]} if code in self.codes else None
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that are filled."""
+        """Return the columns that are filled."""
         return frozenset(self.every).union(*self.codes.values())
 
 
 @cache
 def view_words() -> dict[str, ViewWords]:
-    """The word files of all views that are told, by the view: one that has examples only is none.
+    """Return the word files of all views that have one, by the view; a file with examples only is not a word file.
 
     Raises:
-        ForensicsError: a file has a wrong form; says which and where.
+        ForensicsError: a file has a wrong form; the error says what is wrong and where.
     """
     files = sorted((f for f in sql_dir().iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
     texts = {f.name.removesuffix(".toml"): f.read_text(encoding="utf-8") for f in files}
@@ -112,7 +113,7 @@ def view_words() -> dict[str, ViewWords]:
 
 
 def parse_view(name: str, text: str) -> ViewWords:
-    """A view's word file, its form checked.
+    """Parse a view's word file and check its form.
 
     Args:
         name: the view.
@@ -138,10 +139,10 @@ def parse_view(name: str, text: str) -> ViewWords:
 
 @cache
 def rule_words() -> dict[str, Words]:
-    """The word files of all rules that have one, by the rule's id.
+    """Return the word files of all rules that have one, by the rule's ID.
 
     Raises:
-        ForensicsError: a file has a wrong form; says which and where.
+        ForensicsError: a file has a wrong form; the error says what is wrong and where.
     """
     folder = sql_dir() / "rules"
     found = (f for f in folder.iterdir() if f.name.endswith(".toml"))
@@ -149,10 +150,10 @@ def rule_words() -> dict[str, Words]:
 
 
 def parse(name: str, text: str) -> Words:
-    """A word file's content, its form checked.
+    """Parse a rule's word file and check its form.
 
     Args:
-        name: the rule's id.
+        name: the rule's ID.
         text: TOML.
 
     Raises:
@@ -185,11 +186,11 @@ def _table(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
-        raise ForensicsError("The word file is no TOML.", why=str(e), where=where) from e
+        raise ForensicsError("The word file is not valid TOML.", why=str(e), where=where) from e
 
 
 def _whole(text: str, file: str, parts: Mapping[str, str], used: set[Part], within: tuple[Part, ...] = ()) -> str:
-    """A template with the parts that it includes in their places; they are added to `used`."""
+    """Return a template with the parts that it includes inserted; they are added to `used`."""
 
     def put(match: re.Match[str]) -> str:
         part = (match[1] or file, match[2])
@@ -204,12 +205,12 @@ def _whole(text: str, file: str, parts: Mapping[str, str], used: set[Part], with
 
 
 def _parts(file: str) -> Mapping[str, str]:
-    """The parts of a rule's or a view's word file; none where there is no such file."""
+    """Return the parts of a rule's or a view's word file; none if there is no such file."""
     place = sql_dir() / word_file(file).removeprefix("sql/")
     found: Mapping[str, str] = tomllib.loads(place.read_text(encoding="utf-8")).get("parts", {}) if place.is_file() else {}
     return found
 
 
 def word_file(file: str) -> str:
-    """Where a word file is, by its name: rules have dashes in theirs, or no view beside them."""
+    """Return the path of a word file by its name: names of rules contain dashes, or there is no view of that name."""
     return f"sql/{file}.toml" if (sql_dir() / f"{file}.sql").is_file() else f"sql/rules/{file}.toml"

@@ -1,4 +1,4 @@
-"""Times, spans, names and untrusted text, as a reader wants them."""
+"""Format times, durations, names and untrusted text for readers."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
-# Control characters (C0, DEL, C1) and the format characters that reorder or hide text: a log line is written by others and must not steer a terminal.
+# Control characters (C0, DEL, C1) and format characters that reorder or hide text: log lines are untrusted and must not control a terminal.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{1,9})")
 
 ELLIPSIS = "…"
-#: Closed vocabularies of the views, the gravest first.
+#: Closed vocabulary of the views, in descending order of severity.
 SEVERITIES = ("critical", "warning", "note")
 VERDICTS = ("proved", "undecided", "refuted")
 
 
 def printable(text: str) -> str:
-    r"""The text with everything that could steer a terminal shown as an escape (`\x1b`); tabs become blanks."""
+    r"""Return the text with every character that could control a terminal as an escape (`\x1b`); tabs become blanks."""
     return _UNSAFE.sub(lambda m: " " if m[0] == "\t" else ascii(m[0])[1:-1], text)
 
 
 def iso(ts: datetime | None, zone: tzinfo = UTC) -> str | None:
-    """ISO 8601 with milliseconds and `Z`, or the offset of the reader's zone; a time without a zone is UTC already."""
+    """Return ISO 8601 with milliseconds and `Z`, or the offset of the reader's zone; a time without a zone is in UTC."""
     if ts is None:
         return None
     local = (ts.replace(tzinfo=UTC) if ts.tzinfo is None else ts).astimezone(zone)
-    told = local.strftime("%Y-%m-%dT%H:%M:%S.") + f"{local.microsecond // 1000:03d}"
-    return told + ("Z" if zone == UTC else local.isoformat()[-6:])
+    shown = local.strftime("%Y-%m-%dT%H:%M:%S.") + f"{local.microsecond // 1000:03d}"
+    return shown + ("Z" if zone == UTC else local.isoformat()[-6:])
 
 
 class Clock:
-    """Prints times in the reader's zone; without their date while the whole report lies in one day.
+    """Prints times in the reader's zone, without the date if the whole report covers a single day.
 
     Args:
-        times: all times that the report may print (UTC); they decide whether dates are needed.
-        zone: the reader's.
+        times: all times that the report may print (UTC); they determine whether dates are needed.
+        zone: the reader's zone.
     """
 
     def __init__(self, times: Iterable[datetime], zone: tzinfo = UTC) -> None:
@@ -44,7 +44,7 @@ class Clock:
         self.day = next(iter(days)) if len(days) == 1 else None
 
     def at(self, ts: datetime | None, unknown: str = "?") -> str:
-        """`07:51:44.123`, with the date in front when days differ."""
+        """Return `07:51:44.123`, preceded by the date if the report covers several days."""
         if ts is None:
             return unknown
         ts = ts.astimezone(self.zone)
@@ -52,7 +52,7 @@ class Clock:
         return text if ts.date() == self.day else f"{ts:%Y-%m-%d} {text}"
 
     def between(self, lo: datetime | None, hi: datetime | None) -> str:
-        """A moment known by its bounds: one time with `±`, or both ends when they are more than two seconds apart."""
+        """Return a moment with bounds: one time with `±`, or both bounds if they are more than two seconds apart."""
         if lo is None and hi is None:
             return "?"
         if lo is None:
@@ -66,7 +66,7 @@ class Clock:
         return self.at(lo + (hi - lo) / 2) + (f" ±{half} ms" if half else "")
 
     def second(self, lo: datetime, hi: datetime | None) -> str:
-        """A moment to the second, `07:51:44`, or both its bounds, `07:51:44 to 07:51:52`; with the date in front when days differ."""
+        """Return a moment to the second, `07:51:44`, or both bounds, `07:51:44 to 07:51:52`; with the date if the report covers several days."""
 
         def text(ts: datetime) -> str:
             ts = ts.astimezone(self.zone)
@@ -76,20 +76,20 @@ class Clock:
 
 
 def zone_name(zone: tzinfo, at: datetime) -> str:
-    """A zone as a reader writes it, with its offset at a time where the name does not tell it: `UTC`, `UTC+02:00`, `Europe/Berlin (UTC+01:00)`."""
+    """Return a zone's name, with its offset at a time if the name does not show it: `UTC`, `UTC+02:00`, `Europe/Berlin (UTC+01:00)`."""
     offset = at.astimezone(zone).utcoffset() or timedelta()
     minutes = abs(int(offset.total_seconds())) // 60
-    told = "UTC" + (f"{'-' if offset < timedelta() else '+'}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "")
+    shown = "UTC" + (f"{'-' if offset < timedelta() else '+'}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "")
     name = getattr(zone, "key", "")
-    return f"{name} ({told})" if name and name != "UTC" else told
+    return f"{name} ({shown})" if name and name != "UTC" else shown
 
 
 def span(ms: float | None, unknown: str = "?") -> str:
-    """`340 ms`, `1.04 s`, `12.3 s`, `2 min 05 s`, `3 h 10 min`, `2 d 4 h`."""
+    """Return a duration: `340 ms`, `1.04 s`, `12.3 s`, `2 min 05 s`, `3 h 10 min`, `2 d 4 h`."""
     if ms is None:
         return unknown
     sign, whole = ("-" if ms < 0 else ""), round(abs(ms))
-    # Rounded before it is taken apart, so that nothing reads `60 s` or `1 min 60 s`.
+    # Rounded before it is split into units, so that it never reads `60 s` or `1 min 60 s`.
     if whole < 1000:
         text = f"{whole} ms"
     elif whole < 9_995:
@@ -107,7 +107,7 @@ def span(ms: float | None, unknown: str = "?") -> str:
 
 
 def bounded(lo_ms: float | None, hi_ms: float | None) -> str:
-    """A span known by its bounds: `41.000 s ±1 ms` while they are close, else both."""
+    """Return a duration with bounds: `41.000 s ±1 ms` if they are close, else both."""
     if lo_ms is None or hi_ms is None:
         return f"at least {span(lo_ms)}" if lo_ms is not None else f"at most {span(hi_ms)}" if hi_ms is not None else "no bound"
     half = (hi_ms - lo_ms) / 2
@@ -118,11 +118,11 @@ def bounded(lo_ms: float | None, hi_ms: float | None) -> str:
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """`1 task`, `2 tasks`, `57,000 generations`."""
+    """Return a count with its noun: `1 task`, `2 tasks`, `57,000 generations`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-#: Triggers of rebalances as things that are counted: one, several.
+#: Triggers of rebalances as nouns: singular, plural.
 _TRIGGERS = {
     "member_joined": ("join", "joins"),
     "group_created": ("creation of the group", "creations of the group"),
@@ -138,18 +138,18 @@ _TRIGGERS = {
 
 
 def trigger_count(trigger: str | None, number: int) -> str:
-    """How often a trigger made a group rebalance: `3 joins`, `1 member that left`."""
+    """Return how often a trigger caused a rebalance of a group: `3 joins`, `1 member that left`."""
     one, many = _TRIGGERS.get(trigger or "unknown", ((trigger or "").replace("_", " "),) * 2)
     return f"{number:,} {one if number == 1 else many}"
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`; empty of none."""
+    """Join words: `a`, `a and b`, `a, b and c`; return an empty text for none."""
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def fold(items: Sequence[str], limit: int = 12) -> str:
-    """Resources in few words: `orders-[0-3,7] b-1`; beyond `limit` names the rest is only counted."""
+    """Return a compact list of resources: `orders-[0-3,7] b-1`; names beyond `limit` are only counted."""
     groups: dict[str, list[int]] = {}
     plain: list[str] = []
     for item in items:
@@ -179,12 +179,12 @@ def _ranges(numbers: list[int]) -> str:
     return f"[{','.join(parts)}]"
 
 
-#: Stands for the message of a record whose first line has none: the next lines may.
+#: Replaces the message of a record whose first line has none; the next lines may have one.
 NO_TEXT = "(this line is empty: see the lines below it in the log)"
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text cut to at most `limit` characters, behind a word where one ends near, and an ellipsis where it was cut."""
+    """Return the text truncated to `limit` characters, if possible after a word, with an ellipsis if it was truncated."""
     if len(text) <= limit:
         return text
     kept = text[: limit - 1]
@@ -193,6 +193,6 @@ def shorten(text: str, limit: int) -> str:
 
 
 def short_member(member_id: str) -> str:
-    """A member id with its uuid cut to eight digits: `consumer-1-3f2a9c01…`."""
+    """Return a member ID with its UUID shortened to eight digits: `consumer-1-3f2a9c01…`."""
     m = re.fullmatch(r"(.*[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", member_id)
     return m[1] + ELLIPSIS if m else member_id

@@ -1,4 +1,4 @@
-"""The template language of word files: Jinja2 in its sandbox, where an unknown name is an error, with filters for what facts are."""
+"""Define the template language of word files: sandboxed Jinja2 in which an unknown name is an error, with filters for the types of facts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from jinja2.sandbox import SandboxedEnvironment
 from forensics.wording import formats
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: More names than this are only counted.
+#: Names beyond this number are only counted.
 _LISTED = 10
 
 
 def moment(ms: int | None) -> datetime | None:
-    """Milliseconds since 1970 as a time; None for None and for what no calendar has."""
+    """Return milliseconds since 1970 as a time; None for None and for a value outside the calendar."""
     try:
         return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
     except OverflowError:
@@ -34,7 +34,7 @@ def _zone(context: Context) -> tzinfo | None:
 
 @pass_context
 def clock(context: Context, ms: int | None, date: bool = False) -> str:
-    """A moment as the reader's clock shows it: `07:51:44.123`; with its date where asked for, or where the sentence's span has several days."""
+    """Return a moment in the reader's zone: `07:51:44.123`; with the date if requested, or if the sentence covers several days."""
     ts = moment(ms)
     if ts is None:
         return "an unknown time"
@@ -45,28 +45,28 @@ def clock(context: Context, ms: int | None, date: bool = False) -> str:
 
 @pass_context
 def minute(context: Context, ms: int | None) -> str:
-    """A moment to the minute, with its date: `2026-11-21 07:51`."""
+    """Return a moment to the minute, with its date: `2026-11-21 07:51`."""
     ts = moment(ms)
     return f"{ts.astimezone(_zone(context) or UTC):%Y-%m-%d %H:%M}" if ts else "an unknown time"
 
 
 def duration(ms: float | None) -> str:
-    """A span: `340 ms`, `22.5 s`, `2 min 05 s`."""
+    """Return a duration: `340 ms`, `22.5 s`, `2 min 05 s`."""
     return formats.span(ms, "an unknown time")
 
 
 def count(number: int | None, one: str, many: str = "") -> str:
-    """`1 task`, `2 tasks`."""
+    """Return a count with its noun: `1 task`, `2 tasks`."""
     return formats.count(number or 0, one, many)
 
 
 def times(number: int | None) -> str:
-    """`once`, `twice`, `3 times`."""
+    """Return a number of times: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(number or 0) or formats.count(number or 0, "time")
 
 
 def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`; beyond `limit` the rest is only counted."""
+    """Join items: `a`, `a and b`, `a, b and c`; items beyond `limit` are only counted."""
     names = [str(i) for i in items or ()]
     if len(names) > limit:
         names = [*names[:limit], f"{len(names) - limit} more"]
@@ -74,29 +74,29 @@ def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "an
 
 
 def ahead_of(lo_ms: int | None, hi_ms: int | None) -> str:
-    """How far one clock is from another: `between -3 and 4 ms ahead of`, `between 3,599,996 and 3,600,003 ms behind`."""
+    """Return the bounds of the difference of two clocks: `between -3 and 4 ms ahead of`, `between 3,599,996 and 3,600,003 ms behind`."""
     lo, hi, where = (-(hi_ms or 0), -(lo_ms or 0), "behind") if hi_ms is not None and hi_ms < 0 else (lo_ms, hi_ms, "ahead of")
     return f"between {lo:,} and {hi:,} ms {where}" if lo is not None and hi is not None else f"an unknown time {where}"
 
 
 def words_of(code: str | None) -> str:
-    """A code of the closed vocabularies as words: `woke_after_freeze` is `woke after freeze`."""
+    """Return a code of the closed vocabularies as words: `woke_after_freeze` is `woke after freeze`."""
     return (code or "unknown").replace("_", " ")
 
 
 def sentence(text: str | None) -> str:
-    """A text with one full stop at its end."""
+    """Return a text with exactly one full stop at its end."""
     stripped = (text or "").strip()
     return stripped if stripped.endswith((".", "!", "?")) or not stripped else f"{stripped}."
 
 
 def upper_first(text: str) -> str:
-    """The text with its first letter large, for a name that begins a sentence; the name of a file stays as it is."""
+    """Return the text with a capital first letter, for a name that begins a sentence; file names stay as they are."""
     return text if {"/", "."} & set(text.split(" ", 1)[0]) else text[:1].upper() + text[1:]
 
 
 def shell(text: object) -> str:
-    """A value of the evidence as one word of a command that is to be pasted."""
+    """Return a value of the evidence quoted as one word of a shell command for pasting."""
     return "?" if text is None else quote(str(text))
 
 
@@ -109,7 +109,7 @@ FILTERS = {
 
 @lru_cache(maxsize=1)
 def environment() -> SandboxedEnvironment:
-    """The one environment: no autoescape, for what is told is text, which each report format escapes itself."""
+    """Return the only environment. It has no autoescape, because the texts are plain and each report format escapes them itself."""
     env = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, finalize=lambda value: "?" if value is None else value)  # noqa: S701
     env.globals.clear()
     env.filters = {
@@ -121,16 +121,16 @@ def environment() -> SandboxedEnvironment:
 
 @lru_cache(maxsize=1024)
 def compiled(text: str) -> Template:
-    """A template, compiled once.
+    """Return a template, compiled once.
 
     Raises:
-        jinja2.TemplateSyntaxError: the text is no template.
+        jinja2.TemplateSyntaxError: the text is not a template.
     """
     return environment().from_string(text)
 
 
 def tell(text: str, facts: dict[str, Any]) -> str:
-    """A template's text over some facts, its line breaks and runs of blanks folded to one blank.
+    """Return a template's text for some facts, with line breaks and runs of blanks collapsed to one blank.
 
     Raises:
         jinja2.UndefinedError: the template has a name that the facts lack.

@@ -1,4 +1,4 @@
-"""Rows of facts to sentences, when a case is built and again when it is reported: of findings, by their rule; of other views, by their own words."""
+"""Convert rows of facts to sentences, both when a case is built and when it is reported: findings by their rule, other views by their own words."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from forensics.errors import ForensicsError
 from forensics.wording.files import ViewWords, Words, rule_words, view_words
 from forensics.wording.language import moment, tell
 
-#: Columns of a finding that its templates may use beside its facts.
+#: Columns of a finding that its templates may use in addition to its facts.
 COLUMNS = ("severity", "verdict", "kafka_cluster", "group_id", "subject")
 TEXTS = ("headline", "explanation", "advice")
 
 
 def findings(rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType], zone: tzinfo | None = None) -> list[dict[str, Any]]:
-    """The rows with their sentences.
+    """Return the rows with their sentences.
 
     Args:
-        rows: of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps the sentences that it has.
-        types: the Arrow type of each rule's facts, a struct: what is NULL is not in the JSON text, at any depth, and is None here.
-        zone: the reader's time zone; UTC when None.
+        rows: of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps its sentences.
+        types: the Arrow type of each rule's facts, a struct. NULL fields at any depth are missing in the JSON text, and are None here.
+        zone: the reader's time zone; None for UTC.
 
     Raises:
-        ForensicsError: a rule has no words for a code, or they name what is no fact.
+        ForensicsError: a rule has no words for a code, or they use an unknown fact.
     """
     words = rule_words()
-    return [{**row, **_told(row, words, types, zone)} if row.get("code") else dict(row) for row in rows]
+    return [{**row, **_sentences(row, words, types, zone)} if row.get("code") else dict(row) for row in rows]
 
 
-def _told(row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: tzinfo | None) -> dict[str, str]:
+def _sentences(row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: tzinfo | None) -> dict[str, str]:
     rule, code = row["rule"], row["code"]
     if rule not in words or code not in words[rule].codes:
         raise ForensicsError(
-            f"The rule {rule} has no words for the code `{code}`.", where=f"sql/rules/{rule}.toml", fix="`forensics check` tells what lacks."
+            f"The rule {rule} has no words for the code `{code}`.", where=f"sql/rules/{rule}.toml", fix="`forensics check` lists what is missing."
         )
-    told = json.loads(row["facts"] or "{}")
-    facts = _whole(told, types[rule]) if rule in types else told
+    given = json.loads(row["facts"] or "{}")
+    facts = _whole(given, types[rule]) if rule in types else given
     known = facts | {c: row.get(c) for c in COLUMNS} | {"zone": zone, "with_dates": _several_days(row, facts, zone)}
     known |= {"from_at_ms": _millis(row.get("from_ts")), "to_at_ms": _millis(row.get("to_ts"))}
     case = words[rule].codes[code]
@@ -52,7 +52,7 @@ def _told(row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str
 
 
 def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
-    """A value of JSON text with the fields that it lacks because they are NULL."""
+    """Return a value of JSON text with the fields that are missing because they are NULL."""
     if value is None:
         return None
     if pa.types.is_struct(type_):
@@ -61,17 +61,17 @@ def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
 
 
 def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = None) -> list[dict[str, Any]]:
-    """The rows of a view that has a word file, with their sentences.
+    """Return the rows of a view that has a word file, with their sentences.
 
-    A template may use the row's columns, the moments of those that end in `_ts` (`from_ts` is `from_at_ms`), and the fields of the struct `facts`.
+    A template may use the row's columns, the moments of columns that end in `_ts` (`from_ts` is `from_at_ms`), and the fields of the struct `facts`.
 
     Args:
-        name: of the view.
+        name: name of the view.
         rows: of the view.
-        zone: the reader's time zone; UTC when None.
+        zone: the reader's time zone; None for UTC.
 
     Raises:
-        ForensicsError: the view has no words for a code, or they name what the row does not have.
+        ForensicsError: the view has no words for a code, or they use a name that the row does not have.
     """
     words = view_words()[name]
     return [{**row, **_texts(words, row, zone)} for row in rows]
@@ -81,7 +81,7 @@ def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None) -> dic
     where, templates = f"sql/{words.name}.toml", words.texts(row.get("code"))
     if templates is None:
         raise ForensicsError(
-            f"The view {words.name} has no words for the code `{row['code']}`.", where=where, fix="`forensics check` tells what lacks."
+            f"The view {words.name} has no words for the code `{row['code']}`.", where=where, fix="`forensics check` lists what is missing."
         )
     facts = row["facts"] if isinstance(row.get("facts"), Mapping) else {}
     moments = {f"{column.removesuffix('_ts')}_at_ms": _millis(ts) for column, ts in row.items() if column.endswith("_ts")}
@@ -93,7 +93,7 @@ def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None) -> dic
 
 
 def _several_days(row: Mapping[str, Any], facts: Mapping[str, Any], zone: tzinfo | None) -> bool:
-    """Whether the moments that a sentence may print lie in more than one day: then each has its date."""
+    """Return True if the moments that a sentence may print are on more than one day: then each is printed with its date."""
     moments = [moment(v) for k, v in facts.items() if k.endswith("_at_ms") and isinstance(v, int)]
     moments += [v for v in row.values() if isinstance(v, datetime)]
     return len({(m.astimezone(zone) if zone and m.tzinfo else m).date() for m in moments if m}) > 1
