@@ -198,7 +198,7 @@ def test_a_size_of_ten_to_the_twenty_is_no_size(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(tarred(("p.log", TEXT, {"size": "9" * 20})))
     found = told(tmp_path)
     assert found["x.tar/p.log"].fingerprint.lines == 20
-    assert (found["x.tar"].status, found["x.tar"].note) == ("unreadable", "a size in an extended header is no size")
+    assert (found["x.tar"].status, found["x.tar"].note) == ("unreadable", "a size in an extended header is not a number")
 
 
 @pytest.mark.parametrize("size", ["123456789012", "4096000"])

@@ -28,7 +28,7 @@ def test_a_bug_without_a_fix_is_in_every_later_release() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[bug]", "no TOML"),
+        ("[[bug]", "not valid TOML"),
         (ONE.replace("since", "from"), "must have the keys fixed, id, since"),
         (ONE.replace("KAFKA-1", "9184"), "number of an issue"),
         (ONE + ONE, "stand there once"),
@@ -45,5 +45,5 @@ def test_a_file_of_the_wrong_form_is_refused(text: str, said: str) -> None:
 def test_the_rule_looks_for_every_bug_of_the_file_and_for_no_other() -> None:
     told = rule_words()["known-bug"].codes
     assert list(known_bugs.check(told)) == []
-    assert [e.what for e in known_bugs.check({*told, "KAFKA-1"})] == ["The known bug KAFKA-1 is in one of two places only."]
+    assert [e.what for e in known_bugs.check({*told, "KAFKA-1"})] == ["The known bug KAFKA-1 is in only one of two places."]
     assert len(list(known_bugs.check(()))) == len(known_bugs.known_bugs())

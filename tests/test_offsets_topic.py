@@ -218,7 +218,7 @@ def test_another_topic_and_a_compressed_file(file: Path) -> None:
         (["topics.txt", "--output", "r.json"], "There is no reassignment to write"),
         (["topics.txt", "--topic", "orders", "--group", "g"], "Groups live in __consumer_offsets"),
         (["topics.txt", "--kafka-version", "new"], "is no release"),
-        (["topics.txt", "--replication-factor", "0"], "is none"),
+        (["topics.txt", "--replication-factor", "0"], "is not a replication factor"),
     ],
 )
 def test_wrong_use_is_said(file: Path, arguments: list[str], words: str) -> None:

@@ -138,11 +138,11 @@ def test_a_task_is_read_off_its_client():
 
 
 BROKEN_WORDS = {
-    "an example that gives something else": ('fields = { broker_id = 2 }\n[[prefix.example]]', 'fields = { broker_id = 3 }\n[[prefix.example]]', "gives something else"),
-    "a prefix that does not take its example": ('line    = "[b|worker] "', 'line    = "[b|workers] "', "is not taken by it alone"),
+    "an example that gives something else": ('fields = { broker_id = 2 }\n[[prefix.example]]', 'fields = { broker_id = 3 }\n[[prefix.example]]', "gives other captures"),
+    "a prefix that does not take its example": ('line    = "[b|worker] "', 'line    = "[b|workers] "', "does not match it alone"),
     "a sign that finds its counterexample": ('"[main] Joined group"]', '"[GroupCoordinator 1] x"]', "finds its counterexample"),
     "a sign that misses its example": ('"stream-thread [a] State"]', '"streams [a] State"]', "does not find its example"),
-    "a name that tells something else": ('line   = "task-thread-b-c-1"', 'line   = "task-thread-b-1"', "gives something else"),
+    "a name that tells something else": ('line   = "task-thread-b-c-1"', 'line   = "task-thread-b-1"', "gives other captures"),
 }  # fmt: skip
 
 

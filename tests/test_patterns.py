@@ -65,7 +65,7 @@ def test_own_captures(tmp_path):
         (', text = "hello"', "", ["text: stated None, captured 'hello'"]),
         ("[[event.example]]", "[[event.exampel]]", ["Unknown key `exampel`"]),
         ("fields = {", "captures = {", ["An example needs a `line`"]),
-        ("Own\\ message\\ of\\ (?P<connector>\\S+)\\ says\\ ", "(?P<connector>\\S+\\s\\S+)\\s", ["holds no literal text"]),
+        ("Own\\ message\\ of\\ (?P<connector>\\S+)\\ says\\ ", "(?P<connector>\\S+\\s\\S+)\\s", ["contains no literal text"]),
     ],
 )
 def test_errors_say_what_why_where_and_what_to_do(tmp_path, old, new, expected):
@@ -118,7 +118,7 @@ def test_capture_with_two_types(tmp_path):
 
 def test_capture_named_as_a_column(tmp_path):
     errors = own(tmp_path, '[line]\ntype = "string"\nmeaning = "Something else"\n', "fields.toml")
-    assert "the name of a column" in str(errors[0])
+    assert "the name of a standard column" in str(errors[0])
 
 
 @pytest.mark.parametrize("text", ["[a]\ntype = 'string'\n", "[a]\ntype = 'colour'\nmeaning = 'Colour'\n", "a = 1\n", "[a\n"])

@@ -1,17 +1,17 @@
-"""What Kafka writes: the TOML of `parsers/` to a checked catalogue of messages, and a record to a typed event.
+"""Define the messages of Kafka: load the TOML of `parsers/` as a checked catalogue, and convert records to typed events.
 
-The modules, in reading order:
+Modules, in reading order:
 
-    pattern_files       `[[event]]` blocks, each with its place in its file
-    literals            text that every match of a pattern contains
-    embedded_protocol   assignments as bytes
-    converters          text of a capture to a typed value
-    counted_texts       messages without a fact, told many at once
-    client_libraries    clients whose words an application prints in a manner of its own
-    patterns            the catalogue: loaded, compiled, checked
-    plans               blocks made ready, and found by how a message begins
-    prefixes            context in front of a message
-    releases            which releases can have printed a record
-    known_bugs          which releases have which bug
-    recogniser          a record to its event
+    pattern_files       loads `[[event]]` blocks, each with its position in its file
+    literals            computes text that every match of a pattern contains
+    embedded_protocol   decodes assignments from bytes
+    converters          converts the text of a capture to a typed value
+    counted_texts       recognises messages without a fact in bulk
+    client_libraries    finds words of client libraries in an application's own log format
+    patterns            loads, compiles and checks the catalogue
+    plans               prepares blocks, and finds them by the beginning of a message
+    prefixes            splits context prefixes off a message
+    releases            finds the releases that can have printed a record
+    known_bugs          lists bugs and the releases that have them
+    recogniser          converts a record to its event
 """

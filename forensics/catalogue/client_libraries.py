@@ -1,8 +1,8 @@
-"""Words of clients that an application prints in a manner of its own: librdkafka's through a callback, sarama's behind a prefix, franz-go's as JSON.
+"""Find words of client libraries in an application's own log format: librdkafka's through a callback, sarama's after a prefix, franz-go's as JSON.
 
-Whatever stands before such words is no obstacle: a block with `anywhere = true` is looked for wherever its first literal text stands. What clients give
-as keys and values (`group=a`, `{"group": "a"}`, `; group: a`, or other keys of a JSON record) is read by one way for all, and a block's `keys` say
-which of them become captures.
+Any text may precede such words: a block with `anywhere = true` is searched wherever its first literal text occurs. Keys and values (`group=a`,
+`{"group": "a"}`, `; group: a`, or other keys of a JSON record) are read in the same way for all clients, and a block's `keys` define which of them
+become captures.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 Pairs = Mapping[str, Any]
 
-#: So many places of a text are tried; a line of a client holds its words once.
+#: Maximum number of positions in a text that are tried; a client's line contains its words once.
 _MOST_PLACES = 8
-#: Words with a beginning of this length tell by themselves; shorter ones, and those that only keys and values make a client's, must not be part of a
+#: Words whose beginning has this length identify a client by themselves. Shorter ones, and those that need keys and values, must not be part of a
 #: sentence.
 _TELLING = 12
 _PIECE = 5
-#: Keys under which a JSON object that stands in a text holds its message.
+#: Keys of the message in a JSON object within a text.
 _MESSAGES = ("message", "msg")
 _LOGFMT_MESSAGE = re.compile(r'(?<![^\s])(?:msg|message)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))')
 _LOGFMT_PAIR = re.compile(r'(?<![\w.@-])([A-Za-z_@][\w.@-]*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]*))')
@@ -36,10 +36,11 @@ _NOTHING = ("", "<nil>", "null", "nil", "None")
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """One way to read a record's text.
+    """One interpretation of a record's text.
 
     Attributes:
-        text: where words are looked for.
+        text: the text to search for words.
+        pairs: keys and values that accompany it; None if there are none.
         pairs: keys and values beside them, None when there are none.
     """
 
@@ -48,13 +49,13 @@ class Spoken:
 
 
 def ways_to_read(message: str, pairs: Pairs | None) -> Iterator[Spoken]:
-    """What a record says, with keys and values told apart from words where it has some.
+    """Yield the interpretations of a record's text, with keys and values separated from words if it has any.
 
     Args:
         message: the record's text.
-        pairs: of a JSON record its keys, else None.
+        pairs: the keys of a JSON record, else None.
     """
-    message = message.lstrip("\n")  # some layouts have a line of their own
+    message = message.lstrip("\n")  # some layouts put the message on a line of its own
     line = message.partition("\n")[0]
     if "=" in line and (found := _LOGFMT_MESSAGE.search(line)):
         rest = {**_logfmt(line[: found.start()]), **_logfmt(line[found.end() :])}
@@ -74,24 +75,24 @@ def ways_to_read(message: str, pairs: Pairs | None) -> Iterator[Spoken]:
 
 
 def places(text: str, beginnings: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    """Where words may begin in the first line of a text, and with which beginning."""
+    """Yield the positions where words may begin in the first line of a text, each with its beginning."""
     stop = text.find("\n")
     for found in islice(beginnings.finditer(text, 0, len(text) if stop < 0 else stop), _MOST_PLACES):
         yield found.start(), found[0]
 
 
 def tells(prefixes: Iterable[str], keys: Mapping[str, str]) -> bool:
-    """Whether words that begin so are a client's whatever stands before them."""
+    """Return True if words with these beginnings are a client's whatever precedes them."""
     return not keys and all(len(p) >= _TELLING for p in prefixes)
 
 
 def stands_alone(text: str, at: int, telling: bool) -> bool:
-    """Whether what begins at a place may be a client's words, and no part of somebody's sentence.
+    """Return True if the text at a position may be a client's words and is not part of a sentence.
 
     Args:
         text: of the record.
         at: where the words begin.
-        telling: whether they tell by themselves.
+        telling: True if the words identify a client by themselves.
     """
     if at == 0 or not text[at].isalnum():
         return True
@@ -103,11 +104,11 @@ def stands_alone(text: str, at: int, telling: bool) -> bool:
     if not end or telling or end == at or not text[end - 1].isalnum():
         return True
     begin = max(text.rfind(" ", 0, end), text.rfind("\t", 0, end)) + 1
-    return _WORD.fullmatch(text, begin, end) is None  # a level, a time, a file, a logger; but no word of a sentence
+    return _WORD.fullmatch(text, begin, end) is None  # a level, a time, a file, a logger; but not a word of a sentence
 
 
 def end_of(text: str, at: int) -> int:
-    """Where words end that begin at a place: where the quotation marks close that they stand in, else where the text ends."""
+    """Return the end of the words that begin at a position: the closing quotation mark if they are quoted, else the end of the text."""
     end = len(text.rstrip())
     if at and (quote := text[at - 1]) in "\"'`":
         closed = len(text.rstrip(_CLOSING))
@@ -117,7 +118,7 @@ def end_of(text: str, at: int) -> int:
 
 
 def pairs_behind(text: str, pairs: Pairs | None) -> Pairs | None:
-    """Keys and values that stand right behind words, or are given beside them; None when something else stands there."""
+    """Return keys and values directly after words, or given with them; None if other text follows."""
     if not text.strip():
         return pairs if pairs is not None else {}
     if text.startswith("; "):
@@ -128,7 +129,7 @@ def pairs_behind(text: str, pairs: Pairs | None) -> Pairs | None:
 
 
 def captures_of(pairs: Pairs, keys: Mapping[str, str]) -> dict[str, str] | None:
-    """Texts of captures by a block's `keys`; None when a key is missing that is not marked by a question mark."""
+    """Return the texts of captures by a block's `keys`; None if a key without a question mark is missing."""
     found: dict[str, str] = {}
     for key, capture in keys.items():
         value = _text(pairs.get(key.removesuffix("?")))
@@ -140,7 +141,7 @@ def captures_of(pairs: Pairs, keys: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def beginnings_of(prefixes: Iterable[str]) -> tuple[str, ...]:
-    """The shortest texts with which every one of some prefixes begins."""
+    """Return the shortest texts such that each of the prefixes begins with one."""
     kept: list[str] = []
     for prefix in sorted(set(prefixes), key=lambda p: (len(p), p)):
         if not any(prefix.startswith(k) for k in kept):
@@ -149,7 +150,7 @@ def beginnings_of(prefixes: Iterable[str]) -> tuple[str, ...]:
 
 
 def cover_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Few short texts, of which each of some texts holds one: looking for them spares most records the search for all."""
+    """Return a few short texts of which each given text contains one: searching for them saves most records the search for all."""
     left, cover = set(texts), []
     while left:
         pieces = Counter(piece for text in left for piece in {text[i : i + _PIECE] for i in range(max(1, len(text) - _PIECE + 1))})
@@ -160,7 +161,7 @@ def cover_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401  (JSON)
-    """A value as its writer's own logger would print it; None for what says nothing."""
+    """Return a value as its writer's own logger would print it; None for an empty value."""
     if value is None or value in _NOTHING or (isinstance(value, (dict, list)) and not value):
         return None
     if isinstance(value, bool):
@@ -173,7 +174,7 @@ def _logfmt(text: str) -> dict[str, str]:
 
 
 def _colons(text: str) -> dict[str, str] | None:
-    """`group: a, member_id: b`: a value ends where the next key begins. None when it begins with no key."""
+    """Parse `group: a, member_id: b`, where a value ends before the next key. Return None if the text does not begin with a key."""
     keys = list(_COLON_PAIR.finditer(text))
     if not keys or keys[0].start():
         return None

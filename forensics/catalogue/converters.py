@@ -1,4 +1,4 @@
-"""Text of a capture to a typed value. The type stands in `fields.toml`; the set of types is closed."""
+"""Convert the text of a capture to a typed value. `fields.toml` defines the type; the set of types is closed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
 _LONGEST_BLANK = 64
 _BLANKED = regex.compile(r"[<\[({]?(?:\.{2,}|…+|\*{2,}|[xX]{3,}|[xX]{2,}(?:-[xX]{2,})+|(?i:redacted|masked|anonymi[sz]ed))[>\])}]?")
-#: Characters that such a text begins with: most names need no more than a look at theirs.
+#: First characters of texts that may be blanked or missing; most names are ruled out by their first character.
 _BEGINS_BLANK = frozenset("<[({.…*xXrRmMaA")
 _SINGULAR_NULLS = {"", "null", "None", "Optional.empty", "Optional[null]"}
 _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partition=(\d+)\)")
@@ -30,7 +30,7 @@ _NUMBER = regex.compile(r"\d+")
 _TASK_ENDS = regex.compile(r"[-_]\d+$")
 _TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?[:=]?\ ?\[([\d,\ ]*)\]')
 _NUMBERS_BY_TOPIC = regex.compile(rf"\{{?(?:{_TOPIC_NUMBERS.pattern}[,\ ]*+)+\}}?", regex.VERSION1)
-#: What follows a member's id; its id is what comes before, back to the last sign that no id has.
+#: The text after a member ID; the ID is the text before it, back to the last character that no ID contains.
 _FLAT_OWNED = regex.compile(r"=(?:\w*+\((?:\w++=)?)?\[([^\]]*+)\]")
 _BEFORE_ID = regex.compile(r"[={}\[\]()]")
 _FLAT_ID = regex.compile(r"(?<=^|[{ ])[^\s,]")
@@ -41,17 +41,17 @@ _BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
 
 
 def to_string(text: str) -> str | None:
-    """The text itself; what Java prints for a missing value is none, and so is what somebody blanked: equal blanks are no equal names."""
+    """Return the text; None for Java's missing value, and for a name that was blanked, because equal blanks are not equal names."""
     return None if text in _SINGULAR_NULLS or is_blanked(text) else text
 
 
 def is_blanked(text: str) -> bool:
-    """Whether somebody put dots, stars or the like in place of a name before the log was passed on."""
+    """Return True if a name was replaced by dots, stars or the like before the log was shared."""
     return text[:1] in _BEGINS_BLANK and len(text) < _LONGEST_BLANK and _BLANKED.fullmatch(text) is not None
 
 
 def to_int(text: str) -> int | None:
-    """A decimal integer; none when it is no 64-bit number, for a line may say anything."""
+    """Return a decimal integer; None if it is not a 64-bit number, because a line may contain anything."""
     if text in _SINGULAR_NULLS or len(text) > _LONGEST_INT:
         return None
     value = int(text)
@@ -59,12 +59,12 @@ def to_int(text: str) -> int | None:
 
 
 def to_double(text: str) -> float | None:
-    """A decimal number."""
+    """Return a decimal number."""
     return float(text) if text not in _SINGULAR_NULLS else None
 
 
 def to_list(text: str) -> list[str] | None:
-    """Items of `[a, b]`, `Set(a, b)`, `{a, b}` or `a, b`, in order; partitions as Python prints them become `topic-number`."""
+    """Return the items of `[a, b]`, `Set(a, b)`, `{a, b}` or `a, b`, in order; partitions as Python prints them become `topic-number`."""
     if text == "null":
         return None
     if "TopicPartition(topic=" in text:
@@ -82,7 +82,7 @@ def to_list(text: str) -> list[str] | None:
 
 
 def to_partitions(text: str) -> list[str] | None:
-    """Partitions as `topic-number`, also where a client prints `{topic:t partition:0}`, "`t`: 0, 1", `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `{topic=[0, 1]}`, `{"topic":[0,1]}` or lines of them."""
+    """Return partitions as `topic-number`, even if a client prints `{topic:t partition:0}`, "`t`: 0, 1", `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `{topic=[0, 1]}`, `{"topic":[0,1]}` or lines of them."""
     if "\n" in text:
         return _listed(text)
     if quoted := _QUOTED_TOPIC.fullmatch(text):
@@ -96,7 +96,7 @@ def to_partitions(text: str) -> list[str] | None:
 
 
 def to_tasks(text: str) -> list[str] | None:
-    """Tasks of `[b-0, b-1]` (of Streams: `[0_0, 0_1]`), in order; each ends in its number, so a comma before that is part of a connector's name."""
+    """Return the tasks of `[b-0, b-1]` (Streams: `[0_0, 0_1]`), in order; each ends in its number, so a comma before it belongs to a name."""
     parts = to_list(text)
     if not parts:
         return parts
@@ -112,7 +112,7 @@ def to_tasks(text: str) -> list[str] | None:
 
 
 def _listed(text: str) -> list[str]:
-    """Partitions that brod lists: a line with the topic, then a line for each partition."""
+    """Return partitions as brod lists them: a line with the topic, then a line for each partition."""
     found, topic = [], ""
     for name, number in _BROD_TOPIC.findall(text):
         topic = name or topic
@@ -122,7 +122,7 @@ def _listed(text: str) -> list[str]:
 
 
 def to_map(text: str) -> dict[str, list[str]] | None:
-    """Member id to resources: `{m=Assignment(partitions=[t-0]), n=[]}`, `{m={t=[0, 1]}}`, or `memberId='m', assignment=[bytes]`."""
+    """Return resources by member ID: `{m=Assignment(partitions=[t-0]), n=[]}`, `{m={t=[0, 1]}}`, or `memberId='m', assignment=[bytes]`."""
     if "assignment=[" in text and "memberId='" in text:
         return {m[1]: _resources(m[2]) for m in _BYTES_MEMBER.finditer(text)}
     if "=[" in text and text.count("{") <= 1 and "->" not in text:
@@ -131,7 +131,7 @@ def to_map(text: str) -> dict[str, list[str]] | None:
 
 
 def _flat_members(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each member id with what it has, of `{m=[a, b], n=Assignment(partitions=[c])}`; in one pass, whatever a line says."""
+    """Yield each member ID with its resources from `{m=[a, b], n=Assignment(partitions=[c])}`, in one pass for any input."""
     text = text[: text.rfind("]") + 1]
     done = 0
     for found in _FLAT_OWNED.finditer(text):
@@ -145,7 +145,7 @@ _hidden = lru_cache(maxsize=8_192)(hide)  # every client prints the same hundred
 
 
 def to_config(text: str) -> dict[str, str]:
-    r"""Keys and values of `\tkey = value` lines (blanks where a paste lost the tabs), without secrets; an empty value stays empty."""
+    r"""Return keys and values of `\tkey = value` lines (with blanks if a paste lost the tabs), without secrets; an empty value stays empty."""
     found: dict[str, str] = {}
     for line in text.split("\n"):
         if line[:1] == "\t" or line[:2] == "  ":
@@ -156,28 +156,28 @@ def to_config(text: str) -> dict[str, str]:
 
 
 def to_offsets(text: str) -> dict[str, int]:
-    """Offset by partition of `{t-0=OffsetAndMetadata{offset=5, ...}}` or `{t-0=FetchPosition{offset=5, ...}}`."""
+    """Return offsets by partition of `{t-0=OffsetAndMetadata{offset=5, ...}}` or `{t-0=FetchPosition{offset=5, ...}}`."""
     return {m[1]: value for m in _OFFSET.finditer(text) if (value := to_int(m[2])) is not None}
 
 
 def to_address(text: str) -> str | None:
-    """`host:port`, also out of a printed `host='...', port=...`."""
+    """Return `host:port`, even from a printed `host='...', port=...`."""
     return to_string(text.replace("', port=", ":"))
 
 
 @dataclass(frozen=True, slots=True)
 class NoValue:
-    """A text that is no value of its capture's type.
+    """A text that is not a value of its capture's type.
 
     Attributes:
-        reason: the kind of what its converter raised; never the text, which may hold a secret.
+        reason: the type of its converter's exception; never the text, which may contain a secret.
     """
 
     reason: str
 
 
 def _guarded(kind: str, convert: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a converter that never raises: a line may say anything, and costs its own record at most."""
+    """Return a converter that never raises: a line may contain anything, and may cost at most its own record."""
 
     @wraps(convert)
     def guarded(text: str) -> Any:  # noqa: ANN401  (a value, or `NoValue`)
@@ -190,13 +190,13 @@ def _guarded(kind: str, convert: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def expand_assignment(text: str) -> dict[str, Value]:
-    """Captures out of the signed decimal bytes of an assignment (`0, 1, 0, ...`); none when they are no assignment."""
+    """Return the captures in the signed decimal bytes of an assignment (`0, 1, 0, ...`); none if they are not an assignment."""
     return decode_assignment(text) or {}
 
 
-#: Types whose value is a list of texts; it may be captured item by item.
+#: Types whose value is a list of texts; it may be captured one item at a time.
 LISTS = ("list", "partitions", "tasks")
-#: Converter by type, which gives `NoValue` for a text that it fails on; a type that becomes several captures is in `EXPANDING`.
+#: Converters by type, which return `NoValue` for a text that they cannot convert; types that become several captures are in `EXPANDING`.
 CONVERTERS: dict[str, Callable[[str], Any]] = {
     kind: _guarded(kind, convert)
     for kind, convert in {
@@ -224,7 +224,7 @@ def _resources(numbers: str) -> list[str]:
 
 
 def _entries(text: str) -> list[tuple[str, str]]:
-    """Splits `{k=v, k=v}` at its outermost commas."""
+    """Split `{k=v, k=v}` at its outermost commas."""
     if text.startswith("{") and text.endswith("}"):
         text = text[1:-1]
     elif text.startswith("Map(") and text.endswith(")"):
@@ -239,7 +239,7 @@ def _entries(text: str) -> list[tuple[str, str]]:
 
 
 def _split(text: str) -> list[str]:
-    """Parts of a printed collection, split at commas outside of brackets."""
+    """Return the parts of a printed collection, split at commas outside brackets."""
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
         if char in "[({":
@@ -254,7 +254,7 @@ def _split(text: str) -> list[str]:
 
 
 def _owned(body: str) -> list[str]:
-    """Partitions or tasks in one value of a map."""
+    """Return the partitions or tasks in one value of a map."""
     connect = _CONNECT_OWNED.search(body)
     if connect:
         return [*(to_list(connect[1]) or []), *(to_tasks(connect[2]) or [])]

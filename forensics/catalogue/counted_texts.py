@@ -1,7 +1,7 @@
-"""Which texts are messages of a logger that carry no fact, told by expressions that are tried on many texts at once.
+"""Recognise messages of a logger that carry no fact, by expressions that are applied to many texts together.
 
-Nothing is read off them but whose they are: for what is only counted that is all. So the expressions are those of RE2, which is quick where nothing is
-captured. A text that another block of the logger might match, too, is left to the recogniser.
+Nothing is captured, because only the block matters for records that are only counted. The expressions are therefore those of RE2, which is fast
+without captures. A text that another block of the logger might match too is left to the recogniser.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from forensics.catalogue.literals import requirements
 from forensics.catalogue.pattern_files import EventPattern
 
-#: More rivals are not worth the trials.
+#: A block with more rivals is not worth the checks.
 _MOST_RIVALS = 24
 _GROUP = re.compile(r"\?P<(\w+)>")
-#: Escapes that mean the same in both, for texts of ASCII characters.
+#: Escapes with the same meaning in both syntaxes, for ASCII texts.
 _SAME = frozenset("dDsSwWbBntr")
-#: In a class, a set operation of `regex`, or what it may come to mean.
+#: In a class: set operations of `regex`, and texts that may become one in the future.
 _SETS = ("[", "--", "&&", "||", "~~")
 
 
@@ -27,8 +27,8 @@ class Rival:
     """Another block of the logger.
 
     Attributes:
-        words: every match holds one of them.
-        expression: for whole texts; None where RE2 cannot say it, and the words have to do.
+        words: every match contains one of them.
+        expression: for whole texts; None if RE2 cannot express it, so that only the words are used.
     """
 
     words: tuple[str, ...]
@@ -49,11 +49,11 @@ class CountedTexts:
 
 
 def counted_texts(events: Sequence[EventPattern], telling: Collection[str]) -> Iterator[CountedTexts]:
-    """The blocks of one logger whose every match is only counted, unless it is an error's.
+    """Yield the blocks of one logger whose matches are only counted unless they are errors.
 
     Args:
         events: all blocks of the logger.
-        telling: captures of which a record that has one is a row.
+        telling: captures that make a record a row.
     """
     if len(events) > _MOST_RIVALS:
         return
@@ -71,7 +71,7 @@ def counted_texts(events: Sequence[EventPattern], telling: Collection[str]) -> I
 
 
 def re2(pattern: str) -> str | None:
-    """A verbose pattern as RE2 writes it, without names, for a whole text of one line; None where RE2 has no word for it."""
+    """Return a verbose pattern in RE2's syntax, without names, for a whole text of one line; None if RE2 cannot express it."""
     out, at, in_class = [], 0, False
     while at < len(pattern):
         char, two = pattern[at], pattern[at : at + 2]
@@ -87,7 +87,7 @@ def re2(pattern: str) -> str | None:
             in_class = char != "]"
         elif char == "[":
             in_class = True
-            # A bracket right behind the opening one is a character of the class.
+            # A bracket directly after the opening one is a character of the class.
             opening = re.match(r"\[\^?\]?", pattern[at:])
             out.append(opening[0] if opening else char)
             at += len(out[-1])

@@ -1,4 +1,4 @@
-"""Assignments as bytes: the consumer's and Connect's embedded protocols, as DEBUG lines (signed decimals) and dumps of the offsets topic print them.
+"""Decode assignments from bytes: the embedded protocols of consumers and of Connect, in DEBUG lines (signed decimals) and dumps of the offsets topic.
 
 Consumer: version, [topic, [partition]], user data. Connect V0: version, error, leader, leader URL, config offset, [connector, [task]], where
 task -1 is the connector itself; V1 and V2 add [revoked connector, [task]] and the scheduled delay.
@@ -14,7 +14,7 @@ _MOST_ENTRIES = 100_000
 
 
 class _Reader:
-    """Big-endian reader over bytes; any reading past the end raises `ValueError`."""
+    """A big-endian reader that raises `ValueError` past the end."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -52,14 +52,14 @@ class _Reader:
 
 
 def decode_assignment(numbers: str) -> dict[str, Any] | None:
-    """Captures of an assignment's bytes.
+    """Return the captures in an assignment's bytes.
 
     Args:
         numbers: signed decimals, `0, 1, 0, 0`, as Java prints a byte array.
 
     Returns:
-        Captures (`assigned_partitions`, or `assigned_connectors`, `assigned_tasks`, ...), or None when the bytes are neither protocol's.
-        Connect's form is tried first: its leader and URL make a false reading impossible in practice.
+        Captures (`assigned_partitions`, or `assigned_connectors`, `assigned_tasks`, ...), or None if the bytes belong to neither protocol.
+        Connect's format is tried first: its leader and URL make a wrong match impossible in practice.
     """
     try:
         data = bytes(int(n) & 0xFF for n in numbers.split(",")) if numbers.strip() else b""
@@ -69,7 +69,7 @@ def decode_assignment(numbers: str) -> dict[str, Any] | None:
 
 
 def decode_assignment_bytes(data: bytes) -> dict[str, Any] | None:
-    """As `decode_assignment`, of the bytes themselves."""
+    """Do the same as `decode_assignment` for raw bytes."""
     for decode in (_connect, _consumer):
         try:
             return decode(_Reader(data))
@@ -79,7 +79,7 @@ def decode_assignment_bytes(data: bytes) -> dict[str, Any] | None:
 
 
 def decode_connect_url(data: bytes) -> str | None:
-    """The REST URL of a worker from its subscription (version, URL, config offset, ...); None when the bytes are no such thing."""
+    """Return the REST URL of a worker from its subscription (version, URL, config offset, ...); None if the bytes are not a subscription."""
     reader = _Reader(data)
     try:
         version, url = reader.number(">h"), reader.string()

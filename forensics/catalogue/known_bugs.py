@@ -1,4 +1,4 @@
-"""Bugs of Kafka and the releases that have them: `parsers/known_bugs.toml` to the view `known_bug`, which rules compare a process's release with."""
+"""Load bugs of Kafka and the releases that have them from `parsers/known_bugs.toml` into the view `known_bug`, for rules that compare releases."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class KnownBug:
     """A bug.
 
     Attributes:
-        id: the issue, as `KAFKA-9184`.
+        id: the issue, for example `KAFKA-9184`.
         since: first release that has it.
-        fixed: first releases without it, one for each line of releases, the oldest first; empty: no release has the fix.
+        fixed: first releases without it, one for each release line, the oldest first; empty if no release has the fix.
     """
 
     id: str
@@ -36,24 +36,24 @@ class KnownBug:
     fixed: tuple[str, ...]
 
     def ranges(self) -> Iterator[tuple[Numbers, Numbers | None]]:
-        """Releases that have it, as numbers: from the first up to, but without, the second; None: every later one."""
+        """Yield ranges of releases that have it, as numbers: the first release, and the first one after the range; None for every later one."""
         if not self.fixed:
             yield numbers(self.since), None
         for nth, end in enumerate(map(numbers, self.fixed)):
             begin = numbers(self.since) if nth == 0 else (*end[:-1], 0)
-            # Where the first release of a line has the fix, the whole line is without the bug.
+            # If the first release of a line has the fix, the whole line is free of the bug.
             if begin < end:
                 yield begin, end
 
 
 def numbers(release: str) -> Numbers:
-    """`2.3.0` as `(2, 3, 0)`: tuples compare as releases do."""
+    """Return `2.3.0` as `(2, 3, 0)`: tuples compare as releases do."""
     return tuple(map(int, release.split(".")))
 
 
 @cache
 def known_bugs() -> tuple[KnownBug, ...]:
-    """All bugs of the packaged file.
+    """Return all bugs in the packaged file.
 
     Raises:
         CatalogueError: the file has a wrong form.
@@ -62,15 +62,15 @@ def known_bugs() -> tuple[KnownBug, ...]:
 
 
 def parse(text: str) -> tuple[KnownBug, ...]:
-    """The bugs of a TOML text, its form checked.
+    """Parse the bugs in a TOML text and check their form.
 
     Raises:
-        CatalogueError: says which entry is wrong and how.
+        CatalogueError: an entry is wrong; the error says which and how.
     """
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
-        raise CatalogueError("The file of known bugs is no TOML.", why=str(e), where=_WHERE) from e
+        raise CatalogueError("The file of known bugs is not valid TOML.", why=str(e), where=_WHERE) from e
     found: dict[str, KnownBug] = {}
     for entry in table.get("bug", ()):
         if wrong := _wrong(entry, found):
@@ -80,11 +80,11 @@ def parse(text: str) -> tuple[KnownBug, ...]:
 
 
 def _wrong(entry: dict[str, Any], others: Collection[str]) -> str:
-    """What is wrong with an entry; empty when nothing is."""
+    """Return the error of an entry; empty if there is none."""
     if entry.keys() != _KEYS:
         return f"it must have the keys {', '.join(sorted(_KEYS))}"
     if not _ID.fullmatch(entry["id"]) or entry["id"] in others:
-        return "`id` must be the number of an issue, as KAFKA-9184, and stand there once"
+        return "`id` must be the number of an issue, as KAFKA-9184, and unique"
     releases = [entry["since"], *entry["fixed"]]
     if not all(map(_RELEASE.fullmatch, releases)):
         return "`since` and `fixed` must be releases, as 2.3.0"
@@ -93,24 +93,24 @@ def _wrong(entry: dict[str, Any], others: Collection[str]) -> str:
     return ""
 
 
-def check(told: Collection[str]) -> Iterator[CatalogueError]:
-    """What is wrong with the packaged file.
+def check(worded: Collection[str]) -> Iterator[CatalogueError]:
+    """Yield the errors of the packaged file.
 
     Args:
-        told: bugs that the rule known-bug has words for.
+        worded: bugs for which the rule known-bug has words.
     """
     try:
         known = {bug.id for bug in known_bugs()}
     except CatalogueError as e:
         yield e
         return
-    for bug in sorted(known ^ set(told)):
+    for bug in sorted(known ^ set(worded)):
         why = "the rule known-bug does not look for it" if bug in known else "the rule known-bug looks for it"
-        yield CatalogueError(f"The known bug {bug} is in one of two places only.", why=why, where=_WHERE)
+        yield CatalogueError(f"The known bug {bug} is in only one of two places.", why=why, where=_WHERE)
 
 
 def view_sql() -> str:
-    """The view `known_bug` over these rows: a bug that was mended in three lines of releases has up to three."""
+    """Return the view `known_bug` over these rows: a bug that was fixed in three release lines has up to three."""
     return _HEAD + "\nUNION ALL\n".join(_row(bug, begin, end) for bug in known_bugs() for begin, end in bug.ranges())
 
 

@@ -1,6 +1,6 @@
-"""Text that every match of a pattern must contain, read off the pattern itself.
+"""Compute text that every match of a pattern must contain from the pattern itself.
 
-A record is tried against few patterns only: those whose literal text it holds. `requirements` computes that text; nobody writes it down.
+A record is tried only against patterns whose literal text it contains. `requirements` computes that text, so nobody has to write it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 _PARSER: Any = importlib.import_module("re._parser")
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 _MOST_ALTERNATIVES = 16
-#: A text of this length is rare enough: fewer alternatives are worth more than longer ones.
+#: A text of this length is rare enough: beyond it, having few alternatives matters more than length.
 _TELLING = 12
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
-#: Nodes that hold no other nodes, or none of which something is kept.
+#: Nodes that contain no other nodes, or none of which anything is kept.
 _WITHOUT_GROUPS = ("LITERAL", "NOT_LITERAL", "ANY", "IN", "AT", "CATEGORY", "ASSERT", "ASSERT_NOT", "GROUPREF")
 
 Texts = frozenset[str]
@@ -27,12 +27,12 @@ Texts = frozenset[str]
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a message must have to be worth a match.
+    """Conditions that a message must meet to be worth a match.
 
     Attributes:
-        prefixes: it begins with one of these; `("",)` when nothing is known.
-        needle: text that it contains; the longest such, or empty.
-        anchors: it contains one of these; empty when nothing is known.
+        prefixes: the message begins with one of these; `("",)` if unknown.
+        needle: the longest text that the message must contain, or empty.
+        anchors: the message contains one of these; empty if unknown.
     """
 
     prefixes: tuple[str, ...]
@@ -42,9 +42,9 @@ class Requirements:
 
 @lru_cache(maxsize=4096)
 def requirements(pattern: str) -> Requirements:
-    """Reads literal text off a verbose pattern; patterns in a syntax that only `regex` has give none."""
+    """Return the literal text of a verbose pattern; none for syntax that only `regex` supports."""
     try:
-        # `regex` lets two groups have one name, `re` does not; names do not matter here.
+        # `regex` allows two groups with the same name, `re` does not; names do not matter here.
         tree = _PARSER.parse(_NAMED_GROUP.sub("(", pattern), re.VERBOSE)
     except re.error:
         return Requirements(("",), "", ())
@@ -55,7 +55,7 @@ def requirements(pattern: str) -> Requirements:
 
 
 def captures_once(pattern: str) -> bool:
-    """Whether no group of a verbose pattern can be captured several times; False where that is not known."""
+    """Return True if no group of a verbose pattern can be captured several times; False if that is unknown."""
     names = _NAMED_GROUP.findall(pattern)
     if len(set(names)) < len(names):
         return False
@@ -66,7 +66,7 @@ def captures_once(pattern: str) -> bool:
 
 
 def _repeats_a_group(items: Any, *, repeated: bool) -> bool:  # noqa: ANN401
-    """Whether a group among nodes of a pattern is inside of what may be repeated."""
+    """Return True if a group among nodes of a pattern is inside a part that may be repeated."""
     for op, arg in items:
         name = str(op)
         if name == "SUBPATTERN":
@@ -87,7 +87,7 @@ def _repeats_a_group(items: Any, *, repeated: bool) -> bool:  # noqa: ANN401
 
 
 def _joined(items: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (nodes of re's own parser)
-    """Nodes by their names; characters that follow each other are one `TEXT`, for most of a pattern is that."""
+    """Yield nodes by name; consecutive characters, which are most of a pattern, form one `TEXT`."""
     text = ""
     for op, arg in items:
         if op is _PARSER.LITERAL:
@@ -102,7 +102,7 @@ def _joined(items: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (nodes of
 
 
 def _texts(items: Any) -> tuple[Texts, bool]:  # noqa: ANN401  (nodes of re's own parser)
-    """Texts of which `items` begins with one, and whether these are the whole of it."""
+    """Return texts with one of which `items` begins, and whether they are all of it."""
     found: Texts = frozenset([""])
     for name, arg in _joined(items):
         more, whole = _alternatives(name, arg)
@@ -116,7 +116,7 @@ def _texts(items: Any) -> tuple[Texts, bool]:  # noqa: ANN401  (nodes of re's ow
 
 
 def _alternatives(op: str, arg: Any) -> tuple[Texts, bool]:  # noqa: ANN401
-    """What one node of a pattern can begin with, and whether that is the whole of it."""
+    """Return the possible beginnings of one node of a pattern, and whether they are all of it."""
     nothing: Texts = frozenset([""])
     if op == "TEXT":
         return frozenset([arg]), True
@@ -136,7 +136,7 @@ def _alternatives(op: str, arg: Any) -> tuple[Texts, bool]:  # noqa: ANN401
 
 
 def _runs(items: Any) -> Iterator[Texts]:  # noqa: ANN401
-    """Sets of texts, of each of which every match contains one."""
+    """Yield sets of texts; every match contains one text of each set."""
     run: Texts = frozenset([""])
     for name, arg in _joined(items):
         more, whole = _alternatives(name, arg)
@@ -152,7 +152,7 @@ def _runs(items: Any) -> Iterator[Texts]:  # noqa: ANN401
 
 
 def _inside(op: str, arg: Any) -> Iterator[Texts]:  # noqa: ANN401
-    """Sets of texts that a node holds beyond its beginning."""
+    """Yield sets of texts that a node contains after its beginning."""
     if op == "SUBPATTERN" and not (arg[1] or arg[2]):
         yield from _runs(arg[3])
     elif op == "ATOMIC_GROUP":
@@ -166,7 +166,7 @@ def _inside(op: str, arg: Any) -> Iterator[Texts]:  # noqa: ANN401
 
 
 def _strongest(runs: Any) -> Texts:  # noqa: ANN401  (any iterable of sets)
-    """The most telling set: long texts first, and among those that are long enough few; empty when none says anything."""
+    """Return the most selective set: first long texts, then, if they are long enough, few of them; empty if none is selective."""
 
     def telling(run: Texts) -> tuple[int, int, int]:
         shortest = min(map(len, run))

@@ -1,6 +1,6 @@
-"""Form of the pattern files: `[[event]]` blocks of TOML to `EventPattern`, with the line of every block.
+"""Load pattern files: convert `[[event]]` blocks of TOML to `EventPattern`, each with its line.
 
-Nothing is compiled or tried here; `patterns` does that.
+Nothing is compiled or matched here; `patterns` does that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KAFKA = regex.compile(rf"{_RELEASE}\.\.(?:{_RELEASE})?(?:,\ {_RELEASE}\.\.(?:{_
 
 @dataclass(frozen=True)
 class Example:
-    """A message and the captures that it must give; of a counterexample, `event` names the event that it must be instead (or none)."""
+    """A message and the captures that it must give. For a counterexample, `event` names the event that it must be instead (or none)."""
 
     line: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -47,16 +47,17 @@ class EventPattern:
         loggers: full class names that print it.
         kafka: releases, as written: `2.4.0..` or `0.9.0.0..0.9.0.1, 2.0.0..`.
         pattern: verbose pattern, as written.
-        multiline: whether the pattern is for all lines of the record.
-        anywhere: anything may stand before the words that the pattern is for.
-        counted: the message carries no fact: its records are counted, unless one tells whose it is or what went wrong (`Recogniser.is_counted`).
-        keys: captures by the keys of values that stand behind or beside the words; `key?` may be missing.
+        multiline: True if the pattern matches all lines of the record.
+        anywhere: True if any text may precede the words that the pattern matches.
+        counted: True if the message carries no fact. Its records are counted, except those that identify a client or are errors
+            (`Recogniser.is_counted`).
+        keys: captures by the keys of values that follow or accompany the words; `key?` may be missing.
         proves: what the message proves, for `forensics explain`.
         disproves: what it does not prove.
         advice: what to do about it.
         file: the file's name.
         line: line of `[[event]]` in the file.
-        pattern_line: line where the pattern's text begins.
+        pattern_line: line in the file where the pattern's text begins.
     """
 
     name: str
@@ -79,28 +80,28 @@ class EventPattern:
 
     @property
     def where(self) -> str:
-        """`file:line` of the block."""
+        """Return `file:line` of the block."""
         return f"{self.file}:{self.line}"
 
 
 def parse_events(text: str, file: str) -> Iterator[EventPattern]:
-    """The blocks of one pattern file.
+    """Yield the blocks of one pattern file.
 
     Args:
         text: the file's content.
-        file: what errors call it.
+        file: its name in errors.
 
     Raises:
-        CatalogueError: it is no TOML, or a block has a wrong form.
+        CatalogueError: it is not valid TOML, or a block has a wrong form.
     """
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
         found = regex.search(r"at line (\d+)", str(e))
-        raise CatalogueError("A pattern file is no TOML.", why=str(e), where=f"{file}:{found[1]}" if found else file) from e
+        raise CatalogueError("A pattern file is not valid TOML.", why=str(e), where=f"{file}:{found[1]}" if found else file) from e
     unknown = sorted(table.keys() - {"event"})
     if unknown:
-        raise CatalogueError(f"Unknown table `{unknown[0]}`.", where=file, fix="A pattern file holds [[event]] blocks only.")
+        raise CatalogueError(f"Unknown table `{unknown[0]}`.", where=file, fix="A pattern file contains only [[event]] blocks.")
     lines = text.split("\n")
     starts = list(_block_lines(lines))
     for block, start in zip(table.get("event", []), starts, strict=True):
@@ -108,7 +109,7 @@ def parse_events(text: str, file: str) -> Iterator[EventPattern]:
 
 
 def _block_lines(lines: list[str]) -> Iterator[int]:
-    """Line numbers of `[[event]]`, which may also be text inside a `'''` string."""
+    """Yield the line numbers of `[[event]]`, which may also be text inside a `'''` string."""
     quoted = ""
     for number, line in enumerate(lines, 1):
         if not quoted and line.strip().split("#")[0].strip() == "[[event]]":
@@ -133,16 +134,16 @@ def _event(block: dict[str, Any], file: str, start: int, lines: list[str]) -> Ev
             raise fail(f"`{key}` must be a {KEYS[key].__name__}.")
     for key in ("name", "category", "logger", "kafka", "pattern"):
         if not block.get(key):
-            raise fail(f"An [[event]] block lacks `{key}`.", "See CONTRIBUTING.md for a whole block.")
+            raise fail(f"An [[event]] block lacks `{key}`.", "See CONTRIBUTING.md for a complete block.")
     if not _NAME.fullmatch(block["name"]):
         raise fail(f"The event name `{block['name']}` must be lower case words joined by _.")
     if block["category"] not in CATEGORIES:
         raise fail(f"Unknown category `{block['category']}`.", f"One of {', '.join(CATEGORIES)}.")
     for logger in block["logger"]:
         if not isinstance(logger, str) or not _LOGGER.fullmatch(logger):
-            raise fail(f"`{logger}` is no class name.", "Write the full name of the class that prints the message.")
+            raise fail(f"`{logger}` is not a class name.", "Write the full name of the class that prints the message.")
     if not _KAFKA.fullmatch(block["kafka"]):
-        raise fail(f"`{block['kafka']}` is no range of releases.", 'Write "2.4.0..", "0.9.0.0..2.6.0", or several separated by ", ".')
+        raise fail(f"`{block['kafka']}` is not a range of releases.", 'Write "2.4.0..", "0.9.0.0..2.6.0", or several separated by ", ".')
     if not block.get("example"):
         raise fail(f"The event `{block['name']}` has no example.", "Add [[event.example]] with a line and the captures that it gives.")
     pattern_line = next((n for n in range(start, len(lines) + 1) if lines[n - 1].lstrip().startswith("pattern")), start)

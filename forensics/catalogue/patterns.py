@@ -1,4 +1,4 @@
-"""TOML files to a checked catalogue of messages.
+"""Load TOML files as a checked catalogue of messages.
 
 Each `[[event]]` of `parsers/*.toml` is one wording of one message of Kafka: a verbose pattern of the `regex` module that must match the
 whole message (its first line without trailing blanks; with `multiline = true` all lines), the loggers that print it, the releases that have
@@ -39,19 +39,19 @@ from forensics.schema import Field, load_fields
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-#: Files of a pattern folder that hold no events.
+#: Files of a pattern folder that contain no events.
 OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "kafka_words.toml", "known_bugs.toml", "plain_words.toml", "secrets.toml"}
-#: Messages longer than this are matched under a time limit: a log line is written by whoever can make Kafka print it.
+#: Longer messages are matched under a time limit, because log lines are untrusted.
 LONG_MESSAGE = 2_000
 MATCH_SECONDS = 1.0
 LEAST_SECONDS = 0.02
-#: Words that may stand anywhere begin with at least so much literal text.
+#: Minimum length of the literal text at the beginning of words that may occur anywhere.
 LEAST_WORDS = 5
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All captures and messages that are known, and a hash of the files that said so."""
+    """All known captures and messages, and a hash of the files that define them."""
 
     fields: Mapping[str, Field]
     events: tuple[EventPattern, ...]
@@ -59,14 +59,14 @@ class Catalogue:
 
 
 def load(extra: Sequence[Path] = (), *, keep_all: bool = False) -> Catalogue:
-    """Reads the packaged pattern files and those of further folders.
+    """Read the packaged pattern files and those of further folders.
 
     Args:
         extra: folders of the user's own pattern files, or single files.
-        keep_all: no record is only counted.
+        keep_all: True if no record may be only counted.
 
     Raises:
-        CatalogueError: a file is no TOML or a block has a wrong form. Patterns are not compiled here (see `check`).
+        CatalogueError: a file is not valid TOML or a block has a wrong form. Patterns are not compiled here (see `check`).
     """
     fields = load_fields([p for p in extra if p.is_dir()])
     events: list[EventPattern] = []
@@ -84,7 +84,7 @@ def load(extra: Sequence[Path] = (), *, keep_all: bool = False) -> Catalogue:
 
 @lru_cache(maxsize=128)
 def _events(text: str, name: str) -> tuple[EventPattern, ...]:
-    """The blocks of a file of this text, which a process parses once."""
+    """Return the blocks in a file's text, which a process parses once."""
     return tuple(parse_events(text, name))
 
 
@@ -94,29 +94,29 @@ def _files(extra: Sequence[Path]) -> Iterator[tuple[Traversable | Path, str]]:
             yield packaged, f"parsers/{packaged.name}"
     for path in extra:
         if not path.exists():
-            raise CatalogueError(f"There is no pattern file or folder `{path}`.", where=str(path), fix="Give a folder of .toml files, or one file.")
+            raise CatalogueError(f"There is no pattern file or folder `{path}`.", where=str(path), fix="Name a folder of .toml files, or one file.")
         for own in sorted(path.glob("*.toml")) if path.is_dir() else [path]:
             yield own, str(own)
 
 
 def simple_name(logger: str) -> str:
-    """Simple class name of a logger: layouts abbreviate packages (`o.a.k.c.c.internals.ConsumerCoordinator`)."""
+    """Return the simple class name of a logger: layouts abbreviate packages (`o.a.k.c.c.internals.ConsumerCoordinator`)."""
     return logger.rstrip("$").rsplit(".", 1)[-1].rsplit("$", 1)[-1]
 
 
 def subject(event: EventPattern, message: str) -> str:
-    """The part of a message that a pattern is held to."""
+    """Return the part of a message that a pattern must match."""
     return message if event.multiline else message.partition("\n")[0].rstrip()
 
 
 @lru_cache(maxsize=4096)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """The compiled pattern, once a process."""
+    """Return the compiled pattern; each process compiles it once."""
     return regex.compile(pattern, regex.VERBOSE)
 
 
 def match(event: EventPattern, message: str) -> regex.Match[str] | None:
-    """Full match of a message; a long one that takes too much time is no match.
+    """Return the full match of a message; None also if a long message takes too much time.
 
     Args:
         event: the block.
@@ -132,7 +132,7 @@ def match(event: EventPattern, message: str) -> regex.Match[str] | None:
 
 
 def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: Pairs | None = None) -> dict[str, Any] | None:
-    """Captures that a block reads off a message, None when the message is none of its own.
+    """Return the captures that a block reads from a message; None if the block does not match.
 
     Args:
         event: the block.
@@ -152,7 +152,7 @@ def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: 
 
 
 def read_at(event: EventPattern, spoken: Spoken, at: int, fields: Mapping[str, Field]) -> dict[str, Any] | None:
-    """Captures of the words of a client that begin at a place; None when they are not this block's."""
+    """Return the captures of a client's words that begin at a position; None if they are not this block's."""
     text = spoken.text if event.multiline else spoken.text.partition("\n")[0]
     end = end_of(text, at)
     seconds = MATCH_SECONDS if end - at > LONG_MESSAGE else None
@@ -173,12 +173,12 @@ def read_at(event: EventPattern, spoken: Spoken, at: int, fields: Mapping[str, F
 
 @lru_cache(maxsize=1024)
 def beginnings(prefixes: tuple[str, ...]) -> re.Pattern[str]:
-    """An expression that finds the beginnings of words."""
+    """Return an expression that finds the beginnings of words."""
     return re.compile("|".join(re.escape(text) for text in beginnings_of(prefixes)))
 
 
 def convert(found: regex.Match[str], fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Typed captures of a match; a capture without a value is left out, one that cannot be converted is a `NoValue`. A list may be captured item by item."""
+    """Return the typed captures of a match, without empty ones; one that cannot be converted is a `NoValue`. Lists may be captured item by item."""
     captures: dict[str, Any] = {}
     for name, text in found.groupdict().items():
         if text is None:
@@ -199,14 +199,14 @@ def convert(found: regex.Match[str], fields: Mapping[str, Field]) -> dict[str, A
 
 
 def check(extra: Sequence[Path] = ()) -> list[CatalogueError]:
-    """All that is wrong with the packaged files, or with further folders beside them; an empty list means nothing.
+    """Return all errors in the packaged files, or in further folders used with them; the list is empty if there are none.
 
-    Checked for every block: the pattern compiles and has text to be found by, its groups are known captures, its examples are
-    matched by it alone among the blocks of its loggers and give the stated captures, its counterexamples are not matched.
+    For every block, the pattern must compile and have literal text, and its groups must be known captures. Its examples must match it alone among the
+    blocks of its loggers and give the stated captures; its counterexamples must not match it.
 
     Args:
-        extra: folders or files of the user's own. Their blocks are checked, also against the packaged ones, which are taken as sound;
-            without any, the packaged blocks are checked.
+        extra: folders or files of the user's own. Their blocks are checked, also against the packaged ones, which are assumed to be correct.
+            If empty, the packaged blocks are checked.
     """
     try:
         catalogue = load(extra)
@@ -231,12 +231,12 @@ def check(extra: Sequence[Path] = ()) -> list[CatalogueError]:
 
 
 def _meet(one: EventPattern, other: EventPattern) -> bool:
-    """Whether records of some logger are tried against both blocks."""
+    """Return True if records of any logger are tried against both blocks."""
     return bool({simple_name(x) for x in one.loggers} & {simple_name(x) for x in other.loggers})
 
 
 def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[CatalogueError]:
-    """Errors of a block's pattern by itself."""
+    """Yield the errors of a block's pattern by itself."""
     try:
         names = compiled(event.pattern).groupindex
     except regex.error as e:
@@ -256,13 +256,13 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
             caret = " " * shown.find(f"<{name}>") + "^" * (len(name) + 2)
             yield CatalogueError(
                 f"`{event.name}` captures `{name}`, which is not in fields.toml.",
-                why=f"every capture is a column, and has one type and one meaning\n   |  {shown}\n   |  {caret}",
+                why=f"every capture is a column with one type and one meaning\n   |  {shown}\n   |  {caret}",
                 where=f"{event.file}:{event.pattern_line + line}",
-                fix="Use a capture that exists, or add an entry with type and meaning to fields.toml.",
+                fix="Use an existing capture, or add an entry with type and meaning to fields.toml.",
             )
     if not requirements(event.pattern).anchors:
         yield CatalogueError(
-            f"The pattern of `{event.name}` holds no literal text.",
+            f"The pattern of `{event.name}` contains no literal text.",
             why="every record of the logger would be tried against it",
             where=f"{event.file}:{event.pattern_line}",
             fix="Name some words of the message; for alternatives, some in each.",
@@ -278,7 +278,7 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
 
 
 def check_examples(event: EventPattern, rivals: Sequence[EventPattern], fields: Mapping[str, Field]) -> Iterator[CatalogueError]:
-    """Errors of a block's examples and counterexamples.
+    """Yield the errors of a block's examples and counterexamples.
 
     Args:
         event: the block.
@@ -319,7 +319,7 @@ def check_examples(event: EventPattern, rivals: Sequence[EventPattern], fields: 
 
 
 def _no_match(event: EventPattern, example: Example) -> CatalogueError:
-    """The error of an example without a match, with a caret where matching stopped."""
+    """Return the error of an example without a match, with a caret where matching stopped."""
     text = subject(event, example.line)
     reached = 0
     partial = compiled(event.pattern).fullmatch(text[:LONG_MESSAGE], partial=True)

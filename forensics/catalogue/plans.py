@@ -1,4 +1,4 @@
-"""Blocks made ready to be tried on messages, and found by how a message begins."""
+"""Prepare blocks for matching, and find them by the beginning of a message."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from forensics.schema import Field
 
 _KEY = 5
 _LETTERS = re.compile("[A-Za-z]+")
-#: So many blocks cost more to try than the words of a message to look up.
+#: With more blocks than this, looking up the words of a message is faster than trying each block.
 _MANY = 8
 
 
 class Plan:
-    """One block made ready: what to look for, the pattern, and a converter for each of its groups."""
+    """One prepared block: the text to search for, the pattern, and a converter for each of its groups."""
 
     __slots__ = ("_fullmatch", "_seconds", "anchors", "event", "fields", "needle", "simple")
 
@@ -29,14 +29,14 @@ class Plan:
         self.event, self.fields = event, fields
         required = requirements(event.pattern)
         self.needle = required.needle
-        #: One of them is in every match; empty where the needle says as much.
+        #: Every match contains one of them; empty if the needle implies it.
         self.anchors = () if self.needle in required.anchors else required.anchors
         self._seconds = MATCH_SECONDS
         self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
         self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
 
     def may_match(self, message: str) -> bool:
-        """Whether a message holds the text that every match holds."""
+        """Return True if a message contains the text that every match contains."""
         if self.needle not in message:
             return False
         for anchor in self.anchors:
@@ -45,7 +45,7 @@ class Plan:
         return not self.anchors
 
     def matched(self, text: str) -> regex.Match[str] | None:
-        """A full match, or None; a long text that takes too much time is no match."""
+        """Return a full match, or None; a long text that takes too much time does not match."""
         if self._fullmatch is None:
             self._prepare()
         assert self._fullmatch is not None  # noqa: S101  (for the type checker)
@@ -54,17 +54,17 @@ class Plan:
         try:
             return self._fullmatch(text, timeout=self._seconds)
         except TimeoutError:
-            # A file of such lines must not hold up the reading: each costs half of the one before.
+            # A file of such lines must not delay the reading: each gets half the time of the one before.
             self._seconds = max(self._seconds / 2, LEAST_SECONDS)
             return None
 
     def match(self, text: str) -> dict[str, Any] | None:
-        """Captures of a full match, or None."""
+        """Return the captures of a full match, or None."""
         found = self.matched(text)
         return None if found is None else self.captures(found)
 
     def captures(self, found: regex.Match[str]) -> dict[str, Any]:
-        """Captures of a match."""
+        """Return the captures of a match."""
         if self.simple is None:
             return convert(found, self.fields)
         captures = {}
@@ -80,7 +80,7 @@ class Plan:
         self._fullmatch = pattern.fullmatch
         names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
         kinds = [self.fields[n].type for n in names]
-        # A list may be captured item by item, and bytes become several captures: those go the general way.
+        # A list may be captured one item at a time, and bytes become several captures: these take the general path.
         simple = pattern.groups == len(names) and not any(k in EXPANDING for k in kinds)
         if simple and (not any(k in LISTS for k in kinds) or captures_once(self.event.pattern)):
             self.simple = tuple((n, CONVERTERS[k]) for n, k in zip(names, kinds, strict=True))
@@ -89,7 +89,7 @@ class Plan:
 class Index:
     """The blocks of one logger, found by the beginning of the message, then by text that it must contain.
 
-    Those that begin with nothing certain are found by a word in that text, once they are many.
+    Blocks without a certain beginning are found by a word in that text if there are many of them.
     """
 
     def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
@@ -106,7 +106,7 @@ class Index:
                 self._rest.append(plan)
 
         self._few = len(self._rest) < _MANY
-        if self._few:  # then each beginning has them, too
+        if self._few:  # then each beginning includes them too
             self._by_start = {key: plans + self._rest for key, plans in self._by_start.items()}
         for place, plan in enumerate(self._rest):
             words = [_whole_word(text) for text in requirements(plan.event.pattern).anchors]
@@ -117,7 +117,7 @@ class Index:
                 self._without_word.append(place)
 
     def candidates(self, message: str) -> list[Plan]:
-        """The blocks that may match a message, in their order."""
+        """Return the blocks that may match a message, in their order."""
         if self._few:
             return self._by_start.get(message[:_KEY], self._rest)
         return self._by_start.get(message[:_KEY], []) + self._by_words(message)
@@ -130,5 +130,5 @@ class Index:
 
 
 def _whole_word(text: str) -> str:
-    """The longest word in a text that neither begins nor ends it, so that it is a word of whatever contains the text; empty when there is none."""
+    """Return the longest word inside a text (not at its ends), which is a word of any text that contains it; empty if there is none."""
     return max((found[0] for found in _LETTERS.finditer(text) if found.start() and found.end() < len(text)), key=len, default="")

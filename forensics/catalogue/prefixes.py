@@ -1,6 +1,6 @@
-"""Context prefixes of a message: who printed it. They are taken off before patterns see the message, and become captures.
+"""Split context prefixes, which identify the client or component, off messages before patterns see these; the prefixes become captures.
 
-Printed by Connect's logging context, by the clients' LogContext, and by the broker's coordinators; several may stand one behind the other:
+They are printed by Connect's logging context, by the clients' LogContext, and by the broker's coordinators; several may follow each other:
 `[b|task-1] [Consumer clientId=connector-consumer-b-1, groupId=connect-b] Resetting ...`.
 """
 
@@ -19,7 +19,7 @@ _MOST_CACHED = 8_192
 
 
 class Prefixes:
-    """Takes prefixes off messages; remembers those it has seen, for there are few of them and they repeat a million times."""
+    """Splits prefixes off messages and remembers them, because there are few and they repeat a million times."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Captures, str | None] | None] = {}
@@ -29,12 +29,12 @@ class Prefixes:
         return Prefixes, ()
 
     def split_all(self, messages: Iterable[str]) -> Iterator[tuple[str, Captures, str | None]]:
-        """As `split` for each of some messages; quick where one begins as the one before."""
+        """Split several messages as `split` does; faster if a message begins like the one before."""
         head, size = "", 0
         captures: Captures = {}
         context: str | None = None
         for message in messages:
-            # Behind a head that ends with its blank, nothing but another head can be taken off.
+            # After a prefix that ends with its blank, only another prefix can be split off.
             if size and message.startswith(head) and not message.startswith(self._begins, size):
                 yield message[size:], captures, context
                 continue
@@ -46,7 +46,7 @@ class Prefixes:
             yield rest, captures, context
 
     def split(self, message: str) -> tuple[str, Captures, str | None]:
-        """Splits a message.
+        """Split a message.
 
         Args:
             message: the record's text after its layout.
@@ -83,7 +83,7 @@ class Prefixes:
 
 
 def _closing(message: str, at: int) -> int:
-    """The place behind the bracket that closes the first one from `at` on, 0 without one: names may have brackets."""
+    """Return the position after the bracket that closes the first one from `at` on; 0 if there is none. Names may contain brackets."""
     end = message.find("]", at) + 1
     begin = message.find("[", at) + 1
     while (inner := message.find("[", begin, end) + 1) and (further := message.find("]", end) + 1):
@@ -92,7 +92,7 @@ def _closing(message: str, at: int) -> int:
 
 
 def parse_prefix(head: str, words: KafkaWords | None = None) -> tuple[Captures, str | None] | None:
-    """Captures of one prefix with its closing bracket and blank, and Connect's context in it; None when it is no prefix."""
+    """Return the captures of one prefix with its closing bracket and blank, and Connect's context in it; None if it is not a prefix."""
     for prefix in (words or kafka_words()).prefixes:
         if found := prefix.pattern.fullmatch(head):
             return _captures(prefix, found), head.strip()[1:-1] if prefix.context else None
@@ -112,28 +112,28 @@ def _captures(prefix: Prefix, found: regex.Match[str]) -> Captures:
 
 @cache
 def _pairs_of(keys: tuple[str, ...]) -> regex.Pattern[str]:
-    """Each of some keys with its value, which ends before the next of them."""
+    """Return a pattern for each of some keys with its value, which ends before the next of them."""
     either = "|".join(map(regex.escape, keys))
     return regex.compile(rf"({either})=(.*?)(?=,\ +(?:{either})=|$)")
 
 
 def _with_task(groups: dict[str, str]) -> Captures:
-    """Named groups as captures: a task's number and its connector are the task."""
+    """Return named groups as captures: a task's number and its connector form the task."""
     number = groups.pop("number", None)
     return {**groups, "task": f"{groups['connector']}-{number}"} if number is not None else {**groups}
 
 
 def task_of_client(client_id: str) -> Captures:
-    """Task and connector of a task's own client; nothing of any other."""
-    return _told_by_name("client", client_id)
+    """Return task and connector of a task's own client; nothing for any other client."""
+    return _captures_in_name("client", client_id)
 
 
 def captures_of_thread(thread: str) -> Captures:
-    """What a thread's name tells: the group of a heartbeat thread, the task of a task's thread."""
-    return _told_by_name("thread", thread)
+    """Return the captures in a thread's name: the group of a heartbeat thread, the task of a task's thread."""
+    return _captures_in_name("thread", thread)
 
 
-def _told_by_name(of: str, text: str, words: KafkaWords | None = None) -> Captures:
+def _captures_in_name(of: str, text: str, words: KafkaWords | None = None) -> Captures:
     for name in (words or kafka_words()).names:
         if name.of == of and text.startswith(name.begins):
             found = name.pattern.fullmatch(text)
@@ -142,16 +142,16 @@ def _told_by_name(of: str, text: str, words: KafkaWords | None = None) -> Captur
 
 
 def check(words: KafkaWords | None = None) -> Iterator[CatalogueError]:
-    """What is wrong with the prefixes and names of `parsers/kafka_words.toml`: each example is taken by its own block, and gives what is stated."""
+    """Yield the errors in `parsers/kafka_words.toml`: each example must match only its own block and give the stated captures."""
     words = words or kafka_words()
     for prefix in words.prefixes:
         for line, fields, context in prefix.examples:
             takers = [other.name for other in words.prefixes if other.pattern.fullmatch(line)]
             if takers != [prefix.name] or not line.startswith(words.begins):
-                yield CatalogueError(f"An example of `{prefix.name}` is not taken by it alone.", why=f"{takers} take it.", where=f"{WHERE}: {line}")
+                yield CatalogueError(f"An example of `{prefix.name}` does not match it alone.", why=f"Matching: {takers}.", where=f"{WHERE}: {line}")
             elif (found := parse_prefix(line, words)) != (fields, context):
-                yield CatalogueError(f"An example of `{prefix.name}` gives something else.", why=f"It gives {found}.", where=f"{WHERE}: {line}")
+                yield CatalogueError(f"An example of `{prefix.name}` gives other captures.", why=f"It gives {found}.", where=f"{WHERE}: {line}")
     for name in words.names:
         for line, fields in name.examples:
-            if (given := _told_by_name(name.of, line, words)) != fields:
-                yield CatalogueError(f"A name of a {name.of} gives something else.", why=f"It gives {given}.", where=f"{WHERE}: {line}")
+            if (given := _captures_in_name(name.of, line, words)) != fields:
+                yield CatalogueError(f"A name of a {name.of} gives other captures.", why=f"It gives {given}.", where=f"{WHERE}: {line}")

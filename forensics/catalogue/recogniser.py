@@ -1,4 +1,4 @@
-"""A record's logger and message, and the catalogue, to a typed event."""
+"""Convert a record's logger and message to a typed event, by the catalogue."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from forensics.catalogue.prefixes import Prefixes, captures_of_thread, parse_pre
 from forensics.records.kafka_words import kafka_words
 from forensics.schema import Field
 
-#: Begins the names of events that only say whose a record is: nothing where another class printed it.
+#: Prefix of the names of events that only identify the client or component; they do not apply to other classes.
 _OTHER = "other_"
-#: Levels of records that are kept whatever they say.
+#: Levels of records that are kept whatever their message.
 _ERRORS = frozenset({"ERROR", "SEVERE", "FATAL", "CRITICAL"})
-#: Any program says `started` or `shutting down`; without a logger that tells nothing.
+#: Any program prints `started` or `shutting down`; without a logger, such a message means nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
-#: What is left of a logger behind the message where somebody cut the line within it.
+#: The rest of a logger after the message if the line was truncated within the logger.
 _CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)$", regex.MULTILINE)
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
 _MOST_CACHED = 20_000
@@ -35,16 +35,16 @@ _LONGEST_CACHED = 400
 
 @dataclass(slots=True)
 class Recognised:
-    """What a record is. Identical messages share one object: do not change it.
+    """The event of a record. Identical messages share one object: do not change it.
 
     Attributes:
         event: the event's name.
         category: its category.
-        captures: typed values by name, those of the prefixes included; a capture without a value is absent.
+        captures: typed values by name, including those of prefixes; a capture without a value is absent.
         message: first line of the message without prefixes.
         context: Connect's logging context as printed, `b|task-1`.
         pattern: the block that matched.
-        fault: what was captured and cannot be converted, so that the record is no evidence; empty when all of it can.
+        fault: why a capture cannot be converted, so that the record is not evidence; empty if all can.
     """
 
     event: str
@@ -57,7 +57,7 @@ class Recognised:
 
     @classmethod
     def of(cls, pattern: EventPattern, captures: dict[str, Any], message: str, context: str | None = None) -> Recognised:
-        """An event of a block; a capture without a value is its fault."""
+        """Return an event of a block; a capture that is not a value is its fault."""
         faults = [f"{name}: {value.reason}" for name, value in captures.items() if isinstance(value, NoValue)]
         if faults:
             captures = {name: value for name, value in captures.items() if not isinstance(value, NoValue)}
@@ -65,7 +65,7 @@ class Recognised:
 
 
 class _Anywhere:
-    """The blocks whose words may stand anywhere, found by how they begin."""
+    """The blocks whose words may occur anywhere, found by their beginning."""
 
     def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
         self._fields = fields
@@ -78,7 +78,7 @@ class _Anywhere:
         self._find = beginnings(self.texts)
 
     def read(self, message: str, pairs: Pairs | None) -> Recognised | None:
-        """What a message is by the words in it."""
+        """Return the event of a message by the words in it."""
         if not any(piece in message for piece in self._cover) or not any(text in message for text in self.texts):
             return None
         for spoken in ways_to_read(message, pairs):
@@ -91,7 +91,7 @@ class _Anywhere:
 
 
 class Recogniser:
-    """Recognises messages. Picklable: workers get the catalogue's data and compile the patterns that they meet."""
+    """Recognises messages. Picklable: workers receive the catalogue's data and compile only the patterns that they need."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -107,12 +107,12 @@ class Recogniser:
         return _revive, (self.catalogue,)
 
     def prepare(self) -> None:
-        """Computes now what the first records would wait for, most of all what each block's pattern asks of a message."""
+        """Compute in advance what the first records would wait for, mainly the requirements of each block's pattern."""
         _ = self.interesting_loggers, self._blocks_of, self.words, self.index(None), self._index_of_telling
 
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:
-        """Simple class names of all loggers that some block names."""
+        """Simple class names of all loggers that a block names."""
         return frozenset(simple_name(logger) for event in self.catalogue.events for logger in event.loggers)
 
     @cached_property
@@ -136,7 +136,7 @@ class Recogniser:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Texts of which every record holds one that is recognised whatever its logger: beginnings of clients' words, and Kafka's own prefixes."""
+        """Texts of which every record that is recognised whatever its logger contains one: beginnings of clients' words, and Kafka's own prefixes."""
         return (*self._anywhere.texts, *self._kafka.marks)
 
     @cached_property
@@ -145,27 +145,27 @@ class Recogniser:
 
     @cached_property
     def _index_of_telling(self) -> Index:
-        """Blocks of all loggers that tell more than whose a record is."""
+        """Blocks of all loggers that contain more than the identity of a client."""
         return Index((e for e in self.catalogue.events if not e.anywhere and not e.name.startswith(_OTHER)), self.catalogue.fields)
 
     def may_tell(self, logger: str | None) -> bool:
-        """Whether records of a logger are worth a look: some block is for it, or it may be a class that extends Kafka's coordinator."""
+        """Return True if records of a logger may be relevant: a block is for it, or it may be a class that extends Kafka's coordinator."""
         return self.is_interesting(logger) or (logger is not None and logger.endswith(self._kafka.heir))
 
     def is_left_out(self, logger: str | None) -> bool:
-        """Whether a logger is a class of Kafka that no block is for: its records are known to be no evidence, whatever their words."""
+        """Return True if a logger is a class of Kafka without a block: its records are known not to be evidence, whatever their message."""
         return logger is not None and logger.startswith(self._kafka.packages) and not self.may_tell(logger)
 
     def is_interesting(self, logger: str | None) -> bool:
-        """Whether some block is for this logger; without a logger every record may be an event."""
+        """Return True if a block is for this logger; without a logger, every record may be an event."""
         return logger is None or self._simple_name(logger) in self.interesting_loggers
 
     def is_worth_a_row(self, logger: str | None, level: str | None, message: str) -> bool:
-        """Whether a record that no block knows is a row of `unrecognised`: it may be evidence that is missed.
+        """Return True if a record that no block matches is a row of `unrecognised`, because it may be missed evidence.
 
-        At INFO and above every record of a relevant logger is. Below, those of classes whose DEBUG lines are evidence of groups and tasks; a fetcher
-        prints ten thousand others a minute, which are only counted. Where the layout has no logger, or none that was understood, the prefixes of Kafka's
-        own classes tell.
+        At INFO and above, this is every record of a relevant logger. Below, it is those of classes whose DEBUG lines are evidence about groups and
+        tasks; a fetcher prints ten thousand other lines a minute, which are only counted. If the layout has no logger, or none that was understood,
+        the prefixes of Kafka's own classes decide.
         """
         if logger is not None and not self.is_interesting(logger):
             return False
@@ -177,23 +177,23 @@ class Recogniser:
 
     @cached_property
     def telling(self) -> frozenset[str]:
-        """Captures of which a record that has one is never only counted."""
+        """Captures that prevent a record from being only counted."""
         return frozenset(name for name, capture in self.catalogue.fields.items() if capture.telling)
 
     @staticmethod
     def is_error(level: str | None) -> bool:
-        """Whether records of a level are kept whatever they say."""
+        """Return True if records of a level are kept whatever their message."""
         return level is not None and level.strip().upper() in _ERRORS
 
     def is_counted(self, found: Recognised, level: str | None) -> bool:
-        """Whether a record carries no fact, and is not an error's: where and when it stands is all that is asked of it.
+        """Return True if a record carries no fact and is not an error: only its position and time matter.
 
-        Its block says so, and neither it nor what surrounds it tells whose it is: any line of a task or member is a sign of its life.
+        Its block says so, and neither it nor its surroundings identify a task or member, for which any line is a sign of activity.
         """
         return found.pattern.counted and not self.is_error(level) and self.telling.isdisjoint(found.captures)
 
     def counted_texts(self, logger: str | None) -> tuple[CountedTexts, ...]:
-        """What tells messages of a logger that are only counted, where nothing stands in front of them."""
+        """Return recognisers of a logger's messages that are only counted and have no prefix."""
         if logger is None or not self.is_interesting(logger):
             return ()
         name = self._simple_name(logger)
@@ -202,27 +202,27 @@ class Recogniser:
         return self._counted[name]
 
     def split(self, message: str) -> tuple[str, dict[str, Any], str | None]:
-        """The message without context prefixes, their captures (do not change them), and Connect's context (`b|task-1`) or None."""
+        """Return the message without context prefixes, their captures (do not change them), and Connect's context (`b|task-1`) or None."""
         return self._prefixes.split(message)
 
     def split_all(self, messages: Iterable[str]) -> Iterator[tuple[str, dict[str, Any], str | None]]:
-        """As `split` for each of some messages."""
+        """Split several messages as `split` does."""
         return self._prefixes.split_all(messages)
 
     def recognise(
         self, logger: str | None, message: str, thread: str | None = None, context: str | None = None, pairs: Pairs | None = None
     ) -> Recognised | None:
-        """What a record is.
+        """Return the event of a record.
 
         Args:
-            logger: as printed, maybe abbreviated; None when the layout has none: then every block is tried.
+            logger: as printed, possibly abbreviated; None if the layout has none: then every block is tried.
             message: the whole record after its layout, lines joined by line breaks.
-            thread: as printed; names the group of a heartbeat thread, or the task of a task's thread.
-            context: Connect's logging context, where the layout and not the message carries it (`b|task-1`, brackets or not).
+            thread: as printed; contains the group of a heartbeat thread, or the task of a task's thread.
+            context: Connect's logging context, if the layout and not the message contains it (`b|task-1`, with or without brackets).
             pairs: keys and values of a JSON record.
 
         Returns:
-            The event, or None when no block matches. Captures of the pattern win over those of prefixes, these over the thread's.
+            The event, or None if no block matches. Captures of the pattern take precedence over those of prefixes, and these over the thread's.
         """
         if len(message) > _LONGEST_CACHED or pairs is not None:
             found = self._recognise(logger, message, pairs)
@@ -237,7 +237,7 @@ class Recogniser:
         return self._with_surroundings(found, thread, context) if thread or context else found
 
     def matches(self, logger: str | None, message: str) -> list[EventPattern]:
-        """All blocks that match; more than one is a fault of the catalogue."""
+        """Return all blocks that match; more than one is an error in the catalogue."""
         rest = self._prefixes.split(message)[0]
         index = self.index(logger)
         plans = index.candidates(rest) if index else []
@@ -251,7 +251,7 @@ class Recogniser:
     def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
         if logger is None:
             message = _CUT_LOGGER.sub("", message, count=1)
-        # Without a logger the words of other clients go first: Java's blocks have wordings that take less of the same sentence.
+        # Without a logger, words of other clients are tried first: blocks of the Java client match less of the same sentence.
         found = self._anywhere.read(message, pairs) if logger is None and not self._own.search(message) else None
         index = self.index(logger) if found is None else None
         if index is not None and (logger is not None or not _WORD.fullmatch(message)):
@@ -262,7 +262,7 @@ class Recogniser:
         if found is not None:
             return found
         found = self._anywhere.read(message, pairs)
-        if found is None and logger and "." not in logger:  # a layout may have taken the tag before a message for a logger
+        if found is None and logger and "." not in logger:  # a layout may have read a tag before the message as a logger
             found = self._anywhere.read(f"[{logger}] {message}", pairs)
         return found
 
@@ -270,15 +270,15 @@ class Recogniser:
         rest, outer, context = self._prefixes.split(message)
         found = self._matched(index, rest, outer, context)
         if found is None and rest.startswith("["):
-            column = _COLUMN.match(rest)  # of a layout that prints it right before the message
+            column = _COLUMN.match(rest)  # of a layout that prints it directly before the message
             found = self._matched(index, *self._prefixes.split(rest[column.end() :])) if column else None
         return found
 
     def _by_mark(self, message: str, named: bool) -> Recognised | None:
-        """What follows one of Kafka's own prefixes, behind any head and under any logger; where one is named, only what tells something."""
+        """Return the event after one of Kafka's own prefixes, after any head and for any logger; with a named logger, only one with a fact."""
         if "[" not in message or not self._own.search(message):
             return None
-        # Most records of a named logger hold no words that tell something: that is seen without the many blocks that only say whose a record is.
+        # Most records of a named logger do not match these blocks, which is found without the many blocks that only identify a client.
         if named and self._behind_mark(self._index_of_telling, message) is None:
             return None
         found = self._behind_mark(self.index(None), message)
@@ -307,7 +307,7 @@ class Recogniser:
 
     @staticmethod
     def _with_surroundings(found: Recognised | None, thread: str | None, context: str | None) -> Recognised | None:
-        """Adds what thread and layout tell, where neither message nor prefix did."""
+        """Add the captures of thread and layout that neither message nor prefix has."""
         if found is None:
             return None
         extra: dict[str, Any] = captures_of_thread(thread) if thread else {}
@@ -320,14 +320,14 @@ class Recogniser:
         return replace(found, captures={**extra, **found.captures}, context=found.context or bare)
 
     def index(self, logger: str | None) -> Index | None:
-        """The blocks of a logger, made ready; None for one that no block is for. Without a logger, those of all."""
+        """Return the prepared blocks of a logger; None if no block is for it. Without a logger, return those of all."""
         name = "" if logger is None else self._simple_name(logger)
         index = self._indexes.get(name)
         if index is None:
             if logger is not None and name not in self.interesting_loggers:
                 return None
             events = [e for e in self.catalogue.events if not e.anywhere] if logger is None else self._blocks_of.get(name, [])
-            # Without a logger several blocks may know a wording: one that tells something goes before one that only says whose it is.
+            # Without a logger several blocks may match a wording: those with a fact come before those that only identify a client.
             index = self._indexes[name] = Index(sorted(events, key=lambda e: e.name.startswith(_OTHER)), self.catalogue.fields)
         return index
 
@@ -340,10 +340,10 @@ class Recogniser:
         return name
 
     def _dispatched(self, logger: str) -> str:
-        """The class by whose blocks a logger's messages are read.
+        """Return the class whose blocks apply to a logger's messages.
 
-        Where a layout prints the class of the statement (%C), an inner class (`AbstractCoordinator$JoinGroupResponseHandler`) stands for the one
-        around it.
+        If a layout prints the class of the statement (%C), an inner class (`AbstractCoordinator$JoinGroupResponseHandler`) means the class around
+        it.
         """
         name = simple_name(logger)
         outer = logger.rstrip("$")
@@ -358,7 +358,7 @@ _LIVE: dict[str, Recogniser] = {}
 
 
 def _revive(catalogue: Catalogue) -> Recogniser:
-    """One recogniser a process and catalogue: a worker process gets many tasks, and should compile once."""
+    """Return one recogniser for each process and catalogue: a worker process gets many tasks, and should compile once."""
     if catalogue.hash not in _LIVE:
         _LIVE.clear()
         _LIVE[catalogue.hash] = Recogniser(catalogue)

@@ -1,4 +1,4 @@
-"""Which releases of Kafka can have printed a record: by the line of its source (%L), else by its wording."""
+"""Find the releases of Kafka that can have printed a record, by the source line (%L) or else by its wording."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EVER = re.compile(r"\s*(?:0\.9\.0\.0\.\.)?\s*")
 
 @cache
 def source_lines() -> dict[tuple[str, int], str]:
-    """Releases by simple class name and line, as ranges (`2.3.0..2.3.1 2.5.0`)."""
+    """Return releases by simple class name and line, as ranges (`2.3.0..2.3.1 2.5.0`)."""
     found: dict[tuple[str, int], str] = {}
     for text in (parsers_dir() / "source_lines.csv").read_text(encoding="utf-8").splitlines():
         if text.startswith("#"):
@@ -27,17 +27,17 @@ def source_lines() -> dict[tuple[str, int], str]:
 
 @cache
 def known_releases() -> tuple[str, ...]:
-    """The releases that `source_lines` knows, oldest first."""
+    """Return the releases that `source_lines` covers, oldest first."""
     first = (parsers_dir() / "source_lines.csv").read_text(encoding="utf-8").partition("\n")[0]
     return tuple(first.removeprefix("# Releases: ").split())
 
 
 def releases_of(logger: str | None, line: int | None, level: str | None, wording: str) -> str | None:
-    """Releases that can have printed a record, as ranges with blanks between; None when that tells nothing.
+    """Return the releases that can have printed a record, as ranges separated by blanks; None if that is unknown.
 
     Args:
         logger: as printed.
-        line: of the source, as printed.
+        line: source line, as printed.
         level: as printed; only lines at INFO and above are known.
         wording: releases whose source has the message (`kafka` of its block).
     """
