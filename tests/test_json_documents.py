@@ -151,7 +151,7 @@ def test_an_array_that_is_no_log_gives_nothing(content, tmp_path):
 def test_brackets_without_end_are_no_document(content, tmp_path):
     events, faults, reading = joined(tmp_path, content)
     assert not events
-    assert "it is no document of records" in faults or reading.evidence[0].status == "skipped"
+    assert "it is not a document of records" in faults or reading.evidence[0].status == "skipped"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ line = "worker | hello"
 fields = { source = "worker" }
 """
 BROKEN = {
-    "is not taken by it": """
+    "does not match it": """
 [[layout]]
 name = "other"
 pattern = ["%d{ISO8601} %p %m%n"]
@@ -35,7 +35,7 @@ pattern = ["%d{ISO8601} %p %m%n"]
 line = "nothing of the kind"
 fields = {}
 """,
-    "gives something else": """
+    "gives other values": """
 [[layout]]
 name = "other"
 pattern = ["%d{ISO8601} %p %m%n"]

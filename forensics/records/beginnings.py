@@ -1,4 +1,4 @@
-"""Bytes that a match of a regular expression may begin with, read off the expression: a quick test for lines that it cannot fit."""
+"""Find the bytes with which a match of a regular expression may begin: a quick test for lines that it cannot fit."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _ANY_BYTE = frozenset(range(256))
 
 @lru_cache(maxsize=1024)
 def first_bytes(pattern: str) -> frozenset[int]:
-    """Bytes that a match may begin with."""
+    """Return the bytes with which a match may begin."""
     found, certain = _first_of(_PARSER.parse(pattern))
     return found if certain else _ANY_BYTE
 
 
 def _first_of(items: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401  (nodes of re's own parser)
-    """First bytes of a sequence, and whether it cannot be empty."""
+    """Return the first bytes of a sequence, and whether it cannot be empty."""
     found: frozenset[int] = frozenset()
     for kind, value in items:
         match str(kind):
@@ -45,7 +45,7 @@ def _first_of(items: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401  (node
 
 
 def _is_ascii(items: Any) -> bool:  # noqa: ANN401
-    """Whether a set names nothing but ASCII characters, one by one or as ranges."""
+    """Return True if a set contains only ASCII characters, singly or as ranges."""
     return all((str(kind) == "LITERAL" and value < 128) or (str(kind) == "RANGE" and value[1] < 128) for kind, value in items)
 
 

@@ -1,4 +1,4 @@
-"""Logs as stores export them in tables with a header (CSV, TSV)."""
+"""Read logs that stores export as tables with a header (CSV, TSV)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forensics.records.timestamps import TimeFormat
 _DELIMITERS = (",", "\t", ";")
 _MOST_ROWS = 50
 _LONGEST_FIELD = 1 << 20
-#: Looks of times in exports, and their formats; a fraction and a zone may follow the first.
+#: Times in exports, and their formats; a fraction and a zone may follow the first.
 _TIMES = (
     (r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?", "ANY"),
     (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} @ [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}", "MMM d, yyyy @ HH:mm:ss.SSS"),
@@ -25,7 +25,7 @@ _TIMES = (
 
 
 def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
-    """The layout of a table with a header that names a time and a message; None when some lines are not the beginning of one."""
+    """Return the layout of a table whose header names a time and a message; None if some lines cannot be the beginning of such a table."""
     for delimiter in _DELIMITERS if len(lines) > 1 else ():
         if delimiter not in lines[0]:
             continue
@@ -50,7 +50,7 @@ def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
 
 
 def _begins(messages: Sequence[str], layouts: Layouts) -> str:
-    """How messages begin that are whole records: where one has several lines, what stands behind it in the row is in the last of them."""
+    """Return a pattern for the beginning of messages that are whole records. In a record of several lines, later columns are in the last one."""
     firsts = [text.split("\n")[0] for text in messages]
     found = {start[0].head for untimed in (False, True) for text in firsts if (start := layouts.find_telling(text, untimed))}
     return "|".join(re.sub(r"\(\?P<\w+>", "(?:", head) for head in sorted(found))
@@ -65,5 +65,5 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def read_row(text: str, columns: Sequence[str], delimiter: str) -> Mapping[str, Any]:
-    """Fields of a row by their columns; empty ones are left out."""
+    """Return the fields of a row by column, without empty ones."""
     return {name: value for name, value in zip(columns, _fields(text, delimiter), strict=False) if value}

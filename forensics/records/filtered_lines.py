@@ -1,6 +1,6 @@
-"""Lines that a command such as `grep` chose from a log: what only a selection of lines can look like.
+"""Detect lines that a command such as `grep` selected from a log, by signs that only a selection can have.
 
-A log that lost a piece, or was cut at its ends, has whole records elsewhere; a selection has parts of records, or marks that the command made.
+A log that lost a part, or was truncated, has whole records elsewhere; a selection has parts of records, or marks of the command.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-#: So many signs of one kind are no chance.
+#: This many signs of one kind are not a coincidence.
 _FEWEST = 2
 _FEWEST_NUMBERS = 3
-#: Of a client's, worker's or broker's settings, one line each, below the line that says whose they are.
+#: A setting of a client, worker or broker: one line each, below the line that identifies the owner.
 _VALUE = re.compile(rb"(?P<head>[^\t]{0,300})\t[a-z][a-zA-Z0-9_]*(?:\.[a-zA-Z0-9_]+)* = ")
 _VALUES_OF = re.compile(rb"[Vv]alues: ?")
-#: The number that `grep -n` and `rg` put before a line, and before one of its context.
+#: The number that `grep -n` and `rg` put before a line, or before a line of its context.
 _NUMBER = re.compile(rb"(?:[^ :|\[\]{}\"]{1,300}[:-])?(?P<number>[0-9]{1,9})[:-]")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{3,60}")
 #: Words that layouts print in every line.
@@ -26,14 +26,14 @@ _FEWEST_LINES = 3
 
 
 def filtered_by(lines: Sequence[bytes], wrappers: Sequence[str] = ()) -> str:
-    """Why the lines of a file must be a selection: `separators` between hits with context, `line_numbers` that jump, `values` without their heads.
+    """Return the sign that lines are a selection: `separators` between hits with context, `line_numbers` that jump, `values` without their heads.
 
     Args:
-        lines: from a file's beginning on, without line breaks.
-        wrappers: what stands before them.
+        lines: lines from the beginning of a file, without line breaks.
+        wrappers: wrappers of the lines.
 
     Returns:
-        The first of these that shows, empty when none does.
+        The first of these signs that is present; empty if there is none.
     """
     stripped = [line.rstrip(b"\r") for line in lines]
     if sum(line == b"--" for line in stripped) >= _FEWEST:
@@ -54,11 +54,11 @@ def _is_value(line: bytes) -> bool:
 
 
 def common_literal(lines: Sequence[str]) -> str:
-    """The longest word that all lines have, whatever its case; empty when there is none, or there are few lines."""
+    """Return the longest word that all lines contain, ignoring case; empty if there is none, or if there are few lines."""
     if len(lines) < _FEWEST_LINES:
         return ""
     words: set[str] = {w.lower() for w in _WORD.findall(min(lines, key=len))} - _OF_LAYOUTS
-    # A line has a part of a longer word, too: `rebalanc` in `rebalance` and `rebalancing`.
+    # Lines may contain a part of a longer word: `rebalanc` in `rebalance` and `rebalancing`.
     words |= {w[:n] for w in words for n in range(4, len(w))}
     for line in lines:
         low = line.lower()

@@ -1,7 +1,7 @@
-"""JSON documents that hold records: an array of objects, or the answer of a log store's interface, on one line or on many.
+"""Read JSON documents that contain records: an array of objects, or the answer of a log store's API, on one line or on several.
 
-A document becomes lines, one for each record, as if its store had exported an object a line: all that reads those then reads it too. It is taken
-apart as it comes, for it may be larger than memory; what is broken in it costs the records in which it is.
+A document is converted to lines, one for each record, as if its store had exported one object per line, which the other readers understand. It is
+parsed as a stream, because it may be larger than memory; an error in it costs only the records that contain it.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from typing import Any
 from forensics.evidence.streams import BLOCK, Readable
 from forensics.records.layouts import JsonKeys, read_json_as_far
 
-#: Keys from the document's outside to a record; `LIST` for each list on the way.
+#: Keys from the outermost level of the document to a record; `LIST` for each list on the path.
 Path = tuple[str, ...]
 LIST = "[]"
-#: What Loki answers: objects with `stream`, the labels, and `values`, pairs of a time and a line.
+#: Loki's answers: objects with `stream`, the labels, and `values`, pairs of a time and a line.
 _LABELS, _PAIRS = "stream", ("values", LIST)
-#: Keys behind which stores hold the record itself, beside what they know about it.
+#: Keys under which stores put the record itself, next to their own metadata.
 _HOLDING = ("_source", "fields", "attributes", "message")
 _HOLDS = re.compile(r'"(?:_source|fields|attributes|message)"\s{0,20}:\s{0,20}\{')
-#: A record is not looked for deeper than this, nor in more places.
+#: Maximum depth, and number of places, to search for a record.
 _DEEPEST = 8
 _MOST_TRIALS = 2_000
-#: Brackets within brackets: more than this is no document of records.
+#: Maximum depth of brackets in a document of records.
 _MOST_OPEN = 10_000
-#: Records behind a broken one are looked for so often, each time in so many places.
+#: Maximum number of searches for the next record after a broken one, and of positions in each search.
 _MOST_MENDED = 200
 _MOST_BORDERS = 20
 _BORDER = re.compile(r"[}\]\"]\s{0,200},\s{0,200}(?=[{\[])")
-#: A record is decoded in a part of the text that is as long as this, or else as that.
+#: Sizes of the windows of text in which a record is decoded, tried in this order.
 _WINDOWS = (8 << 10, 128 << 10, 4 << 20)
-#: A record does not begin like this, and to decode it costs much before it fails.
+#: No record begins like this, and decoding it would take long before it fails.
 _TOO_DEEP = re.compile(r"(?:\[[ \t\r\n]{0,20}){100}")
-#: `false`, or four digits behind `\\u`, may be cut.
+#: `false`, or four digits after `\\u`, may be truncated.
 _LONGEST_WORD = 8
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+(?P<closed>"?)|[{}\[\]:,]')
 _STRING_END = re.compile(r'(?:[^"\\\n]|\\.)*+["\n]')
 _NANOSECONDS = re.compile(r"1[0-9]{18}")
 _LONGEST_KEY = 200
-#: How a document may begin, and no line whose time or name stands in brackets: `[2026-`, `[pod/app-0/app] `.
+#: Possible beginnings of a document, as opposed to lines that begin with a time or name in brackets: `[2026-`, `[pod/app-0/app] `.
 _BEGINS = re.compile(r'\{|\[[ \t\r\n]{0,80}[\[{"0-9\]-]')
 _TIME_IN_BRACKETS = re.compile(r"\[[0-9]+-")
 _BLANKS = " \t\r\n"
-#: Bytes stand for characters here: what is looked for is ASCII, and places stay places.
+#: Each byte becomes one character here: the searched texts are ASCII, and positions stay the same.
 _AS_BYTES = "latin-1"
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -56,12 +56,12 @@ class Element:
     """A record in a document.
 
     Attributes:
-        offset: where it begins in the text.
+        offset: position of its first byte in the text.
         line: number of that line, from 1.
-        raw: its bytes, no more of them than asked for.
-        text: the record as an object on one line, without what its store knows about it.
-        cut: it has more bytes.
-        broken: it is no JSON, or no record; `text` has what could be read of it.
+        raw: its bytes, up to the requested number.
+        text: the record as an object on one line, without its store's metadata.
+        cut: True if it has more bytes.
+        broken: True if it is not valid JSON, or not a record; `text` is what could be read of it.
     """
 
     offset: int
@@ -73,7 +73,7 @@ class Element:
 
 
 def document_path(sample: bytes, keys: JsonKeys) -> Path | None:
-    """Where the records of a document are, by its beginning. None when it holds none, or one a line: those are read as they stand."""
+    """Return the path of the records in a document, by its beginning; None if it has none, or one per line, which needs no conversion."""
     text = sample.decode(_AS_BYTES).removeprefix("\xef\xbb\xbf")
     begins = text.lstrip(_BLANKS)
     if not _BEGINS.match(begins) or _TIME_IN_BRACKETS.match(begins):
@@ -99,7 +99,7 @@ def document_path(sample: bytes, keys: JsonKeys) -> Path | None:
 
 
 def last_records(tail: bytes, path: Path, keys: JsonKeys) -> bytes:
-    """The end of a document from the beginning of a record on; empty when it has none."""
+    """Return the end of a document from the beginning of a record on; empty if there is none."""
     text = tail.decode(_AS_BYTES)
     for opening, _ in zip(re.finditer("[{[]", text), range(_MOST_TRIALS), strict=False):
         found, end, _ = _decoded(text, opening.start())
@@ -113,18 +113,18 @@ class Document:
 
     Args:
         stream: the text.
-        path: where they are.
-        keys: what tells a record's message.
-        longest: bytes of a record that are read.
+        path: path of the records.
+        keys: keys that identify a record's message.
+        longest: maximum number of bytes of a record that are read.
 
     Attributes:
-        error: why the text could not be read to its end.
+        error: reason why the text could not be read to its end.
     """
 
     def __init__(self, stream: Readable, path: Path, keys: JsonKeys, longest: int) -> None:
         self._stream, self._path, self._keys, self._longest = stream, path, keys, longest
         self._pairs = path[-2:] == _PAIRS
-        # What is held of the text, its place in it, the line at some place in what is held, and whether nothing follows.
+        # The buffered text, its position in the whole, the line at a position in it, and whether nothing follows.
         self._text, self._base, self._line, self._counted, self._ended = "", 0, 1, 0, False
         self._last = "\n"
         self._mended = 0
@@ -132,11 +132,11 @@ class Document:
 
     @property
     def lines(self) -> int:
-        """Lines so far, a last one without a line break included."""
+        """Return the number of lines so far, including a last line without a line break."""
         return self._line - (self._last == "\n")
 
     def elements(self, outside: Path = ()) -> Iterator[Element]:
-        """The records, in order; `outside` is where in the document the text begins."""
+        """Yield the records, in order; `outside` is the path at which the text begins."""
         place, labels, at = _Place(outside), dict[str, Any](), 0
         depth = len(self._path)
         while True:
@@ -173,13 +173,13 @@ class Document:
                 labels = {}
             place.step(kind)
             if len(place.path) > _MOST_OPEN:
-                self.error = f"more than {_MOST_OPEN:,} brackets are open in line {self._line_at(at):,}: it is no document of records"
+                self.error = f"more than {_MOST_OPEN:,} brackets are open in line {self._line_at(at):,}: it is not a document of records"
                 while self._more(len(self._text)):
                     pass
                 return
 
     def _more(self, done: int) -> bool:
-        """Forgets what was read and reads on; False at the end of the text."""
+        """Drop text that was read, and read more; return False at the end of the text."""
         self._line_at(done)
         self._last = self._text[done - 1] if done else self._last
         self._text, self._base, self._counted = self._text[done:], self._base + done, 0
@@ -189,13 +189,13 @@ class Document:
         return not self._ended
 
     def _line_at(self, place: int) -> int:
-        """Number of the line at a place, which is not before the last that was asked for."""
+        """Return the number of the line at a position, which is not before the last one that was requested."""
         self._line += self._text.count("\n", self._counted, place)
         self._counted = max(self._counted, place)
         return self._line
 
     def _behind_string(self, begin: int) -> int:
-        """Reads on in a string that does not end in what is held; where to go on."""
+        """Read to the end of a string that exceeds the buffer; return the position after it."""
         if len(self._text) - begin <= self._longest:
             self._more(begin)
             return 0
@@ -207,14 +207,14 @@ class Document:
         return end.end()
 
     def _fill(self, begin: int) -> int:
-        """Reads on until what begins at a place is held, if it is not too long; its place then."""
+        """Read until the value at a position is buffered, if it is not too long; return its new position."""
         while not self._ended and len(self._text) - begin <= self._longest and _decoded(self._text, begin)[2]:
             self._more(begin)
             begin = 0
         return begin
 
     def _element(self, begin: int, labels: Mapping[str, Any]) -> tuple[Element, int]:
-        """The record at a place, and where it ends: 0 when nobody knows, -1 when the text ends before."""
+        """Return the record at a position, and its end: 0 if that is unknown, -1 if the text ends before."""
         found, end, _ = _decoded(self._text, begin)
         broken = not end or (self._pairs and not _is_pair(found))
         if broken:
@@ -237,7 +237,7 @@ class Document:
         return text.replace("\n", " ")
 
     def _border(self, begin: int) -> int:
-        """Where a broken record ends: before the next one that is whole. 0 when none is found."""
+        """Return the end of a broken record: the beginning of the next complete one; 0 if none is found."""
         if self._mended >= _MOST_MENDED:
             return 0
         self._mended += 1
@@ -250,14 +250,14 @@ class Document:
 
 
 class _Place:
-    """Where in a document a token stands."""
+    """The path of a token in a document."""
 
     def __init__(self, path: Path = ()) -> None:
         self.path = list(path)
         self._key = False
 
     def step(self, token: str) -> None:
-        """Goes on behind a token."""
+        """Move to the position after a token."""
         first = token[0]
         if first == '"':
             if self._key and len(token) < _LONGEST_KEY:
@@ -277,11 +277,11 @@ class _Place:
 
 
 def _decoded(text: str, begin: int) -> tuple[Any, int, bool]:
-    """What begins at a place, its end (0 when it cannot be read), and whether that may be because the text ends before it does."""
+    """Return the value at a position, its end (0 if it cannot be read), and whether it may just be truncated."""
     if _TOO_DEEP.match(text, begin):
         return None, 0, False
     for window in _WINDOWS:
-        part = text[begin : begin + window]  # an error counts the lines before it
+        part = text[begin : begin + window]  # because an error counts the lines before it
         try:
             found, end = _decode(part)
         except json.JSONDecodeError as e:
@@ -297,7 +297,7 @@ def _decoded(text: str, begin: int) -> tuple[Any, int, bool]:
 
 
 def _balanced(text: str, begin: int, most: int) -> int:
-    """Where the brackets close that open at a place; 0 when they do not."""
+    """Return the end of the brackets that open at a position; 0 if they do not close."""
     depth = 0
     for token in _TOKEN.finditer(text, begin, most):
         depth += (token[0] in "{[") - (token[0] in "}]")
@@ -307,7 +307,7 @@ def _balanced(text: str, begin: int, most: int) -> int:
 
 
 def _is_pair(found: Any) -> bool:  # noqa: ANN401  (JSON)
-    """Whether something is a time in nanoseconds and a line."""
+    """Return True for a pair of a time in nanoseconds and a line."""
     return isinstance(found, list) and 2 <= len(found) <= 3 and _NANOSECONDS.fullmatch(str(found[0])) is not None and isinstance(found[1], str)
 
 
@@ -316,11 +316,11 @@ def _is_record(found: Mapping[str, Any] | None, keys: JsonKeys) -> bool:
 
 
 def _inner(found: Any, keys: JsonKeys, labels: Mapping[str, Any] | None = None) -> dict[str, Any] | None:  # noqa: ANN401  (JSON)
-    """The record in an element, without what its store knows about it; None when it is none."""
+    """Return the record in an element, without its store's metadata; None if there is none."""
     if _is_pair(found):
         more = found[2] if len(found) > 2 and isinstance(found[2], dict) else {}
         return {**(labels or {}), **more, "timestamp": str(found[0]), "message": found[1]}
-    if isinstance(found, list):  # CloudWatch Logs Insights names each field
+    if isinstance(found, list):  # CloudWatch Logs Insights lists fields with their names
         if found and all(isinstance(x, dict) and isinstance(x.get("field"), str) for x in found):
             return {x["field"]: x.get("value") for x in found}
         return None

@@ -1,4 +1,4 @@
-"""What Kafka's classes print around their messages, and by which words their lines are known: `parsers/kafka_words.toml`."""
+"""Load `parsers/kafka_words.toml`: what Kafka's classes print around their messages, and words that identify their lines."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SIGNS = ("own", "begins a message", "client's words", "no column")
 
 @dataclass(frozen=True)
 class Prefix:
-    """What stands before a message and says who printed it.
+    """A text before a message that identifies who printed it.
 
     Attributes:
         name: as in the file.
         pattern: matches the whole prefix.
         pairs: captures by the keys in its group `pairs`.
         numbers: captures that are numbers.
-        context: what stands in its brackets is Connect's logging context.
+        context: True if the text in its brackets is Connect's logging context.
         examples: a prefix, its captures, and the context in it.
     """
 
@@ -41,7 +41,7 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Name:
-    """A kind of name that tells whose a client or a thread is."""
+    """A kind of name that identifies the owner of a client or a thread."""
 
     of: str
     begins: str
@@ -51,7 +51,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Sign:
-    """Words that tell that a line is Kafka's."""
+    """Words that identify a line as Kafka's."""
 
     name: str
     pattern: regex.Pattern[str]
@@ -61,7 +61,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class KafkaWords:
-    """The file's content; its comments say what each part is for."""
+    """The file's content; comments in the file explain each part."""
 
     begins: tuple[str, ...]
     packages: tuple[str, ...]
@@ -74,13 +74,13 @@ class KafkaWords:
     marks: tuple[str, ...]
 
     def sign(self, name: str) -> regex.Pattern[str]:
-        """The pattern of a sign."""
+        """Return the pattern of a sign."""
         return self.signs[name].pattern
 
 
 @cache
 def kafka_words() -> KafkaWords:
-    """The packaged file.
+    """Return the packaged file.
 
     Raises:
         CatalogueError: it has a wrong form.
@@ -89,7 +89,7 @@ def kafka_words() -> KafkaWords:
 
 
 def parse(text: str) -> KafkaWords:
-    """The content of such a file."""
+    """Return the content of such a file."""
     try:
         table = tomllib.loads(text)
         loggers, signs = table["loggers"], {s.name: s for s in map(_sign, table["sign"])}
@@ -121,7 +121,7 @@ def _compiled(block: Mapping[str, Any]) -> regex.Pattern[str]:
 
 
 def check_signs(words: KafkaWords | None = None) -> Iterator[CatalogueError]:
-    """What is wrong with signs and marks."""
+    """Yield the errors of signs and marks."""
     words = words or kafka_words()
     for sign in words.signs.values():
         if not sign.examples or not sign.counterexamples:

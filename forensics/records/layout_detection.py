@@ -1,4 +1,4 @@
-"""The beginning of a file to its `Profile`: which wrappers, colours, JSON, times it has, and whether it is a log at all."""
+"""Determine the `Profile` of a file from its beginning: its wrappers, colours, JSON and times, and whether it is a log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forensics.records.layouts import JsonKeys, Layout, Layouts, Wrapper, has_co
 from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
 from forensics.records.timestamps import SECOND, Moment, day_of, offset_name
 
-#: So much of a file's beginning is looked at.
+#: Size of the part at a file's beginning that is examined.
 SAMPLE_BYTES = 256 * 1024
 _MOST_LINES = 2_000
 _MOST_LAST = 500
@@ -28,44 +28,44 @@ _COMMON = 0.05
 _DEPTH = 3
 _MOSTLY = 0.6
 _FEW = 0.1
-#: Of many lines, so many stretches of so many are looked at first; where hardly one is left unsaid there, the rest is not looked at.
+#: If there are many lines, this many stretches of this length are examined first; if these have few unexplained lines, the rest is skipped.
 _STRETCHES, _STRETCH = 8, 50
 _HARDLY = 0.02
 _LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
 _DIGIT = re.compile("[0-9]")
-#: A line that begins with a time of day; a log whose times have no date is one of those.
+#: A line that begins with a time of day, as in a log whose times have no date.
 _CLOCK_FIRST = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\b")
-#: A class behind a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
+#: A class after a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
 _KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
 _MOST_TIMES = 400
-#: A collector's clock is the machine's own, read when it has the line; an appender may have kept that back for a while.
+#: Collectors use the machine's clock when they receive the line, and an appender may delay the line.
 _QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
-#: What names one file alone, below other lines, may be part of a message.
+#: A single file name after other lines may be part of a message.
 _FEWEST_FILES = 2
-#: No terminal that a log is copied from is narrower, and so many lines are hardly of one length by chance.
+#: No terminal from which a log is copied is narrower; and this many lines of equal length are not a coincidence.
 _NARROWEST, _FEWEST_FOLDED = 60, 8
-#: Names before records are few, or few for the number of records.
+#: Names before records are few, or few in relation to the number of records.
 _FEWEST_NAMES = 6
-#: Of a year that has a 29th of February.
+#: In a year with a 29th of February.
 _LAST_OF_A_YEAR = date(2000, 12, 31)
-#: From one to the next, over the turn of most centuries.
+#: Maximum distance between two leap years, for most turns of a century.
 _LEAP_YEARS = 8
-#: No zone is further from UTC.
+#: Maximum offset of a zone from UTC.
 _MOST_MINUTES = 14 * 60
 
 
 def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date | None = None) -> Profile:
-    """Looks at the beginning of a file, and at its end: a program that has just started prints less in its lines than one at work.
+    """Return the profile of a file from its beginning and its end, because a program that has just started prints fewer kinds of lines.
 
     Args:
-        sample: the file's first `SAMPLE_BYTES`, UTF-8; the last line may be cut.
+        sample: the file's first `SAMPLE_BYTES`, UTF-8; the last line may be truncated.
         layouts: layouts to try.
-        tail: of a file that is larger, its last bytes; the first line may be cut.
-        changed: when it was written to for the last time: its times may have no year.
+        tail: the last bytes of a larger file; the first line may be truncated.
+        changed: date of the file's last modification, because its times may have no year.
 
     Returns:
-        The profile; `fitting` is 0 for what is no log.
+        The profile; `fitting` is 0 for a file that is not a log.
     """
     path = document_path(sample, layouts.keys)
     if path is not None:
@@ -98,7 +98,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
 
 
 def _headings(lines: Sequence[str], layouts: Layouts) -> tuple[str, ...]:
-    """Names of the headings in a file that holds the lines of several: the first line is one, or several files are named."""
+    """Return the names of the headings in a file with lines of several files: the first line is one, or several files are named."""
     found = [(h[0].name, h[1], i) for i, text in enumerate(lines) if (h := layouts.heading(text)) is not None]
     if not found or found[0][2] > 0 and len({source for _, source, _ in found if source}) < _FEWEST_FILES:
         return ()
@@ -106,13 +106,13 @@ def _headings(lines: Sequence[str], layouts: Layouts) -> tuple[str, ...]:
 
 
 def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> bytes:
-    """Records of a part of a document, which begins at `begin`, as lines; without those that it cuts."""
+    """Return the complete records in a part of a document, which begins at the path `begin`, as lines."""
     elements = Document(BytesIO(sample), path, keys, SAMPLE_BYTES).elements(begin)
     return "\n".join(e.text for e in islice(elements, _MOST_LINES) if not e.cut).encode("utf-8", "replace")
 
 
 def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile:
-    """Adds what the lines themselves tell of their layout, when the described layouts leave much unsaid: `looked` is what they make of some of the lines."""
+    """Add layouts inferred from the lines if the described ones leave much unexplained; `looked` is their score for some of the lines."""
     reader = RecordReader(layouts, profile)
     bare = [reader.unwrap(text).text for text in lines] if profile.untimed else []
     begins = [text for text in bare if text[:1] not in ("", " ", "\t")]
@@ -124,7 +124,7 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
         return profile
     best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()
-    # What a collector printed is no part of a layout.
+    # The collector's text is not part of a layout.
     others = (bare,) if profile.untimed and bare != lines else (lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
     for text in (described.unsaid, *others):
         learned = infer(text) if text else ()
@@ -142,9 +142,9 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
 
 
 def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile | None:
-    """How to read lines of a program that prints no times, each wrapped by a collector that does; None when they are something else.
+    """Return a profile for a program that prints no times, in a collector's wrapper with times; None for other lines.
 
-    Read as records that begin with a time, its settings and stack traces would be taken apart, for they have one in every line.
+    If only lines with a time could begin a record, its settings and stack traces would be split, because the collector puts a time before each line.
     """
     if profile.untimed or looked.collected or profile.json != "record" and looked.share <= _HARDLY:
         return None
@@ -157,13 +157,13 @@ def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[
 
 
 def _folded_at(profile: Profile, lines: Sequence[str], layouts: Layouts) -> int:
-    """The length at which something broke all longer lines, 0 when nothing did.
+    """Return the length at which all longer lines were broken, 0 if they were not.
 
-    Many different lines are of that length, none is longer, and few lines behind them begin a record.
+    Many different lines have that length, none is longer, and few of the lines after them begin a record.
     """
     most = max(map(len, lines), default=0)
     full = [i for i, text in enumerate(lines[:-1]) if len(text) == most]
-    different = {_DIGIT.sub("0", lines[i]) for i in full}  # one long message that is repeated is none
+    different = {_DIGIT.sub("0", lines[i]) for i in full}  # a repeated long message does not count
     if most < _NARROWEST or len(different) < _FEWEST_FOLDED or profile.wrappers or profile.json:
         return 0
     reader = RecordReader(layouts, profile)
@@ -172,29 +172,29 @@ def _folded_at(profile: Profile, lines: Sequence[str], layouts: Layouts) -> int:
 
 
 def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> bool:
-    """Whether no line tells its date, and a collector may have printed it before them."""
+    """Return True if no line contains its date, but a collector may have printed it before them."""
     timed = any(w.time for w in layouts.wrappers if w.name in profile.wrappers)
     return (timed or profile.json in ("wrapper", "both")) and not _times(lines, RecordReader(layouts, profile), most=1)
 
 
 def _last_day(profile: Profile, lines: Sequence[str], layouts: Layouts, changed: date) -> date | None:
-    """The day of the last of lines whose only times have no year: the last such day on which they can have been written; None for other lines."""
+    """Return the date of the last of lines whose times have no year: the last possible one before the modification date; None for other lines."""
     if not (profile.collected and any(w.time and w.time.yearless for w in layouts.wrappers if w.name in profile.wrappers)):
         return None
     times = _times(lines, RecordReader(layouts, replace(profile, until=_LAST_OF_A_YEAR)), most=len(lines))
     if not times:
         return None
     last = day_of((times[0] if _newest_first(times) else times[-1]).wall_us or 0)
-    latest = changed + timedelta(days=1)  # the zones of the two clocks may differ
+    latest = changed + timedelta(days=1)  # the two clocks may be in different zones
     for year in range(latest.year, latest.year - _LEAP_YEARS - 1, -1):
-        with suppress(ValueError):  # a 29th of February
+        with suppress(ValueError):  # 29 February
             if (day := last.replace(year=year)) <= latest:
                 return day
     return None
 
 
 def _stretches(lines: Sequence[str]) -> list[str]:
-    """Some of many lines: stretches at equal distances, for records have several lines. Few lines are all taken."""
+    """Return a sample of many lines: stretches at equal distances, because records have several lines. Few lines are returned completely."""
     if len(lines) <= 2 * _STRETCHES * _STRETCH:
         return list(lines)
     step = len(lines) // _STRETCHES
@@ -202,7 +202,7 @@ def _stretches(lines: Sequence[str]) -> list[str]:
 
 
 def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
-    """For a paste of nothing but messages: each line that is not indented is one; Kafka's prefixes and clients' words tell that it is one."""
+    """Return a profile for pasted messages: each line without indentation is one, if Kafka's prefixes and clients' words identify it."""
     whole = [text for text in lines if text[:1] not in (" ", "\t")]
     begins, words = kafka_words().sign("begins a message"), kafka_words().sign("client's words")
     prefixed = sum(bool(begins.match(text) or words.search(text)) for text in whole)
@@ -212,20 +212,20 @@ def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
 
 
 def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:
-    """What a wrapper leaves of lines, if most have it; indents alone are the lines of a record."""
+    """Return the lines without a wrapper if most have it; lines with only an indentation belong to a record."""
     rests = [r for text in lines if (r := _rest(text, wrapper, layouts)) is not None and not (wrapper.bare and r == text.lstrip())]
     return rests if len(rests) > _MOSTLY * len(lines) else []
 
 
 @dataclass(frozen=True)
 class _LayoutScore:
-    """What a profile makes of some lines.
+    """The score of a profile for some lines.
 
     Attributes:
-        points: one for each time, date and level, two for each logger of a record, less one for each line that belongs to none.
+        points: one for each time, date and level, two for each logger of a record, minus one for each line that belongs to no record.
         unsaid: lines that begin a record without a logger, or belong to no record.
-        share: of these among records and lines of none.
-        collected: most records have their collector's time.
+        share: share of these among records and lines of none.
+        collected: True if most records have their collector's time.
     """
 
     points: int
@@ -246,7 +246,7 @@ class _LayoutScore:
             if not fits:
                 unsaid.append(reader.unwrap(text).text)
             elif not done and _LOOKS_TIMED.match((line := reader.unwrap(text)).text) and reader.start(line) is None:
-                swallowed.append(line.text)  # it continues a record, but begins as if it were one
+                swallowed.append(line.text)  # it continues a record, but begins like one
         records.extend(assembler.close())
         unsaid += swallowed
         score = -len(unsaid)
@@ -261,7 +261,7 @@ class _LayoutScore:
 
 
 def _both_as_lines(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[bytes, bytes]:
-    """The beginning and the end of a file as they are, or the records of a document in them as lines; the end begins in the middle of a line."""
+    """Return the beginning and the end of a file, or of a document's records as lines; the end begins within a line."""
     if profile.document is None:
         return head, tail
     path, keys = profile.document, layouts.keys
@@ -269,7 +269,7 @@ def _both_as_lines(head: bytes, tail: bytes, layouts: Layouts, profile: Profile)
 
 
 def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[Moment | None, Moment | None]:
-    """The first time in the beginning of a file and the last in its end; for a file that is sorted backwards the other way round."""
+    """Return the first time at the beginning of a file and the last at its end; the reverse for a file with its newest lines first."""
     head, tail = _both_as_lines(head, tail, layouts, profile)
     reader = RecordReader(layouts, profile)
     first = _times((decode(raw) for raw in head.split(b"\n")[:_MOST_LINES]), reader, most=1)
@@ -279,9 +279,9 @@ def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tup
 
 
 def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> str | None:
-    """The offset from UTC of a log's times that do not say it, by those that a collector printed beside them; None: these do not tell, or not one offset.
+    """Return the offset from UTC of a log's times, by a collector's times next to them; None if these do not show exactly one offset.
 
-    A collector has a line a moment after it was written, so the two differ by whole quarters of an hour and a little more.
+    A collector receives a line a moment after it was written, so the two differ by a multiple of a quarter of an hour and a little more.
     """
     if profile.plain:
         return None
@@ -328,7 +328,7 @@ def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profil
 
 
 def _words(lines: Sequence[str], layouts: Layouts, profile: Profile) -> frozenset[str]:
-    """The words before a file's records, if it is wrapped in words; none where they are no names, but numbers of records, say."""
+    """Return the words before a file's records if they are its wrapper; none if they are not names, but for example numbers of records."""
     if not any(w.words and w.name in profile.wrappers for w in layouts.wrappers):
         return frozenset()
     reader = RecordReader(layouts, profile)
@@ -336,15 +336,15 @@ def _words(lines: Sequence[str], layouts: Layouts, profile: Profile) -> frozense
     return frozenset(found) if len(found) <= max(_FEWEST_NAMES, _FEW * found.total()) else frozenset()
 
 
-def _chain(text: str, layouts: Layouts, untimed: bool, depth: int, *, telling: bool = False) -> list[str] | None:
-    """Names of the wrappers around a line that begins a record, outermost first; None when it begins none.
+def _chain(text: str, layouts: Layouts, untimed: bool, depth: int, *, specific: bool = False) -> list[str] | None:
+    """Return the names of the wrappers around a line that begins a record, outermost first; None if it begins none.
 
     Args:
         text: the line.
-        layouts: those to try.
-        untimed: whether these are the ones without a time.
-        depth: of wrappers, at most.
-        telling: whether a layout must say more than a time: behind any word of a message, a time may stand.
+        layouts: layouts to try.
+        untimed: True if these are the ones without a time.
+        depth: maximum number of wrappers.
+        specific: True if a layout must contain more than a time, because a time may follow any word of a message.
     """
     if untimed and (names := _collected(text, layouts, depth)) is not None:
         return names
@@ -363,14 +363,14 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int, *, telling: b
         rest = None if wrapper.words and untimed else _rest(text, wrapper, layouts)  # without times, words may be a thread or a level
         if rest is None:
             continue
-        inner_names = _chain(rest, layouts, untimed, depth - 1, telling=telling or wrapper.words)
+        inner_names = _chain(rest, layouts, untimed, depth - 1, specific=specific or wrapper.words)
         if inner_names is not None and not (wrapper.name == "quote" and rest == text):
             return [wrapper.name, *inner_names]
-    return [] if not telling and layouts.find(text, untimed) else None
+    return [] if not specific and layouts.find(text, untimed) else None
 
 
 def _collected(text: str, layouts: Layouts, depth: int) -> list[str] | None:
-    """As `_chain` for a line of a program that prints no times: what a collector prints before it would be taken for words of its own."""
+    """Do the same as `_chain` for a program that prints no times: a collector's text before the line would be taken for its own words."""
     for wrapper in layouts.wrappers_at(text) if depth else ():
         rest = None if wrapper.bare or wrapper.weak or wrapper.words else _rest(text, wrapper, layouts)
         if rest is None:
@@ -384,7 +384,7 @@ def _collected(text: str, layouts: Layouts, depth: int) -> list[str] | None:
 
 
 def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str] | None:
-    """Names for an object whose message is a whole line or object of its own; None when it is no more than a message."""
+    """Return the names for an object whose message is itself a whole line or object; None if it is only a message."""
     if message.startswith("{"):
         held = read_json(message)
         return ["json in json"] if held and layouts.keys.get("message", held) is not None else None
@@ -400,7 +400,7 @@ def _rest(text: str, wrapper: Wrapper, layouts: Layouts) -> str | None:
 
 
 def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) -> list[Moment]:
-    """Times of lines that begin a record, in order; at most `most`."""
+    """Return times of lines that begin a record, in order; at most `most`."""
     times: list[Moment] = []
     for text in lines:
         line = reader.unwrap(text)
@@ -416,14 +416,14 @@ def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) 
 
 
 def _times_of_records(lines: Sequence[str], reader: RecordReader) -> list[Moment]:
-    """Times of whole records, for exports: a line alone says little."""
+    """Return times of whole records, for exports, in which a single line has little content."""
     content = "\n".join(lines).encode("utf-8", "replace")
     moments = [r.record.moment or r.record.collector for r in read_records(content, reader)]
     return [m for m in moments if m is not None and m.wall_us is not None][:_MOST_TIMES]
 
 
 def _newest_first(times: Sequence[Moment]) -> bool:
-    """Whether times fall and hardly ever rise."""
+    """Return True if times fall and hardly ever rise."""
     walls = [t.wall_us or 0 for t in times]
     falls = sum(a > b for a, b in zip(walls, walls[1:], strict=False))
     rises = sum(a < b for a, b in zip(walls, walls[1:], strict=False))

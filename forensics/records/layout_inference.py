@@ -1,7 +1,7 @@
-"""Layouts that nobody described: a file's own lines tell how it prints time, level, thread and logger around its messages.
+"""Infer undescribed layouts: a file's own lines show how it prints time, level, thread and logger around its messages.
 
-A line is taken apart into *cells* (time, level, logger, something in brackets, a number, a word) and what separates them. Lines of one layout
-give the same cells, so that the commonest ones are the layout. Only what the described layouts do not explain comes here.
+A line is split into *cells* (time, level, logger, something in brackets, a number, a word) and separators. Lines of one layout have the same cells,
+so the most frequent ones are the layout. Only lines that the described layouts do not explain are examined.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from forensics.records.timestamps import SECOND, ZONES, TimeFormat
 
 _MOST_CELLS = 14
 _MOST_WORDS = 2
-#: Blanks that pad a column.
+#: Maximum number of blanks that pad a column.
 _MOST_BLANKS = 80
 _LONGEST_HEAD = 400
 _COMMON = 0.05
 _MOST_LAYOUTS = 4
 _COLUMN = 0.9
 _HAVING = 0.1
-#: No zone is further from UTC.
+#: Maximum offset of a zone from UTC.
 _MOST_OFFSET = 15 * 3600 * SECOND
 
 _LEVEL = "|".join(
@@ -40,7 +40,7 @@ _SIMPLE = r"[A-Z][A-Za-z0-9_$]*[a-z][A-Za-z0-9_$]*"
 _ZONE = rf" ?(?:{ZONES})"
 _HALF = "[ \u202f][AaPp][Mm]"
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
-#: Looks of a time, and letters of its date and clock.
+#: Forms of a time, and letters of its date and clock.
 _TIMES: tuple[tuple[str, str], ...] = (
     (r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]" + _CLOCK, "ANY"),
     (r"[0-9]{4}\.[0-9]{2}\.[0-9]{2} " + _CLOCK, "yyyy.MM.dd HH:mm:ss"),
@@ -81,11 +81,11 @@ _PLACE_CELL = re.compile(r"[A-Za-z0-9_$]+\.(?:java|scala|kt):([0-9]+|\?)")
 _NUMBER_CELL = re.compile(rf"[0-9]+{_AFTER}")
 _PIPED = re.compile(r"[^|]{1,120}(?P<end> \| )")
 _SEMICOLONS = re.compile(r"[^;]{1,120}(?P<end>;)")
-#: A value of several words without quotation marks: the next key ends it.
+#: A value of several words without quotation marks, which ends before the next key.
 _VALUE = re.compile(r"[^=\"]{1,120}?(?=[ \t][@A-Za-z_.]{1,30}=)")
 _WORD_CELL = re.compile(r"[^ \t|;,\[\](){}<>\"=]+(?=[ \t|;,]|$)")
 _NO_LOGGER = re.compile(r"^(?:\s|Caused by|\.\.\. [0-9]+ |at [a-z])|^[A-Za-z0-9_.$]+(?:Exception|Error)\b")
-#: Ways to print a logger behind the message; the thread may follow.
+#: Ways to print a logger after the message; the thread may follow.
 _TAILS = tuple(
     rf"{begin}(?P<logger>{_CLASS})(?::(?P<line>[0-9]+|\?))?{end}{thread}"
     for begin, end in ((r" +\(", r"\)"), (r" +\[", r"\]"), (r" +\{", r"\}"), (r" +<", ">"), (r" +- ", ""), (r" +\| *", ""), (r"\t", ""), (r" +@ ?", ""))
@@ -95,13 +95,13 @@ _TAILS = tuple(
 
 @dataclass(frozen=True)
 class Guess:
-    """How one line may be laid out.
+    """A possible layout of one line.
 
     Attributes:
         head: regular expression up to the message, or up to where it would begin without the last cell.
-        format: of its time, empty without one.
-        cells: what it is made of: T time, P level, C logger, B brackets, N number, W word.
-        shorter: the guess without its last brackets: they may belong to the message.
+        format: of its time; empty if it has none.
+        cells: its components: T time, P level, C logger, B brackets, N number, W word.
+        shorter: the guess without its last brackets, which may belong to the message.
     """
 
     head: str
@@ -111,21 +111,21 @@ class Guess:
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
-        """What it tells: time, logger, level."""
+        """Return what it contains: time, logger, level."""
         return "T" in self.cells, "C" in self.cells, "P" in self.cells
 
 
 def infer(lines: Sequence[str], *, names: bool = True) -> tuple[Layout, ...]:
-    """Layouts of some lines, the commonest first; none when the lines have nothing in common.
+    """Return layouts of some lines, the most frequent first; none if the lines have nothing in common.
 
     Args:
-        lines: without wrappers and colours; continuation lines may be among them.
-        names: whether a class without a package may be a logger.
+        lines: without wrappers and colours; they may include continuation lines.
+        names: True if a class without a package may be a logger.
     """
     guesses = [g for g in (guess(line, names=names) for line in lines if not _NO_LOGGER.match(line)) if g is not None]
     if not guesses:
         return ()
-    for what in (0, 2):  # where lines begin with a time, or else with a level, those without one continue records
+    for what in (0, 2):  # if lines begin with a time, or else with a level, those without it continue records
         having = [g for g in guesses if g.rank[what]]
         if len(having) > _HAVING * len(guesses):
             guesses = having
@@ -135,7 +135,7 @@ def infer(lines: Sequence[str], *, names: bool = True) -> tuple[Layout, ...]:
     plain = Counter(guesses)
     for g, n in plain.items():
         counted[_settled(g, plain)] += n
-    # of two that are about as common the one that tells more
+    # of two that are about equally frequent, the one with more content
     for top in sorted(counted, key=lambda g: (counted[g] * (2 if "C" in g.cells else 1), g.rank), reverse=True)[:_MOST_LAYOUTS]:
         if counted[top] >= max(1, _COMMON * len(guesses)):
             layouts.append(_layout(top, lines, len(layouts)))
@@ -143,7 +143,7 @@ def infer(lines: Sequence[str], *, names: bool = True) -> tuple[Layout, ...]:
 
 
 def _settled(found: Guess, counted: Counter[Guess]) -> Guess:
-    """The guess, without brackets at its end that only some lines have."""
+    """Return the guess without brackets at its end that only some lines have."""
     while found.shorter is not None:
         begin = found.shorter.head
         alike = sum(n for g, n in counted.items() if g.head.startswith(begin))
@@ -170,7 +170,7 @@ def _layout(found: Guess, lines: Sequence[str], number: int) -> Layout:
 
 
 def _month_first(found: Guess, lines: Sequence[str]) -> str:
-    """The format with month and day as the numbers tell: no month is above twelve. Who counts hours to twelve writes the month first, if nothing speaks against it."""
+    """Return the format with month and day in the order that the numbers allow. With a 12-hour clock the month is first, unless a number is above 12."""
     if not found.format.startswith(("dd/MM/", "dd-MM-", "d/M/", "yy/MM/dd")):
         return found.format
     head = re.compile(found.head)
@@ -185,12 +185,12 @@ def _month_first(found: Guess, lines: Sequence[str]) -> str:
 
 
 def guess(line: str, *, names: bool = True) -> Guess | None:
-    """How a line may be laid out; None when it has neither time nor level nor logger in front."""
+    """Return a possible layout of a line; None if it begins with neither time nor level nor logger."""
     return _Cells(line[:_LONGEST_HEAD], names).read()
 
 
 class _Cells:
-    """Reads the cells of one line."""
+    """Parses the cells of one line."""
 
     def __init__(self, line: str, names: bool) -> None:
         self._line, self._names = line, names
@@ -202,7 +202,7 @@ class _Cells:
     def read(self) -> Guess | None:
         at = 0
         words = 0
-        ends: list[int] = []  # number of parts behind each cell
+        ends: list[int] = []  # number of parts after each cell
         while at < len(self._line) and len(self._cells) < _MOST_CELLS:
             key = _KEY.match(self._line, at)
             if key:
@@ -240,7 +240,7 @@ class _Cells:
         return self._parts[-1].endswith(("]", ")", ">"))
 
     def _cut(self, ends: list[int]) -> Guess | None:
-        """The guess without cells of the message: it ends with the last cell that a layout has, or with brackets behind that."""
+        """Return the guess without cells of the message: it ends with the last cell that a layout has, or with brackets after that."""
         strong = max((i for i, c in enumerate(self._cells) if c in "TPC"), default=-1)
         if strong < 0:
             return None
@@ -256,7 +256,7 @@ class _Cells:
         return found
 
     def _cell(self, at: int, *, quoted: bool, keyed: bool) -> int | None:
-        """Adds the cell that stands at a place; where it ends, or None."""
+        """Add the cell at a position; return its end, or None."""
         line = self._line
         opening = line[at]
         if opening in _OPENING and not quoted:
@@ -312,7 +312,7 @@ class _Cells:
             if close:
                 self._parts.append(" *" + re.escape(closing))
                 return after + close.end()
-            if self._cells[-1] in "TP":  # [TIME LEVEL] or [TIME][LEVEL: the bracket closes behind a later cell
+            if self._cells[-1] in "TP":  # [TIME LEVEL] or [TIME][LEVEL: the bracket closes after a later cell
                 return after
             self._undo(before)
             self._parts.append(begin)
@@ -332,7 +332,7 @@ class _Cells:
         return end + 1
 
     def _is_column(self, context: str, at: int) -> bool:
-        """Whether brackets that may be a message's prefix are Connect's context as a column of the layout: then a logger follows."""
+        """Return True if brackets that may be a message's prefix are Connect's context as a column of the layout, which a logger follows."""
         return (
             "|" in context
             and "C" not in self._cells
@@ -341,7 +341,7 @@ class _Cells:
         )
 
     def _name_of(self, bracketed: str) -> str:
-        """What brackets are named by, empty when they tell nothing or the same was told before."""
+        """Return the name of the content of brackets; empty if it is unknown or a repetition."""
         name = "context" if _is_context(bracketed) else "thread" if re.search("[A-Za-z]", bracketed) else ""
         return "" if name in self._groups else name
 
@@ -352,7 +352,7 @@ class _Cells:
         del self._parts[parts:]
 
     def _field(self, at: int, rest: str, begun: int) -> int | None:
-        """Adds a time, level or logger; where it ends, or None."""
+        """Add a time, level or logger; return its end, or None."""
         line = self._line
         time = _TIME.match(line, at)
         if time and time.lastindex and ("T" not in self._cells or self._is_better(time)):
@@ -368,7 +368,7 @@ class _Cells:
         return self._logger(named) if named else None
 
     def _is_better(self, time: re.Match[str]) -> bool:
-        """Whether it is the epoch of the time before it, which lacks its zone and perhaps its date: then that one is a word, and this the time."""
+        """Return True for the epoch of the time before it, if that lacks its zone and perhaps its date: that is then a word, and this the time."""
         if self._format == "epoch" or _TIMES[(time.lastindex or 1) - 1][1] != "epoch":
             return False
         before, epoch = TimeFormat(self._format).read(self._printed), TimeFormat("epoch").read(time[0])
@@ -381,7 +381,7 @@ class _Cells:
         return True
 
     def _named(self, at: int) -> re.Match[str] | None:
-        """The logger that stands at a place."""
+        """Return the logger at a position."""
         named = _CLASS_CELL.match(self._line, at)
         if named and not named["logger"].endswith(("Exception", "Error")):
             return named
@@ -404,12 +404,12 @@ class _Cells:
 
 
 def _columns(before: str) -> re.Pattern[str] | None:
-    """Columns of several words, by what separates one from the one before; None where columns are words."""
+    """Return a pattern for columns of several words, by the separator before them; None if columns are words."""
     return _PIPED if before.endswith(r"\| ") else _SEMICOLONS if before.endswith(";") else None
 
 
 def _closing(line: str, at: int, opening: str, closing: str) -> int:
-    """Where the brackets close that open at a place: names of threads may have the same brackets in them. -1 when they do not."""
+    """Return where the brackets close that open at a position, -1 if they do not: names of threads may contain the same brackets."""
     depth = 1
     for i in range(at + 1, len(line)):
         depth += (line[i] == opening) - (line[i] == closing)
@@ -419,7 +419,7 @@ def _closing(line: str, at: int, opening: str, closing: str) -> int:
 
 
 def _inside(text: str, opening: str, closing: str) -> str:
-    """A regular expression of what stands in brackets such as these, with such brackets in it or without. There is one way only to read a line by it."""
+    """Return a regular expression for the content of such brackets, with or without nested ones. It is unambiguous for every line."""
     begin, end = re.escape(opening), re.escape(closing)
     if text.count(opening) != text.count(closing):
         return f"[^{end}]*"
@@ -427,12 +427,12 @@ def _inside(text: str, opening: str, closing: str) -> str:
 
 
 def _is_context(text: str) -> bool:
-    """Whether brackets are a message's own prefix (`[Consumer clientId=...]`, `[b|task-1]`), not a column of the layout."""
+    """Return True if brackets are a message's own prefix (`[Consumer clientId=...]`, `[b|task-1]`) and not a column of the layout."""
     return kafka_words().sign("no column").match(text) is not None
 
 
 def _concrete(text: str, found: str) -> str:
-    """The format with as many fraction digits, and such a zone, as a time has."""
+    """Return the format with the zone and the number of fraction digits of a time."""
     if text in ("ANY", "epoch"):
         return text
     fraction = _FRACTION.search(found)
@@ -447,14 +447,14 @@ def _concrete(text: str, found: str) -> str:
 
 
 def _blanks(separator: str) -> str:
-    """What separates two cells: columns are padded, so that blanks may be more or fewer; exactly one stands before the message."""
+    """Return the separator of two cells: columns are padded, so there may be more or fewer blanks; exactly one precedes the message."""
     if not separator.strip(" \t"):
         return r"\t" if separator == "\t" else " +" if separator else ""
     body = separator.rstrip(" \t")
     end = separator[len(body) :]
     begin = body[: len(body) - len(body.lstrip(" \t"))]
     inner = re.sub(r"(?:\\ )+", " +", re.escape(body.strip(" \t")))
-    # bounded, for what stands beside it may hold blanks too
+    # limited, because the adjacent text may contain blanks too
     return (
         (f" {{0,{_MOST_BLANKS}}}" if begin.strip("\t") or not begin else r"\t")
         + inner

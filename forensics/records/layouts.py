@@ -1,4 +1,4 @@
-"""Whole lines: `parsers/layouts.toml` to compiled layouts, wrappers and headings. Says what a line is; joining lines to records is for `records`."""
+"""Compile `parsers/layouts.toml` to layouts, wrappers and headings of whole lines. `line_reader` joins lines to records."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from forensics.records.pattern_layout import CompiledPattern, compile_pattern
 from forensics.records.timestamps import TimeFormat
 from forensics.resources import parsers_dir
 
-#: A tail is looked for in so many last characters of a line.
+#: Number of characters at the end of a line in which a tail is searched.
 TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
-#: No heading is longer.
+#: Maximum length of a heading.
 _MOST_HEADING = 500
-#: So many different first characters of lines are remembered.
+#: Number of first characters of lines that are cached.
 _MOST_FIRST = 256
-#: What a paste may leave behind a line: marks of code and of bold, the end of a paragraph.
+#: Rests of markup after a pasted line: marks of code and of bold, the end of a paragraph.
 _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
-#: What stays of a colour that has lost its escape character; begins with one certain sign, so that a line is searched quickly.
+#: The rest of a colour that has lost its escape character; it begins with one certain character, so that the search is fast.
 _COLOUR = re.compile(r"\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
-#: Sequences of terminals; a paste may have lost their escape character, or show it as ^[.
+#: Terminal sequences; a paste may have lost their escape character, or show it as ^[.
 _ANSI = re.compile(rf"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?{_COLOUR.pattern}")
-#: A key and its value in an object whose quotation marks are not escaped.
+#: A key and its value in an object whose inner quotation marks are not escaped.
 _BROKEN_PAIR = re.compile(
     r"""\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}
     (?:"(?P<text>.*?)(?:"[\s}]{0,40}(?=,\s{0,20}"[^"]{1,60}"\s{0,20}:|\Z)|\Z)|(?P<bare>[^",{}\[\]]+))""",
     re.DOTALL | re.VERBOSE,
 )
-#: What stands before the next key: the ends of objects, and the beginning of one.
+#: Text before the next key: the ends of objects, and the beginning of one.
 _BROKEN_ENDS = re.compile(r"[\s}]{0,40},?")
 _BROKEN_OBJECT = re.compile(r'\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}\{')
 _BROKEN_LIST = re.compile(r'\s{0,20}"[^"]{1,60}"\s{0,20}:\s{0,20}\[[^\[\]]{0,2000}\]')
@@ -50,7 +50,7 @@ _FIELDS = {"ts", "level", "thread", "logger", "line", "context", "source"}
 
 @dataclass(frozen=True)
 class Example:
-    """A line (or a whole record) and what must be read from it."""
+    """A line (or a whole record) and the values that must be read from it."""
 
     line: str
     fields: Mapping[str, Any]
@@ -58,20 +58,20 @@ class Example:
 
 @dataclass(frozen=True)
 class Layout:
-    """One way to print a record.
+    """A format of records.
 
     Attributes:
         name: as in the file; users see it in `source_file.layout`.
         head: regular expression at the beginning of a record, with groups.
         tails: regular expressions at the end of a line, in order of trial.
-        time: format of the group ts, None without one.
-        untimed: only tried in files without any time.
-        general: says little (a time and text), so that wrappers are tried before it.
-        whole: the head only tests the line, the message begins with it.
-        columns: names of the fields of a row, for tables; the head says only where a row begins.
-        delimiter: between them.
+        time: format of the group ts, None if there is none.
+        untimed: True if it is only tried in files without any time.
+        general: True if it contains little (a time and text), so that wrappers are tried first.
+        whole: True if the head only tests the line, and the message begins with it.
+        columns: names of the fields of a row, for tables, whose head only matches the beginning of a row.
+        delimiter: separator of the fields.
         second: regular expression at the beginning of the second line, for records whose message is there.
-        nameless: its records have no logger, for its writers have none.
+        nameless: True if its records have no logger, because their writers have none.
     """
 
     name: str
@@ -89,26 +89,26 @@ class Layout:
 
     @property
     def loses_loggers(self) -> bool:
-        """Whether it has no place for a logger, though writers of such lines have one."""
+        """Return True if it has no place for a logger, although writers of such lines have one."""
         return not self.nameless and not any("(?P<logger>" in part for part in (self.head, self.second, *self.tails))
 
     @property
     def bare_head(self) -> str:
-        """The head without names of groups, for alternations and for RE2."""
+        """Return the head without names of groups, for alternations and for RE2."""
         return _GROUP.sub("(?:", self.head)
 
 
 @dataclass(frozen=True)
 class Wrapper:
-    """What stands before every line of a collected or pasted log.
+    """A text before every line of a collected or pasted log.
 
     Attributes:
         name: as in the file.
         head: regular expression at the beginning of a line, with the groups ts and source.
-        time: format of the group ts, None without one.
-        bare: gives neither name nor time.
-        weak: looks as a layout's own time does: left where a layout fits the line as it stands and none fits the rest.
-        words: any word: left where it does not stand before a record, here or in other lines of the file.
+        time: format of the group ts, None if there is none.
+        bare: True if it contains neither name nor time.
+        weak: True if it resembles a layout's own time. It is kept if a layout fits the whole line and none fits the rest.
+        words: True for any word. It is kept unless a record follows it, here or in other lines of the file.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Heading:
 
     Attributes:
         name: as in the file.
-        head: regular expression of the whole line, with the group source; without it, the line is an ornament.
+        head: regular expression of the whole line, with the group source; without it, the line is a decoration.
     """
 
     name: str
@@ -141,11 +141,11 @@ class JsonKeys:
     paths: Mapping[str, tuple[tuple[str, ...], ...]]
 
     def get(self, what: str, found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
-        """The first value that is there, None otherwise. A key with points may also be one flat key."""
+        """Return the first value that exists, else None. A key with dots may also be one flat key."""
         return next(self.all(what, found), None)
 
     def all(self, what: str, found: Mapping[str, Any]) -> Iterator[Any]:
-        """All values that are there, in order of preference."""
+        """Yield all values that exist, in order of preference."""
         for path in self.paths[what]:
             value = found.get(path[0]) if len(path) == 1 else _value_of(path, found)
             if value is not None and not isinstance(value, dict):
@@ -153,14 +153,14 @@ class JsonKeys:
 
 
 def _text_of_bytes(value: list[Any]) -> Any:  # noqa: ANN401  (JSON)
-    """The text in a list of bytes, as journald writes what holds control characters; any other list as it is."""
+    """Return the text in a list of bytes, as journald writes text with control characters; return any other list unchanged."""
     if not value or not all(type(b) is int and 0 <= b < 256 for b in value):
         return value
     return _ANSI.sub("", bytes(value).decode("utf-8", "replace"))
 
 
 def _value_of(path: tuple[str, ...], found: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
-    """The value of a key with points, whether it is flat, nested, or flat below a part of it."""
+    """Return the value of a key with dots, which may be flat, nested, or flat below a part of it."""
     value: Any = found.get(".".join(path))
     if value is not None:
         return value
@@ -180,9 +180,9 @@ class Layouts:
 
     Attributes:
         layouts: the user's own first.
-        wrappers: those to try.
+        wrappers: wrappers to try.
         keys: for JSON lines.
-        learned: those of the layouts that a file or the user told.
+        learned: layouts that come from a file or the user.
         headings: lines that name the file of the lines below them.
     """
 
@@ -205,14 +205,14 @@ class Layouts:
         return frozenset({JSON_LAYOUT, *(x.name for x in self.layouts if x.nameless)})
 
     def compiled(self, source: str) -> re.Pattern[str]:
-        """`re.compile`, remembered."""
+        """Return `re.compile(source)` from a cache."""
         found = self._compiled.get(source)
         if found is None:
             found = self._compiled[source] = re.compile(source)
         return found
 
     def wrappers_at(self, line: str) -> tuple[Wrapper, ...]:
-        """Wrappers that may stand before a line, by its first character."""
+        """Return wrappers that may precede a line, by its first character."""
         first = line[:1]
         found = self._wrapping.get(first)
         if found is None:
@@ -223,7 +223,7 @@ class Layouts:
         return found
 
     def heading(self, line: str, names: Sequence[str] | None = None) -> tuple[Heading, str | None] | None:
-        """The heading that a line is, of those with some names or of all, and the file that it names; None for any other line."""
+        """Return the heading that a line is (of the given names, or any), and the file that it names; None for any other line."""
         if len(line) > _MOST_HEADING:
             return None
         for heading in self.headings:
@@ -234,11 +234,11 @@ class Layouts:
         return None
 
     def candidates(self, untimed: bool) -> tuple[Layout, ...]:
-        """Layouts to try in a file that has times, or in one that has none."""
+        """Return the layouts to try in a file with times, or in one without."""
         return tuple(x for x in self.layouts if x.untimed == untimed)
 
     def find(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
-        """The first layout whose head fits a line that is no JSON."""
+        """Return the first layout whose head fits a line that is not JSON."""
         for tried, pattern in self._alternations(untimed):
             found = pattern.match(line)
             if found is not None and found.lastindex is not None:
@@ -248,7 +248,7 @@ class Layouts:
         return None
 
     def _alternations(self, untimed: bool) -> tuple[tuple[tuple[Layout, ...], re.Pattern[str]], ...]:
-        """The candidates in order, and one expression for each run of them: described ones are compiled once, whatever a file tells."""
+        """Return the candidates in order, with one expression for each run of them: described ones are compiled once, whatever a file adds."""
         known = self._any.get(untimed)
         if known is None:
             tried = self.candidates(untimed)
@@ -257,12 +257,12 @@ class Layouts:
         return known
 
     def find_telling(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
-        """As `find`; None also where the layout says little."""
+        """Do the same as `find`, but return None also if the layout contains little."""
         found = self.find(line, untimed)
         return found if found and not found[0].general else None
 
     def find_tail(self, layout: Layout, line: str) -> re.Match[str] | None:
-        """What stands after the message at the end of a line."""
+        """Return the match of the text after the message at the end of a line."""
         for tail in layout.tails:
             match = self.compiled(tail + _MARKDOWN + r"\Z").search(line, max(0, len(line) - TAIL_WINDOW))
             if match and not (match.groupdict().get("logger") or "").startswith("__"):  # a message may end in (__consumer_offsets-7)
@@ -270,24 +270,24 @@ class Layouts:
         return None
 
     def tail_begin(self, layout: Layout) -> str:
-        """Text that every tail of a layout begins with: a quick test for lines that have none."""
+        """Return text with which every tail of a layout begins: a quick test for lines that have none."""
         found = self._begins.get(layout.name)
         if found is None:
             found = self._begins[layout.name] = commonprefix([_literal_prefix(t) for t in layout.tails])
         return found
 
     def with_learned(self, learned: Sequence[Layout], *, first: bool = True) -> Layouts:
-        """The same with layouts that a file's own lines told: tried first, or only before those that say little."""
+        """Return the layouts extended by those inferred from a file's own lines: tried first, or only before general ones."""
         if not learned:
             return self
         at = 0 if first else next((i for i, x in enumerate(self.layouts) if x.general), len(self.layouts))
         return Layouts((*self.layouts[:at], *learned, *self.layouts[at:]), self.wrappers, self.keys, (*self.learned, *learned), self.headings)
 
     def with_pattern(self, pattern: str) -> Layouts:
-        """The same with a user's PatternLayout string tried first.
+        """Return the layouts extended by a user's PatternLayout string, which is tried first.
 
         Raises:
-            UsageError: it cannot be compiled.
+            UsageError: the string cannot be compiled.
         """
         own = layout_of_pattern("told", (pattern,))
         return Layouts((own, *self.layouts), self.wrappers, self.keys, (own, *self.learned), self.headings)
@@ -295,22 +295,22 @@ class Layouts:
 
 @lru_cache(maxsize=64)
 def _alternation(heads: tuple[str, ...]) -> re.Pattern[str]:
-    """One expression for several; the number of its last group tells which of them fits."""
+    """Return one expression for several; the number of its last group shows which of them matches."""
     return re.compile("|".join(f"{head}()" for head in heads))
 
 
 def has_colours(lines: Sequence[str]) -> bool:
-    """Whether lines have ANSI sequences; without their escape characters only if many have."""
+    """Return True if lines have ANSI sequences; without their escape characters, only if many have."""
     return any("\x1b[" in t for t in lines) or sum(bool(_COLOUR.search(t)) for t in lines) > sum(t[:1] not in " \t" for t in lines) // 4
 
 
 def strip_colours(line: str) -> str:
-    """The line without ANSI sequences."""
+    """Return the line without ANSI sequences."""
     return _ANSI.sub("", line) if "\x1b" in line or "m" in line else line
 
 
 def read_json(line: str) -> dict[str, Any] | None:
-    """The object that a line holds, None when it holds none; a comma behind it is of the list that it stands in."""
+    """Return the object in a line, None if there is none; a comma after it separates it from the next item of a list."""
     try:
         found = json.loads(line.removesuffix(","))
     except (ValueError, RecursionError):
@@ -319,13 +319,13 @@ def read_json(line: str) -> dict[str, Any] | None:
 
 
 class BrokenJson(dict[str, Any]):
-    """What could be read of an object that is none: a layout pattern put values between quotation marks as they were, or the line was cut."""
+    """The readable part of an invalid object: a layout pattern did not escape its values, or the line was truncated."""
 
 
 def read_json_as_far(text: str) -> dict[str, Any]:
-    """The object that a text holds. Of a broken one its text values: each ends where the next key begins, whatever it contains.
+    """Return the object in a text. For a broken one, return its text values: each ends where the next key begins, whatever it contains.
 
-    Keys of objects inside a broken one are flat, with points (`content.timestamp`).
+    Keys of objects inside a broken one are flat, with dots (`content.timestamp`).
     """
     found = read_json(text)
     if found is not None:
@@ -349,7 +349,7 @@ def read_json_as_far(text: str) -> dict[str, Any]:
 
 
 def layout_of_pattern(name: str, patterns: Sequence[str], **more: Any) -> Layout:  # noqa: ANN401
-    """A layout from PatternLayout strings that differ only after the message.
+    """Return a layout of PatternLayout strings that differ only after the message.
 
     Raises:
         UsageError: a string cannot be compiled, or their heads differ.
@@ -360,14 +360,14 @@ def layout_of_pattern(name: str, patterns: Sequence[str], **more: Any) -> Layout
         raise UsageError("The patterns of one layout must have the same text before the message.", where=name)
     head, whole = first.head, False
     untimed = first.time is None
-    if not head:  # only the tail tells that the line is a record
+    if not head:  # only the tail shows that the line is a record
         head, whole = rf"[^ \t].*(?:{'|'.join(_GROUP.sub('(?:', c.tail) for c in compiled)})$", True
     return Layout(name, head, tuple(c.tail for c in compiled if c.tail), first.time, **{"untimed": untimed, "whole": whole, **more})
 
 
 @cache
 def packaged() -> Layouts:
-    """The layouts of `parsers/layouts.toml`.
+    """Return the layouts of `parsers/layouts.toml`.
 
     Raises:
         CatalogueError: the file has a wrong form.
@@ -376,7 +376,7 @@ def packaged() -> Layouts:
 
 
 def parse_layouts(text: str, file: str) -> Layouts:
-    """The blocks of a layout file; `file` is what errors call it."""
+    """Return the blocks of a layout file; `file` is its name in errors."""
     try:
         table = tomllib.loads(text)
         layouts = tuple(_layout(block) for block in table["layout"])
@@ -418,5 +418,5 @@ def _examples(block: Mapping[str, Any]) -> tuple[Example, ...]:
 
 
 def _literal_prefix(pattern: str) -> str:
-    """Characters that a regular expression begins with, as far as they are plain."""
+    """Return the characters with which a regular expression begins, as far as they are literal."""
     return "".join(m[0][-1] for m in _PLAIN.finditer(_PLAIN_RUN.match(pattern)[0]))  # type: ignore[index]

@@ -1,6 +1,6 @@
-"""Lines to records: which line begins one, which lines continue it, and what its layout says.
+"""Read lines as records: which line begins one, which lines continue it, and the fields that its layout defines.
 
-This is the plain, obvious reading, one line at a time. `ingest.column_reader` does the same for millions of lines at once and is held to this one by a test.
+This is the plain reference implementation, one line at a time. `extract.column_reader` does the same for millions of lines; a test compares them.
 """
 
 from __future__ import annotations
@@ -16,49 +16,48 @@ from forensics.records.exports import read_row
 from forensics.records.layouts import JSON_LAYOUT, BrokenJson, JsonKeys, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
 from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
 
-#: A line that begins further than this behind its record's first byte is no part of it, and what is longer is cut.
+#: A line that begins further than this after its record's first byte does not belong to it, and longer records are truncated.
 MOST_RECORD_BYTES = 1 << 20
-#: So many zero bytes in a row are a hole: what a crash, or a program that goes on writing to a log that was cut, leaves of what was never written.
+#: Minimum number of consecutive zero bytes that mean lost text: a crash, or a program that goes on writing to a truncated log, leaves them.
 HOLE_BYTES = 16
 HOLE = bytes(HOLE_BYTES)
 _HOLE = re.compile(rb"\0{%d,}" % HOLE_BYTES)
 _NESTED_WRAPPERS = 3
-#: Docker's json-file driver takes lines apart that are longer than 16 KiB; only the last part ends with a line break.
+#: Docker's json-file driver splits lines that are longer than 16 KiB; only the last part ends with a line break.
 _DOCKER_PART = 16 * 1024
-#: It cuts characters of several bytes, too, which then are others.
+#: It also splits multi-byte characters, which are then replaced by others.
 _DOCKER_CUT = 16
-#: How a time begins, whatever is wrong with the rest.
+#: The beginning of a time, whatever is wrong with the rest.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _ANY_TIME = TimeFormat("ANY")
-#: A collector has a line within a second, milliseconds.
+#: A collector receives a line within this time, milliseconds.
 _COLLECTED_MS = 1000
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What a file's beginning tells about the whole file; the layout itself is chosen for each record.
+    """Properties of a whole file, determined from its beginning; the layout itself is chosen for each record.
 
     Attributes:
-        wrappers: names of wrappers to take off every line.
-        words: names that stand before its records, with what separates them: taken off lines that continue a record, too.
-        colours: lines carry ANSI sequences.
-        json: `record` when lines are JSON records, `wrapper` when JSON objects hold whole lines of another layout, `both` when they hold JSON records,
-            else empty.
-        untimed: no line has a time, so layouts without one are tried.
-        newest_first: the file is sorted backwards.
-        learned: layouts that the file's own lines told.
-        learned_first: those are tried before the described ones.
-        holes: there are holes in it.
-        document: it is a JSON document, and its records are there; see `json_documents`.
-        folded: something broke lines that are longer than so many characters, which went on in the next; 0: nothing did.
-        collected: its lines have no time, or no date, and are given that of whoever collected them.
-        headings: names of the headings that say which file the lines below them are from.
-        filtered: why its lines must be a selection of those that were written, as `grep` makes one: `separators`, `line_numbers` or `values`; empty: nothing
-            shows it.
-        literal: a word that all its lines have, and a command may have looked for; empty: there is none.
-        until: the day of its last line, where such times have no year.
-        lines: lines looked at that are not blank.
-        fitting: those that begin a record.
+        wrappers: names of wrappers to remove from every line.
+        words: names before its records, with their separators; they are removed from continuation lines too.
+        colours: True if lines contain ANSI sequences.
+        json: `record` if lines are JSON records, `wrapper` if JSON objects contain whole lines of another layout, `both` if they contain JSON
+            records, else empty.
+        untimed: True if no line has a time, so layouts without one are tried.
+        newest_first: True if the file begins with its newest lines.
+        learned: layouts inferred from the file's own lines.
+        learned_first: True if those are tried before the described ones.
+        holes: True if it contains zero bytes in place of text.
+        document: path of the records if it is a JSON document; see `json_documents`.
+        folded: number of characters after which longer lines were broken and continue in the next line; 0 if they were not.
+        collected: True if its lines have no time, or no date, and get that of their collector.
+        headings: names of the headings that name the file of the lines below them.
+        filtered: sign that its lines are a selection, such as `grep` makes: `separators`, `line_numbers` or `values`; empty if there is none.
+        literal: a word that all its lines contain, for which a command may have searched; empty if there is none.
+        until: the date of its last line, if its times have no year.
+        lines: number of examined lines that are not blank.
+        fitting: number of those that begin a record.
     """
 
     wrappers: tuple[str, ...] = ()
@@ -82,12 +81,12 @@ class Profile:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is an export with a header, of which each row holds a record."""
+        """Return True if it is an export with a header, of which each row contains a record."""
         return any(x.columns for x in self.learned)
 
     @property
     def plain(self) -> bool:
-        """Whether lines can be read as they are."""
+        """Return True if lines can be read as they are."""
         return not (
             self.wrappers
             or self.colours
@@ -102,18 +101,18 @@ class Profile:
 
 @dataclass(slots=True)
 class Record:
-    """One record as its layout tells it.
+    """One record as its layout defines it.
 
     Attributes:
         layout: name of the layout.
-        moment: its time, None without one.
+        moment: its time, None if it has none.
         level, thread, logger, source_line, context: as printed.
-        message: text without layout; lines joined by line breaks, blanks at the end dropped.
-        source: what names the process in a merged file.
-        collector: time of the row or object that holds the whole record as a text.
+        message: text without layout; lines joined by line breaks, without blanks at the end.
+        source: name of the process in a merged file.
+        collector: time of the row or object that contains the whole record as a text.
         pairs: all keys of the object that is the record.
-        no_time: it has a time, but one that is none: before 1970, behind 2199, a 31st of February.
-        fault: why it could not be read, empty when it could; its message is then its lines as they stand.
+        no_time: True if its time is invalid: before 1970, after 2199, 31 February.
+        fault: reason why it could not be read; empty if it could. Its message then consists of its original lines.
     """
 
     layout: str
@@ -137,13 +136,13 @@ class Line:
 
     Attributes:
         text: the rest.
-        source: names that wrappers gave, joined by `/`.
+        source: names in wrappers, joined by `/`.
         collector: time of a wrapper.
-        bare: blanks and quotation marks that stood before it.
-        wrapped: a wrapper with a name or a time was there.
-        words: words that stood before it.
-        level: printed before the record by who printed its lines.
-        unended: what follows from the same source goes on in the same line: the container runtime, or who copied it, took it apart.
+        bare: blanks and quotation marks before it.
+        wrapped: True if it had a wrapper with a name or a time.
+        words: words before it.
+        level: level that the writer of the wrapper printed before the record.
+        unended: True if the next text from the same source continues this line, because the container runtime or a copying tool split it.
     """
 
     text: str
@@ -163,7 +162,7 @@ class RecordReader:
     """Reads the lines of one file.
 
     Args:
-        layouts: layouts to try, but for those that the profile adds.
+        layouts: layouts to try, without those that the profile adds.
         profile: of the file.
 
     Attributes:
@@ -177,7 +176,7 @@ class RecordReader:
         self._wrappers = tuple(w for w in layouts.wrappers if w.name in profile.wrappers)
 
     def unwrap(self, line: str) -> Line:
-        """Takes off what collectors and pastes put before a line."""
+        """Remove what collectors and pastes put before a line."""
         if self.profile.colours:
             line = strip_colours(line)
         found = Line(line)
@@ -225,7 +224,7 @@ class RecordReader:
         return True
 
     def _begins(self, text: str, depth: int) -> bool:
-        """Whether a record begins here, or behind further words, that says more than a time."""
+        """Return True if a record begins here or after further words, and contains more than a time."""
         if self.profile.json and text.startswith('{"') or self.layouts.find_telling(text, self.profile.untimed):
             return True
         words = next((w for w in self._wrappers if w.words), None)
@@ -246,21 +245,21 @@ class RecordReader:
         line.wrapped = True
 
     def heading(self, line: str) -> str | None:
-        """The file that a heading names, empty for an ornament around one; None for a line that is no heading."""
+        """Return the file that a heading names, empty for a decoration around one; None for a line that is not a heading."""
         if not self.profile.headings:
             return None
         found = self.layouts.heading(strip_colours(line) if self.profile.colours else line, self.profile.headings)
         return None if found is None else found[1] or ""
 
     def start(self, line: Line) -> Start | None:
-        """What the line begins, None when it continues a record."""
+        """Return the start of a record in a line; None if the line continues one."""
         text = line.text
         if self.profile.json in ("record", "both") and looks_like_json(text):
             return read_json_as_far(text)
         return self.layouts.find(text, self.profile.untimed)
 
     def finish(self, start: Start, lines: list[str]) -> Record:
-        """The record that `start` begins and whose lines (unwrapped, the first included) are `lines`. Whatever it holds, the others are read."""
+        """Return the record that `start` begins and whose unwrapped lines are `lines`. It never raises, so that the other records are read."""
         whole = list(lines)
         try:
             return self._finish(start, lines)
@@ -268,11 +267,11 @@ class RecordReader:
             return Record(JSON_LAYOUT if isinstance(start, Mapping) else start[0].name, message="\n".join(whole).rstrip(), fault=reason_of(e))
 
     def moment(self, start: Start, text: str) -> tuple[Moment | None, bool]:
-        """Time of the record that a line begins, and whether it has one that is none: what `finish` tells of them, for less."""
+        """Return the time of the record that a line begins, and whether that is invalid: the same as `finish`, but faster."""
         if isinstance(start, Mapping):
             try:
                 return _moment_of_json(self.layouts.keys, start)
-            except Exception:  # whatever is wrong with it: `finish` says so
+            except Exception:  # `finish` reports any error
                 return None, False
         layout, match = start
         time = match.groupdict().get("ts")
@@ -284,7 +283,7 @@ class RecordReader:
 
     def _finish(self, start: Start, lines: list[str]) -> Record:
         if isinstance(start, Mapping):
-            return _json_record(self.layouts, start, lines[:-1] if lines[-1] == "]" else lines)  # which closes a list of objects, one a line
+            return _json_record(self.layouts, start, lines[:-1] if lines[-1] == "]" else lines)  # `]` closes a list with one object per line
         layout, match = start
         if layout.columns:
             return self._held(layout, match, lines)
@@ -322,7 +321,7 @@ class RecordReader:
         )
 
     def _held(self, layout: Layout, match: re.Match[str], lines: list[str]) -> Record:
-        """The record in a row of a table; its message may be the whole record as its writer printed it."""
+        """Return the record in a row of a table; its message may be the whole record as its writer printed it."""
         record = _json_record(self.layouts, read_row("\n".join(lines), layout.columns, layout.delimiter), [""])
         record.layout = layout.name
         if record.moment is None and layout.time and match["ts"]:
@@ -337,7 +336,7 @@ class RecordReader:
         return held
 
     def _printed(self, texts: list[str]) -> tuple[tuple[Layout, re.Match[str]], str | None] | None:
-        """What begins the record in a field, and the name in a wrapper around it, which is taken off the first line."""
+        """Return the beginning of the record in a field, and the name in a wrapper around it, which is removed from the first line."""
         for wrapper in (None, *(w for w in self.layouts.wrappers if not (w.bare or w.weak))):
             outer = self.layouts.compiled(wrapper.head).match(texts[0]) if wrapper else None
             if wrapper and not outer:
@@ -352,7 +351,7 @@ class RecordReader:
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a line of a file of JSON records begins one: it opens and closes an object, or opens one at its first key."""
+    """Return True if a line in a file of JSON records begins one: it opens and closes an object, or opens one at its first key."""
     return text.startswith('{"') or (text.startswith("{") and text.endswith(("}", "},")))
 
 
@@ -389,10 +388,10 @@ def _json_record(layouts: Layouts, found: Mapping[str, Any], lines: list[str]) -
 
 
 def _moment_of_json(keys: JsonKeys, found: Mapping[str, Any]) -> tuple[Moment | None, bool]:
-    """Time of an object, and whether it has one that is none."""
+    """Return the time of an object, and whether it is invalid."""
     printed = _instant(found) or keys.get("time", found)
     moment = _json_time(printed)
-    if moment is not None and moment.offset_us is None:  # a time beside it may say its zone, or be an epoch
+    if moment is not None and moment.offset_us is None:  # another time in the object may have its zone, or be an epoch
         moment = next((m for value in keys.all("time", found) if (m := _json_time(value)) is not None and m.offset_us is not None), moment)
     return moment, moment is None and _is_time(printed)
 
@@ -402,7 +401,7 @@ def _text(value: object) -> str | None:
 
 
 def _instant(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A time in two numbers, as log4j (`instant`) and Google's encoders (`timestamp`, `timestampSeconds`) print it."""
+    """Return a time in two numbers, as log4j (`instant`) and Google's encoders (`timestamp`, `timestampSeconds`) print it."""
     held = next((found[key] for key in ("instant", "timestamp") if isinstance(found.get(key), Mapping)), None)
     if held is None and "timestampSeconds" in found:
         held = {"seconds": found["timestampSeconds"], "nanos": found.get("timestampNanos", 0)}
@@ -410,7 +409,7 @@ def _instant(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _json_time(value: object) -> Moment | None:
-    """A time in JSON: text of ISO 8601, epoch seconds or milliseconds, or an instant in two numbers."""
+    """Return a time in JSON: text of ISO 8601, epoch seconds or milliseconds, or an instant in two numbers."""
     if isinstance(value, Mapping):
         seconds, nanos = value.get("epochSecond", value.get("seconds")), value.get("nanoOfSecond", value.get("nanos", 0))
         return moment_of(seconds * SECOND + nanos // 1000, 0, 1) if type(seconds) is int and type(nanos) is int else None
@@ -418,9 +417,9 @@ def _json_time(value: object) -> Moment | None:
         if not _is_number(value):
             return _ANY_TIME.read(value.strip())
         value = int(value) if len(value) < 20 else None
-    if isinstance(value, int) and 10**17 < value < 10**20:  # nanoseconds, as Loki has them
+    if isinstance(value, int) and 10**17 < value < 10**20:  # nanoseconds, as in Loki
         return moment_of(value // 1000, 0, 1)
-    if isinstance(value, int) and 10**14 < value < 10**17:  # microseconds, as journald has them
+    if isinstance(value, int) and 10**14 < value < 10**17:  # microseconds, as in journald
         return moment_of(value, 0, 1)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 10**8 < value < 10**16:
         micros = value * (1000 if value > 10**11 else SECOND)
@@ -429,24 +428,24 @@ def _json_time(value: object) -> Moment | None:
 
 
 def _is_time(value: object) -> bool:
-    """Whether a value looks as times in JSON do, though it may be none."""
+    """Return True if a value has the form of a time in JSON, even if it is invalid."""
     if isinstance(value, str) and not _is_number(value):
         return _ANY_TIME.fits(value.strip()) or _DATE.match(value.strip()) is not None
     return isinstance(value, Mapping) or (isinstance(value, (int, float, str)) and float(value) > 10**8)
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is digits that `int` reads: there are digits that it does not."""
+    """Return True if a text is digits that `int` accepts, because it does not accept all."""
     return text.isascii() and text.isdigit()
 
 
 @dataclass(slots=True)
 class PlacedRecord:
-    """A record and where it stands.
+    """A record and its position.
 
     Attributes:
-        offset, line: place of its first byte and its line number in the content, from 0 and 1.
-        raw: its bytes, its lines only, at most `MOST_RECORD_BYTES`.
+        offset, line: position of its first byte and its line number in the content, from 0 and 1.
+        raw: the bytes of its lines only, at most `MOST_RECORD_BYTES`.
         collector: time of the first line's wrapper.
     """
 
@@ -469,13 +468,13 @@ class _Open:
 
 
 class Assembler:
-    """Joins lines to records; several processes may speak by turns, each with its own open record.
+    """Joins lines to records; lines of several processes may alternate, each with its own open record.
 
     Args:
         reader: of the file.
 
     Attributes:
-        fault: number of the first line that could not be looked at, and why; None when there is none.
+        fault: number of the first line that could not be processed, and the reason; None if there is none.
     """
 
     def __init__(self, reader: RecordReader) -> None:
@@ -486,20 +485,20 @@ class Assembler:
         self._headed: str | None = None
 
     def has_open(self, start: int, end: int | None) -> bool:
-        """Whether a record that begins in a range waits for more lines."""
+        """Return True if a record that begins in a range is still open."""
         return any(start <= o.offset and (end is None or o.offset < end) for o in self._open.values())
 
     def feed(self, offset: int, number: int, raw: bytes, text: str | None = None) -> tuple[list[PlacedRecord], bool]:
-        """Takes the next line.
+        """Process the next line.
 
         Args:
-            offset: place of its first byte.
-            number: from 1.
+            offset: position of its first byte.
+            number: line number, from 1.
             raw: its bytes.
-            text: what is read in their place; the bytes' own text when None.
+            text: text to read instead; None for the text of the bytes.
 
         Returns:
-            Records that it ends, and False when it belongs to no record though it is not blank.
+            Records that it ends, and False if it belongs to no record although it is not blank.
         """
         try:
             whole = decode(raw[:MOST_RECORD_BYTES]) if text is None else text
@@ -519,14 +518,14 @@ class Assembler:
         if start is None and line.wrapped and self._reader.profile.untimed:
             start = _bare(line.text)
         if line.text == "--" and "--" not in raw.decode("utf-8", "replace")[3:] and self._reader.profile.wrappers:
-            return [], True  # between two findings of grep with context
+            return [], True  # between two hits of grep with context
         if start is not None:
             done = [self._finish(key)] if key in self._open else []
-            self._open[key] = _Open(start, line, offset, number, line.text.split("\n"), [raw], line.unended)  # an object may hold a whole record
+            self._open[key] = _Open(start, line, offset, number, line.text.split("\n"), [raw], line.unended)  # an object may contain a whole record
             self._latest = key
             return done, True
         if not line.wrapped and key not in self._open:
-            key = self._latest  # a terminal broke the line of whoever spoke last
+            key = self._latest  # a terminal broke the line of the last writer
         open_ = self._open.get(key)
         if open_ is None:
             is_header = number == 1 and self._reader.profile.is_table
@@ -542,7 +541,7 @@ class Assembler:
         return [], True
 
     def close(self) -> list[PlacedRecord]:
-        """The records that are still open, at the end of the text."""
+        """Return the records that are still open at the end of the text."""
         return [self._finish(key) for key in list(self._open)]
 
     def _finish(self, key: str | None) -> PlacedRecord:
@@ -559,12 +558,12 @@ class Assembler:
 def read_records(
     content: bytes, reader: RecordReader, unfit: Callable[[int, int, bytes], None] = lambda offset, line, raw: None
 ) -> list[PlacedRecord]:
-    """All records of a content, the slow and obvious way.
+    """Return all records of a content with the reference implementation.
 
     Args:
         content: UTF-8.
         reader: of the file.
-        unfit: told offset, line number and bytes of each line that belongs to no record and is not blank.
+        unfit: called with offset, line number and bytes of each line that belongs to no record and is not blank.
 
     Returns:
         Records by their first byte.
@@ -585,18 +584,18 @@ def read_records(
 
 
 _BARE = Layout("message only", "", untimed=True)
-#: What goes on in further lines is indented, or the exception behind a message.
+#: Continuation lines are indented, or are the exception after a message.
 _BEGINS = re.compile(r"(?![ \t]|$|(?:Caused by: |Suppressed: )?(?:[a-z][A-Za-z0-9_]*\.)+[A-Z][A-Za-z0-9_$]*(?:Exception|Error|Throwable)(?::|$))")
 
 
 def _bare(text: str) -> Start | None:
-    """A record that is all message: a wrapped line of a file without times."""
+    """Return a record that is only a message: a wrapped line of a file without times."""
     match = _BEGINS.match(text)
     return (_BARE, match) if match else None
 
 
 def _lines(content: bytes) -> Iterable[bytes]:
-    r"""Lines with their line breaks; only \n breaks lines, as in `grep`."""
+    r"""Yield lines with their line breaks; only \n breaks lines, as in `grep`."""
     parts = content.split(b"\n")
     last = parts.pop()
     yield from (p + b"\n" for p in parts)
@@ -605,18 +604,18 @@ def _lines(content: bytes) -> Iterable[bytes]:
 
 
 def without_holes(data: bytes) -> bytes:
-    """Bytes without the holes among them."""
+    """Return the bytes without runs of zero bytes."""
     return _HOLE.sub(b"", data) if HOLE in data else data
 
 
 class Between:
-    """What was written between the holes in a text, line by line. Nobody wrote across a hole, so it ends the records that are open."""
+    """The text between runs of zero bytes, line by line. No record continues across such a run, so it ends the open records."""
 
     def __init__(self) -> None:
         self._cut = False
 
     def split(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
-        """Place in a line of each part of it that was written, the part, and whether a hole is between it and what was before."""
+        """Yield each written part of a line: its position, its bytes, and whether a run of zero bytes precedes it."""
         if not self._cut and HOLE not in raw:
             yield 0, raw, False
             return
@@ -632,10 +631,10 @@ class Between:
 
 
 def decode(raw: bytes) -> str:
-    """Text of a line: UTF-8, broken bytes shown as U+FFFD, without line break, zero bytes and a byte order mark."""
+    """Return the text of a line: UTF-8 with broken bytes as U+FFFD, without line break, zero bytes and byte order mark."""
     return raw.decode("utf-8", "replace").rstrip("\r\n").removeprefix("\ufeff").replace("\0", "")
 
 
 def utc(moment: Moment | None, zone: Zone) -> int | None:
-    """Microseconds since 1970 in UTC, None without a time or date."""
+    """Return microseconds since 1970 in UTC, None without a time or date."""
     return zone.utc(moment) if moment is not None else None

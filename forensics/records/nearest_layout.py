@@ -1,4 +1,4 @@
-"""How far the closest layout gets on a line that none fits, so that a person sees what is strange about it."""
+"""Find how much of a line the closest layout matches if none fits, to show the user where the line deviates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LOOKED_AT = 300
 
 @dataclass(frozen=True)
 class Nearest:
-    """The layout that comes closest.
+    """The closest layout.
 
     Attributes:
         layout: its name.
-        reached: so many characters of the line could begin a record of it.
+        reached: number of characters of the line that could begin a record of it.
     """
 
     layout: str
@@ -26,9 +26,9 @@ class Nearest:
 
 
 def nearest(line: str, layouts: Iterable[Layout]) -> Nearest | None:
-    """The layout whose head goes along with a line the furthest; None when none takes its first character.
+    """Return the layout whose head matches most of a line; None if none matches its first character.
 
-    Layouts that say little (`general`) and those without a time take nearly any text; they tell nothing.
+    Layouts with little content (`general`) and those without a time match nearly any text, and are skipped.
     """
     best: Nearest | None = None
     for layout in layouts:
@@ -41,7 +41,7 @@ def nearest(line: str, layouts: Iterable[Layout]) -> Nearest | None:
 
 
 def _reach(head: regex.Pattern[str], line: str) -> int:
-    """Length of the longest beginning of a line that could still become what a pattern matches; the lengths that can are without gaps."""
+    """Return the length of the longest beginning of a line that could still become a match; all shorter beginnings can too."""
     low, high = 0, len(line)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-"""PatternLayout strings of log4j 1, log4j 2 and logback to regular expressions.
+"""Convert PatternLayout strings of log4j 1, log4j 2 and logback to regular expressions.
 
-A layout has two ends: what stands before the message (`head`, at the beginning of a record's first line) and what stands after it (`tail`, at the
-end of that line, or of a later one when the message has several). A config dump ends in ` (logger:line)` two hundred lines below its head.
+A layout has two ends: the text before the message (`head`, at the beginning of a record's first line) and the text after it (`tail`, at the end of
+that line, or of a later one if the message has several). A config dump ends in ` (logger:line)` two hundred lines below its head.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from forensics.errors import UsageError
 from forensics.records.timestamps import TimeFormat
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SEVERE", "CONFIG", "FINE", "FINER", "FINEST", "NOTICE")
-#: Characters of a logger's name. Classes are spelled out (no `\\s`, no `\\w`), for these expressions also run on bytes, in RE2.
+#: Characters of a logger's name. Classes are written out (no `\\s`, no `\\w`), because these expressions also run on bytes, in RE2.
 LOGGER = r"[^ \t()\[\]{}:,=/|\"'0-9][^ \t()\[\]{}:,=/|\"']*"
-#: One conversion: %-5.40name{option}{option}, an escaped character, or a property that Spring fills in (${PID:- }).
+#: One conversion: %-5.40name{option}{option}, an escaped character, or a property that Spring inserts (${PID:- }).
 _CONVERSION = re.compile(
     r"%(?P<pad>-?[0-9]*)(?:\.-?(?P<cut>[0-9]+))?(?:(?P<name>[A-Za-z]+)|(?P<group>\()|(?P<percent>%))|\\(?P<esc>.)|(?P<text>[^%\\])"
 )
@@ -106,12 +106,12 @@ _FREE = {
 
 @dataclass(frozen=True)
 class CompiledPattern:
-    """Both ends of a PatternLayout string, as regular expressions with the groups ts, level, thread, logger, line and context.
+    """The two ends of a PatternLayout string, as regular expressions with the groups ts, level, thread, logger, line and context.
 
     Attributes:
         head: matches at the beginning of a record's first line.
-        tail: matches at the end of a line; empty when nothing follows the message.
-        time: format of the time, None when the layout has none.
+        tail: matches at the end of a line; empty if nothing follows the message.
+        time: format of the time, None if the layout has none.
     """
 
     head: str
@@ -120,13 +120,13 @@ class CompiledPattern:
 
 
 def compile_pattern(pattern: str) -> CompiledPattern:
-    """Compiles a PatternLayout string.
+    """Compile a PatternLayout string.
 
     Args:
-        pattern: as it stands in log4j.properties, log4j2.yaml or logback.xml. `%d{ANY}` reads any ISO 8601 time.
+        pattern: as in log4j.properties, log4j2.yaml or logback.xml. `%d{ANY}` reads any ISO 8601 time.
 
     Raises:
-        UsageError: it has no message, or a conversion that is not known.
+        UsageError: it has no message, or an unknown conversion.
     """
     compiler = _Compiler()
     parts, rest = compiler.run(_LOOKUP.sub(lambda m: _LOOKUPS.get(m["name"], m["default"] or ""), pattern))
@@ -141,7 +141,7 @@ class _Compiler:
         self._named: set[str] = set()
 
     def run(self, pattern: str) -> tuple[list[str], list[str] | None]:
-        """Regular expressions before and after the message; None for the latter when there is no message."""
+        """Return regular expressions before and after the message; None for the latter if there is no message."""
         head: list[str] = []
         tail: list[str] | None = None
         at = 0
@@ -171,7 +171,7 @@ class _Compiler:
                 elif name in _MESSAGE:
                     tail = []
                     if parts and parts[-1] == _CONNECT_CONTEXT:
-                        parts.pop()  # stays at the message, as a prefix
+                        parts.pop()  # stays with the message, as a prefix
                 else:
                     parts.extend(self._conversion(name, options, match["pad"], parts[-1] if parts else ""))
         return head, tail
@@ -201,7 +201,7 @@ class _Compiler:
             return _padded(r"[^|\[\]]*?", pad)
         raise UsageError(
             f"Unknown conversion `%{name}` in a layout pattern.",
-            fix="Replace it by %X, which reads anything up to the next character of the pattern.",
+            fix="Replace it with %X, which reads anything up to the next character of the pattern.",
         )
 
     def _group(self, name: str, body: str) -> str:
@@ -214,12 +214,12 @@ class _Compiler:
 _CONNECT_CONTEXT = r"(?:\[(?P<context>[^|\[\]]+\|[^\[\]]*)\] )?"
 
 
-#: A thread by what stands before it: names of pools may have the same brackets in them, and a cut name only one of a pair.
+#: A thread by the character before it: names of pools may contain the same brackets, and a truncated name only one of a pair.
 _THREADS = {r"\(": r"(?:[^()]|\([^()]*\))+?\)??", r"\[": r"(?:[^\[\]]|\[[^\[\]]*\])+?\]??"}
 
 
 def _level(pad: str) -> str:
-    """Alternation of all levels, each with its padding blanks, so that blanks of the message stay with it."""
+    """Return an alternation of all levels, each with its padding, so that blanks of the message stay with it."""
     width = abs(int(pad)) if pad.strip("-") else 0
     words = [w.ljust(width) if pad.startswith("-") else w.rjust(width) for w in (*LEVELS, *(w.lower() for w in LEVELS))]
     return "|".join(sorted({re.escape(w) for w in words}, key=lambda w: (-len(w), w)))
@@ -232,7 +232,7 @@ def _padded(body: str, pad: str) -> list[str]:
 
 
 def _options(pattern: str, at: int) -> tuple[list[str], int]:
-    """The `{...}` options that stand at `at`, nested braces included."""
+    """Return the `{...}` options at position `at`, including nested braces."""
     options = []
     while pattern[at : at + 1] == "{":
         depth, end = 1, at + 1
@@ -245,7 +245,7 @@ def _options(pattern: str, at: int) -> tuple[list[str], int]:
 
 
 def _balanced(pattern: str, at: int) -> tuple[str, int]:
-    """Text up to the parenthesis that closes the one before `at`."""
+    """Return the text up to the parenthesis that closes the one before `at`."""
     depth, end = 1, at
     while end < len(pattern) and depth:
         if pattern[end] == "\\":

@@ -1,7 +1,7 @@
-"""Text of a time to microseconds: log4j, logback and SimpleDateFormat formats, and zones.
+"""Convert times to microseconds: formats of log4j, logback and SimpleDateFormat, and zones.
 
-A format says how a time looks (`pattern`), and reads one (`read`). Whether the reading is UTC is the zone's business (`Zone`): most logs
-print local wall time without saying whose.
+A format describes how a time looks (`pattern`), and reads one (`read`). `Zone` converts the result to UTC, because most logs print local time without
+its zone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ SECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (naive on purpose: wall time)
 _MONTHS = {m: i for i, m in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})?")
-#: A time before 1970 or behind 2199 is a broken field or an attack, and none of the engines behind could hold every such time.
+#: A time before 1970 or after 2199 is a broken field or an attack, and no engine could represent all such times.
 _FIRST_US, _LAST_US = 0, int((datetime(2200, 1, 1) - _EPOCH).total_seconds()) * SECOND  # noqa: DTZ001
-#: No zone is further from UTC, in hours.
+#: Maximum offset of a zone from UTC, in hours.
 _MOST_OFFSET = 18
 
-#: Names that log4j 1, log4j 2 and logback give to formats. ISO8601 stands for both spellings, with a space and with a T.
+#: Names of formats in log4j 1, log4j 2 and logback. ISO8601 means both forms, with a space and with a T.
 NAMED = {
     "": "yyyy-MM-dd HH:mm:ss,SSS",
     "ISO8601": "yyyy-MM-dd HH:mm:ss,SSS",
@@ -50,7 +50,7 @@ NAMED = {
     "UNIX_MILLIS": "epoch",
     "RFC1123": "EEE, dd MMM yyyy HH:mm:ss z",
 }
-#: Abbreviations of one zone only, in hours. CST, IST, BST and MST are several zones' and say nothing.
+#: Abbreviations with only one meaning, in hours. CST, IST, BST and MST are ambiguous and ignored.
 _ABBREVIATED = {
     "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "HKT": 8, "SGT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "NZST": 12,
     "NZDT": 13, "EST": -5, "EDT": -4, "CDT": -5, "MDT": -6, "PST": -8, "PDT": -7,
@@ -58,7 +58,7 @@ _ABBREVIATED = {
 #: Zones as logs print them.
 ZONES = "|".join(("Z", "UTC", "GMT", *sorted((*_ABBREVIATED, "CST", "IST", "BST", "MST"), key=lambda n: (-len(n), n)), "[+-][0-9]{2}:?[0-9]{2}"))
 _ZONE = r"Z|UTC|GMT|[A-Z]{2,5}|[+-][0-9]{2}:?[0-9]{2}"
-#: ISO 8601 as people print it: T or space, comma or point, any number of fraction digits, twelve hours or 24, a zone or none.
+#: ISO 8601 and variants: T or space, comma or point, any number of fraction digits, 12 or 24 hours, a zone or none.
 _ANY = (
     r"(?P<y>[0-9]{4})[-/](?P<M>[0-9]{2})[-/](?P<d>[0-9]{2})[T ](?P<H>[0-9]{2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2})(?:[.,](?P<S>[0-9]{1,9}))?"
     f"(?:[ \u202f](?P<a>[AaPp][Mm]))?(?P<z> ?(?:{ZONES}))?"
@@ -70,11 +70,11 @@ class Moment:
     """One time as read.
 
     Attributes:
-        wall_us: microseconds since 1970 on the writer's wall clock, None when the text has no date.
-        offset_us: offset of that wall clock from UTC, when the text says it.
+        wall_us: microseconds since 1970 on the writer's wall clock, None if the text has no date.
+        offset_us: offset of that wall clock from UTC, if the text contains it.
         resolution_ms: milliseconds between two printable times; 1 also for finer ones.
-        second_at: where the seconds' digits begin in the text, -1 when a fixed-position reader cannot use it.
-        fraction: place and number of the fraction's digits.
+        second_at: position of the seconds' digits in the text, -1 if a fixed-position reader cannot use it.
+        fraction: position and number of the fraction's digits.
     """
 
     wall_us: int | None
@@ -87,7 +87,7 @@ class Moment:
 def moment_of(
     wall_us: int | None, offset_us: int | None, resolution_ms: int, second_at: int = -1, fraction: tuple[int, int] = (0, 0)
 ) -> Moment | None:
-    """A `Moment`, None for a time that no log can have been written at."""
+    """Return a `Moment`, None for a time at which no log can have been written."""
     if wall_us is not None and not _FIRST_US <= wall_us < _LAST_US:
         return None
     return Moment(wall_us, offset_us, resolution_ms, second_at, fraction)
@@ -101,8 +101,8 @@ class TimeFormat:
 
     Attributes:
         pattern: regular expression of a time in this format, without groups.
-        dated: False when the format has no date.
-        yearless: whether its dates have no year.
+        dated: False if the format has no date.
+        yearless: True if its dates have no year.
     """
 
     def __init__(self, text: str) -> None:
@@ -116,22 +116,22 @@ class TimeFormat:
         self._regex = re.compile(source)
 
     def fits(self, text: str) -> bool:
-        """Whether a text looks like a time in this format, though it may be none."""
+        """Return True if a text has the form of a time in this format, even if it is invalid."""
         return self._regex.fullmatch(text) is not None
 
     def read(self, text: str, until: date | None = None) -> Moment | None:
-        """Reads one time; None when the text is none (a 31st of February, say).
+        """Read one time; return None if it is invalid (31 February, for example).
 
         Args:
             text: as printed.
-            until: a date without a year is of the last year in which it is not behind this day; without it, it is none.
+            until: a date without a year is the last one that is not after this date; if None, such a date is invalid.
         """
         match = self._regex.fullmatch(text)
         return _moment(match, until) if match else None
 
 
 def _java_format(text: str) -> str:
-    """SimpleDateFormat letters to a regular expression with a group for each field."""
+    """Convert SimpleDateFormat letters to a regular expression with a group for each field."""
     if text == "epoch":
         return r"(?P<epoch>1[0-9]{9})(?:[.,]?(?P<S>[0-9]{3,9}))?"
     parts = []
@@ -140,12 +140,12 @@ def _java_format(text: str) -> str:
             parts.append(_field(letters))
         else:
             parts.append(re.escape(quoted or other))
-    # since Java 20 the blank before AM and PM is a narrow one
+    # since Java 20, the blank before AM and PM is a narrow one
     return "".join(parts).replace("\\ (?P<a>", "(?: |\u202f)(?P<a>")
 
 
 def _pieces(text: str) -> list[tuple[str, str, str]]:
-    """Quoted text, runs of one letter, single other characters."""
+    """Return quoted text, runs of one letter, and other single characters."""
     return [(m[1] or "", m[2] or "", m[4] or "") for m in re.finditer(r"'([^']*)'|(([A-Za-z])\3*)|([^A-Za-z])", text)]
 
 
@@ -160,7 +160,7 @@ def _field(letters: str) -> str:
         return f"(?P<{name}>[0-9]{{2}})" if count > 1 else f"(?P<{name}>[0-9]{{1,2}})"
     if letter in "Sn":
         return f"(?P<S>[0-9]{{{count}}})"
-    if letter == "p":  # what follows has so many places, filled with blanks
+    if letter == "p":  # the next field has this width, padded with blanks
         return f" {{0,{count - 1}}}"
     if letter == "a":
         return "(?P<a>[AaPp][Mm])"
@@ -169,7 +169,7 @@ def _field(letters: str) -> str:
     if letter == "E":
         return "[A-Za-z]{3,9}"
     raise UsageError(
-        f"Unknown letters `{letters}` in a time format.", fix="Letters are those of Java's SimpleDateFormat, for example yyyy-MM-dd HH:mm:ss,SSS."
+        f"Unknown letters `{letters}` in a time format.", fix="Use the letters of Java's SimpleDateFormat, for example yyyy-MM-dd HH:mm:ss,SSS."
     )
 
 
@@ -214,7 +214,7 @@ def _wall_minute(year: int, month: int, day: int, hour: int, minute: int) -> int
 
 
 def _zone_offset(text: str | None) -> int | None:
-    """Offset from UTC in microseconds; None for abbreviations that several zones share, and for what no zone can be."""
+    """Return the offset from UTC in microseconds; None for ambiguous abbreviations, and for offsets that no zone can have."""
     text = (text or "").strip()
     if text in ("Z", "UTC", "GMT"):
         return 0
@@ -228,14 +228,14 @@ def _zone_offset(text: str | None) -> int | None:
 
 
 def day_of(wall_us: int) -> date:
-    """The day of a wall time."""
+    """Return the date of a wall time."""
     return (_EPOCH + timedelta(microseconds=wall_us)).date()
 
 
 class Zone:
-    """Wall time to UTC, for times that do not say their offset.
+    """Converts wall time to UTC, for times without an offset.
 
-    An hour that a clock change repeats is read as its first pass, a skipped hour with the offset before the change.
+    An hour that a clock change repeats is interpreted as the first one, a skipped hour with the offset before the change.
 
     Args:
         name: an IANA name (`Europe/Berlin`) or an offset (`+02:00`, `Z`).
@@ -253,13 +253,13 @@ class Zone:
         return Zone, (self.name,)
 
     def utc(self, moment: Moment) -> int | None:
-        """Microseconds since 1970 in UTC; None without a date."""
+        """Return microseconds since 1970 in UTC; None without a date."""
         if moment.wall_us is None:
             return None
         return moment.wall_us - (self.offset(moment.wall_us) if moment.offset_us is None else moment.offset_us)
 
     def offset(self, wall_us: int) -> int:
-        """Offset of this zone from UTC at a wall time, in microseconds."""
+        """Return the offset of this zone from UTC at a wall time, in microseconds."""
         quarter = wall_us // (900 * SECOND)
         if quarter not in self._offsets:
             wall = (_EPOCH + timedelta(seconds=quarter * 900)).replace(tzinfo=self._zone)
@@ -268,12 +268,12 @@ class Zone:
 
 
 def offset_name(minutes: int) -> str:
-    """`+01:00`, `-05:30`: an offset from UTC as logs and `find_zone` have it."""
+    """Return an offset from UTC as logs and `find_zone` write it: `+01:00`, `-05:30`."""
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
 
 
 def find_zone(name: str) -> tzinfo:
-    """A time zone by its IANA name or its offset.
+    """Return a time zone by its IANA name or its offset.
 
     Raises:
         UsageError: there is no such zone.
@@ -284,4 +284,4 @@ def find_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as e:
-        raise UsageError(f"Unknown time zone `{name}`.", fix="An IANA name such as Europe/Berlin, or an offset such as +02:00.") from e
+        raise UsageError(f"Unknown time zone `{name}`.", fix="Use an IANA name such as Europe/Berlin, or an offset such as +02:00.") from e

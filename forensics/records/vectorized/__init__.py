@@ -1,8 +1,8 @@
-"""The reading of `line_reader` for many lines at once, as columns; held to it by a differential test.
+"""Do the same as `line_reader` for many lines together, as columns; a differential test compares the two.
 
-The modules, in reading order:
+Modules, in reading order:
 
-    buffers         a window that moves over a text
-    line_fields     headers and tails that lines have in common
-    record_starts   which lines begin a record, by which layout, and when
+    buffers         moves a window over a text
+    line_fields     recognises headers and tails that lines have in common
+    record_starts   finds the lines that begin a record, with their layouts and times
 """

@@ -1,4 +1,4 @@
-"""A window that moves over a text: whole lines in one piece of memory that is used again and again, as bytes, as words, as Arrow arrays."""
+"""Move a window over a text: whole lines in one piece of memory that is reused, as bytes, as words, as Arrow arrays."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
 Octets = npt.NDArray[np.uint8]
 
-#: Bytes that may be read behind the data, and before it.
+#: Number of bytes that may be read after the data, and before it.
 PAD = 128
 #: A byte order mark, as the first three of eight bytes.
 _THREE, _MARK = np.uint64(0xFFFFFF), np.uint64(0xBFBBEF)
-#: ASCII characters that no line of blanks has, by byte.
+#: ASCII characters that no blank line has, by byte.
 _SOLID = np.array([b < 128 and b not in b"\0\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f " for b in range(256)])
-#: A line of blanks as Python's `strip` knows them, byte order marks in front of it, in UTF-8.
+#: A line of blanks as Python's `strip` defines them, with byte order marks before it, in UTF-8.
 _BLANK = r"^(?:\xef\xbb\xbf)?(?:[\x00\t-\r\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)*$"
 
 
 class Buffer:
-    """Bytes with room on both sides. Places count from the data's first byte.
+    """Bytes with room on both sides. Positions count from the data's first byte.
 
     Args:
         room: `PAD` bytes, the data, and at least `PAD` bytes more.
@@ -42,47 +42,47 @@ class Buffer:
 
     @classmethod
     def of(cls, data: bytes) -> Buffer:
-        """A buffer of its own for some bytes."""
+        """Return a buffer of its own for some bytes."""
         return cls(b"".join((bytes(PAD), data, bytes(PAD))), len(data))
 
     def words(self, at: Ints) -> Words:
-        """The eight bytes at each place."""
+        """Return the eight bytes at each position."""
         return self._words[at + PAD]
 
     def runs(self, at: Ints, words: int) -> Words:
-        """So many times eight bytes from each place on, as a row of words: to gather them together costs as much as to gather eight."""
+        """Return, for each position, a row of this many words of eight bytes: gathering them together costs as much as gathering eight bytes."""
         size = 8 * words
         every: npt.NDArray[np.void] = np.ndarray(shape=(len(self._bytes) - size + 1,), dtype=f"V{size}", buffer=self._room, strides=(1,))
         found: Words = every[at + PAD].view("<u8").reshape(len(at), words)
         return found
 
     def at(self, places: Ints) -> Octets:
-        """The byte at each place."""
+        """Return the byte at each position."""
         return self._bytes[places + PAD]
 
     def slice(self, start: int, end: int) -> bytes:
-        """Bytes from start to end."""
+        """Return the bytes from start to end."""
         return bytes(self._room[start + PAD : end + PAD])
 
     @property
     def view(self) -> memoryview:
-        """The data, without a copy."""
+        """Return the data without a copy."""
         return self._room[PAD : PAD + self.size]
 
     def segments(self, starts: Ints) -> pa.LargeBinaryArray:
-        """An Arrow array without a copy: each segment goes to the beginning of the next, the last to the end."""
+        """Return an Arrow array without a copy: each segment extends to the beginning of the next, the last to the end."""
         offsets = np.append(starts, self.size) + PAD
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(self._room)])
 
     def parts(self, begins: Ints, stops: Ints) -> pa.LargeBinaryArray:
-        """An Arrow array of some parts, each of which ends before the next begins."""
+        """Return an Arrow array of some parts, each of which ends before the next begins."""
         borders = np.stack([begins, stops], axis=1).ravel() + PAD
         count = len(borders) - 1
         both = pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(borders), pa.py_buffer(self._room)])
         return both.take(pa.array(np.arange(0, count, 2)))
 
     def without_breaks(self, starts: Ints, ends: Ints) -> Ints:
-        """Ends of parts without the line breaks and carriage returns at them."""
+        """Return the ends of parts without trailing line breaks and carriage returns."""
         while True:
             last = self.at(np.maximum(ends - 1, 0))
             breaks = (ends > starts) & ((last == 10) | (last == 13))
@@ -91,7 +91,7 @@ class Buffer:
             ends = ends - breaks
 
     def lines(self) -> tuple[Ints, Ints]:
-        """First byte of each line, and the place of its line break (of a last line without one, the end)."""
+        """Return the first byte of each line, and the position of its line break (the end for a last line without one)."""
         breaks = np.flatnonzero(self._bytes[PAD : PAD + self.size] == 10)
         if self.size and (not len(breaks) or breaks[-1] != self.size - 1):
             breaks = np.append(breaks, self.size)
@@ -102,7 +102,7 @@ class Buffer:
         return starts, breaks
 
     def undecoded(self, starts: Ints, ends: Ints) -> Flags:
-        """Which lines hold bytes that are no part of their text: byte order marks at their beginning, zero bytes anywhere."""
+        """Return for each line whether it contains bytes that are not part of its text: an initial byte order mark, zero bytes anywhere."""
         odd: Flags = self.words(starts) & _THREE == _MARK
         if self.size and not self._bytes[PAD : PAD + self.size].all():
             zeros = np.flatnonzero(self._bytes[PAD : PAD + self.size] == 0)
@@ -110,7 +110,7 @@ class Buffer:
         return odd
 
     def blank(self, starts: Ints, ends: Ints) -> Flags:
-        """Which lines hold nothing but blanks, in any alphabet, zero bytes and byte order marks."""
+        """Return for each line whether it contains only blanks of any alphabet, zero bytes and byte order marks."""
         size = int(ends[-1]) - int(starts[0]) if len(starts) else 0
         if not size:
             return np.ones(len(starts), bool)
@@ -130,22 +130,22 @@ class Window:
 
     Args:
         stream: the text.
-        base: place of the stream's first byte in the text.
-        end: chunks behind this place are small; None for the end of the text.
-        chunk: bytes to read at a time.
-        longest: a line is cut there; what follows of it is dropped.
+        base: position of the stream's first byte in the text.
+        end: chunks after this position are small; None for the end of the text.
+        chunk: number of bytes to read at a time.
+        longest: lines are truncated at this length.
 
     Attributes:
-        base: place of the first byte of the window.
+        base: position of the first byte of the window.
         buffer: the window's bytes.
-        whole: False when the last line of the window was cut, so that the next window does not follow at once.
+        whole: False if the last line of the window was truncated, so that the next window does not follow directly.
     """
 
     _BEYOND = 256 << 10
 
     def __init__(self, stream: Readable, base: int, end: int | None, *, chunk: int, longest: int) -> None:
         self._stream, self._end, self._chunk, self._longest = stream, end, chunk, longest
-        # Pages that nothing is read into cost nothing: most files are smaller than a window.
+        # Pages that nothing is read into cost nothing, and most files are smaller than a window.
         self._room = mmap.mmap(-1, PAD + 2 * longest + 2 * chunk + PAD)
         self._into: Any = getattr(stream, "readinto", None)
         self._over = b""
@@ -156,11 +156,11 @@ class Window:
         self.whole = True
 
     def advance(self, drop: int) -> bool:
-        """Moves on: forgets the first `drop` bytes and reads more; False at the end of the text.
+        """Move on: drop the first `drop` bytes and read more; return False at the end of the text.
 
-        What is not dropped stays in front. At the end of the text the window may hold that alone.
+        The other bytes move to the front. At the end of the text the window may contain only those.
         """
-        if self._skip is not None:  # the window ended in a line that was cut
+        if self._skip is not None:  # the window ended in a truncated line
             drop = self._filled
         self._move(drop)
         if self._skip is not None and not self._skip_line():
@@ -196,14 +196,14 @@ class Window:
             count = int(self._into(memoryview(self._room)[place : place + want]) or 0)
         else:
             data = self._over or self._stream.read(want)
-            data, self._over = data[:want], data[want:]  # what is recoded may have grown
+            data, self._over = data[:want], data[want:]  # converted text may have grown
             count = len(data)
             self._room[place : place + count] = data
         self._filled += count
         return count
 
     def _skip_line(self) -> bool:
-        """Reads on to the next line; its beginning stays in the room."""
+        """Skip to the next line; its beginning stays in the buffer."""
         while count := self._fill():
             cut = self._room.find(b"\n", PAD, PAD + count) + 1 - PAD
             if cut > 0:

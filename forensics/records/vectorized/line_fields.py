@@ -1,7 +1,7 @@
-"""Many lines at once: where lines begin, which of them have the same fixed head, what their times are, and which logger their tails name.
+"""Process many lines together: where they begin, which have the same fixed head, their times, and the logger in their tails.
 
-A log repeats itself. A *header* is learned from one line that the slow reader understood (`[dddd-dd-dd dd:dd:dd,ddd] INFO `) and then compared
-with all lines in a few steps of eight bytes; a *tail* (` (org.apache.kafka.clients.Metadata:279)`) is understood once and recognised by a hash.
+A log repeats itself. A *header* is learned from one line that the slow reader understood (`[dddd-dd-dd dd:dd:dd,ddd] INFO `) and then compared with
+all lines in a few steps of eight bytes. A *tail* (` (org.apache.kafka.clients.Metadata:279)`) is understood once and then recognised by a hash.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _HIGH, _LOW, _SIX, _CARRY = 0xF0, 0x0F, 0x06, 0x10
 
 @dataclass(frozen=True, slots=True)
 class HeaderEnding:
-    """How lines of one header go on behind the time: `] INFO `.
+    """The continuation of a header after the time: `] INFO `.
 
     Attributes:
-        end: first byte behind it.
-        level: level that it says.
+        end: first byte after it.
+        level: the level in it.
     """
 
     end: int
@@ -39,12 +39,12 @@ class HeaderEnding:
 
 
 class Header:
-    """The fixed beginning of lines up to their time, learned from one of them, and the ways in which they go on.
+    """The fixed beginning of lines up to and including their time, learned from one of them, and its endings.
 
     Args:
         line: the line's bytes.
-        start: where the part begins that must be equal, digits of the time excepted; it ends with the time.
-        time: the part that is the time.
+        start: position of the part that must be equal except for the digits of the time; it ends with the time.
+        time: position of the time.
         moment: the time as read.
         read: reads such a time.
     """
@@ -79,7 +79,7 @@ class Header:
         self._key = _as_words(bytes(key))
 
     def learn_ending(self, line: bytes, end: int, level: str | None) -> None:
-        """Learns how a line of this header goes on, up to `end`."""
+        """Learn the ending of this header in a line, up to `end`."""
         size = end - self.end
         text, mask = line[self.end : end], b"\xff" * size
         pad = -size % 8
@@ -87,7 +87,7 @@ class Header:
         self.endings.append(HeaderEnding(end, level))
 
     def fits(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
-        """Which lines have this beginning, however they go on."""
+        """Return for each line whether it has this beginning, with any ending."""
         fits: Flags = starts + self.end <= ends
         runs = buffer.runs(starts + self.start, len(self._mask))
         for i in range(len(self._mask)):
@@ -98,7 +98,7 @@ class Header:
         return fits
 
     def ends_there(self, buffer: Buffer, starts: Ints, ends: Ints) -> Flags:
-        """In which of some lines that fit the time does not go on, with more digits or a fraction: nothing is known of what follows it."""
+        """Return for each fitting line whether the time ends there, without more digits or a fraction. The text after it is not checked."""
         behind = starts + self.end
         longer: Flags = (behind < ends) & _is_digit(buffer.at(behind))
         if not self._fraction[1]:
@@ -107,7 +107,7 @@ class Header:
         return ~longer
 
     def endings_of(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
-        """Which ending each of some lines that fit is, -1 for none."""
+        """Return the ending of each fitting line, -1 for none."""
         found = np.full(len(starts), -1, np.int64)
         most = max((len(masks) for masks, _ in self._endings), default=0)
         runs = buffer.runs(starts + self.end, most)
@@ -120,7 +120,7 @@ class Header:
         return found
 
     def times(self, buffer: Buffer, starts: Ints, zone: Zone) -> Ints:
-        """Microseconds since 1970 in UTC of lines that fit; `NO_TIME` where the digits are no time."""
+        """Return the times of fitting lines, microseconds since 1970 in UTC; `NO_TIME` if the digits are not a valid time."""
         count = len(starts)
         if not count:
             return np.empty(0, np.int64)
@@ -146,7 +146,7 @@ class Header:
         return times
 
     def _base(self, key: bytes, buffer: Buffer, start: int, zone: Zone) -> int:
-        """The whole minute of a time."""
+        """Return the time rounded down to a minute."""
         known = self._bases.get(key)
         if known is None:
             text = bytearray(buffer.slice(start + self._time[0], start + self._time[1]))
@@ -158,7 +158,7 @@ class Header:
         return known
 
     def _number(self, octets: Octets, at: int, digits: int) -> Ints:
-        """Decimal digits at a place of each line, of whose bytes a row holds those from `start` on."""
+        """Return the number in decimal digits at a position of each line; a row contains a line's bytes from `start` on."""
         value = np.zeros(len(octets), np.int64)
         for i in range(at - self.start, at - self.start + digits):
             value *= 10
@@ -177,13 +177,13 @@ def _as_words(data: bytes) -> Words:
 
 @dataclass(frozen=True)
 class Tail:
-    """What stands after a message, once understood.
+    """The text after a message, once it has been understood.
 
     Attributes:
-        size: its bytes; 0 when the line has none.
-        logger, source_line, thread: what it says.
-        interesting: whether some pattern is for its logger.
-        foreign: whether its logger is of another program: then the words of a record decide.
+        size: its bytes; 0 if the line has none.
+        logger, source_line, thread: its contents.
+        interesting: True if a pattern is for its logger.
+        foreign: True if its logger belongs to another program: then the words of a record decide.
     """
 
     size: int = 0
@@ -195,16 +195,16 @@ class Tail:
 
 
 NO_TAIL = Tail()
-_NEVER = 1 << 40  # longer than any line, so that lines with such a hash are always looked at one by one
+_NEVER = 1 << 40  # longer than any line, so that lines with such a hash are always read one by one
 
 
 def _ends_say_all(text: bytes, size: int) -> bool:
-    """Whether the last bytes of a tail tell logger and line: a hash of them, the tail's length and its beginning then stand for it."""
+    """Return True if the last bytes of a tail contain logger and line, so that their hash, the tail's length and its beginning identify it."""
     return size <= _TAIL_BYTES or (text.endswith(b")") and any(c in text for c in b".$"))
 
 
 class _Columns(NamedTuple):
-    """What tails are, as columns."""
+    """Properties of tails, as columns."""
 
     sizes: Ints
     interesting: Flags
@@ -217,16 +217,16 @@ class _Columns(NamedTuple):
 
 
 class Tails:
-    """Tails by the hash of their last bytes. The hash is salted anew in each process: nobody can write a line that collides on purpose.
+    """Tails by the hash of their last bytes. Each process salts the hash, so that nobody can craft a line that collides.
 
     Args:
-        understand: finds the tail of a line, the slow way.
+        understand: finds the tail of a line with the slow reader.
     """
 
     def __init__(self, understand: Callable[[str], Tail]) -> None:
         self._understand = understand
         self._salt = np.frombuffer(os.urandom(_TAIL_BYTES), "<u8") | np.uint64(1)
-        # Sorted by hash; the first entry, which no line has but by an accident of 1 in 2^64, spares a test for an empty table.
+        # Sorted by hash. The first entry, which a line matches only with probability 1 in 2^64, saves a check for an empty table.
         self._hashes: Words = np.zeros(1, np.uint64)
         self._order: Ints = np.zeros(1, np.int64)
         self._sizes: Ints = np.full(1, _NEVER)
@@ -237,7 +237,7 @@ class Tails:
         self._exact: dict[bytes, int] = {b"": 0}
 
     def classify(self, buffer: Buffer, starts: Ints, ends: Ints) -> Ints:
-        """Index into `found` of each line's tail."""
+        """Return the index in `found` of each line's tail."""
         if not len(starts):
             return np.empty(0, np.int64)
         hashes = np.zeros(len(starts), np.uint64)
@@ -258,17 +258,17 @@ class Tails:
         return result
 
     def interesting(self, indexes: Ints) -> Flags:
-        """Which tails name a logger that some pattern is for."""
+        """Return for each tail whether a pattern is for its logger."""
         found: Flags = self._known.interesting[indexes]
         return found
 
     def sizes(self, indexes: Ints) -> Ints:
-        """Bytes of the tails; 0 for lines without one."""
+        """Return the sizes of tails in bytes; 0 for lines without one."""
         found: Ints = self._known.sizes[indexes]
         return found
 
     def foreign(self, indexes: Ints) -> Flags:
-        """Which tails name a logger of another program."""
+        """Return for each tail whether its logger belongs to another program."""
         found: Flags = self._known.foreign[indexes]
         return found
 
@@ -280,12 +280,12 @@ class Tails:
         return self._columns
 
     def _places(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words) -> Ints:
-        """Place of each hash in the table; hashes that are new are understood and added."""
+        """Return the position of each hash in the table; new hashes are understood and added."""
         places = self._slots[(hashes >> _SLOT_SHIFT).astype(np.int64)]
         wrong = np.flatnonzero(self._hashes[places] != hashes)
         if not len(wrong):
             return places
-        # two hashes of one slot, or new ones
+        # two hashes in one slot, or new ones
         found = np.minimum(np.searchsorted(self._hashes, hashes[wrong]), len(self._hashes) - 1)
         unknown = wrong[self._hashes[found] != hashes[wrong]]
         if len(unknown):
@@ -297,7 +297,7 @@ class Tails:
         return places
 
     def _learn(self, buffer: Buffer, starts: Ints, ends: Ints, hashes: Words, unknown: Ints) -> None:
-        """Understands lines with new hashes."""
+        """Understand lines with new hashes."""
         new, firsts = np.unique(hashes[unknown], return_index=True)
         sizes, begins, order = [], [], []
         for i in unknown[firsts].tolist():
@@ -315,7 +315,7 @@ class Tails:
         self._slots[(self._hashes >> _SLOT_SHIFT).astype(np.int64)] = np.arange(len(self._hashes))
 
     def _one_by_one(self, line: bytes) -> int:
-        """The slow way; the same tail gives the same index."""
+        """Use the slow reader; equal tails get equal indexes."""
         tail = self._understand(line.decode("utf-8", "replace"))
         text = line[len(line) - tail.size :]
         index = self._exact.get(text)

@@ -1,4 +1,4 @@
-"""Which lines of a buffer begin a record, by which layout, and at what time: `line_reader.RecordReader.start` for all lines at once."""
+"""Find the lines of a buffer that begin a record, with layout and time: `line_reader.RecordReader.start` for all lines together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from forensics.records.vectorized.buffers import Buffer, Ints
 from forensics.records.vectorized.line_fields import MOST_HEADER_BYTES, NO_TIME, Header
 
 _MOST_HEADERS = 16
-#: So many lines cost less in Python than the compiling of an expression in RE2.
+#: For fewer lines, Python is faster than compiling an expression in RE2.
 _FEW = 500
-#: So many lines are learned from before an expression is compiled for all: most of a log's lines have one of its first beginnings.
+#: Number of lines to learn from before an expression is compiled for all, because most lines of a log have one of its first beginnings.
 _FIRST = 8
 _ANY_TIME = TimeFormat("ANY")
 _FIXED = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}.*+?|^$])*")
@@ -32,10 +32,10 @@ class RecordStarts:
 
     Attributes:
         lines: their indexes among all lines.
-        layouts: index into `RecordStartFinder.names` of each.
-        headers, endings: index into `RecordStartFinder.headers` of each that is of the fixed layout, and into the header's endings; -1 for others.
+        layouts: for each, the index in `RecordStartFinder.names`.
+        headers, endings: for each of the fixed layout, the index in `RecordStartFinder.headers`, and in the header's endings; -1 for others.
         times: microseconds UTC, or `NO_TIME`.
-        clocks: index into `RecordStartFinder.clocks` of each that is of another layout, begins with its time, and has a time that was read by one of these;
+        clocks: for each of another layout that begins with its time and whose time one of `RecordStartFinder.clocks` read, the index of that one;
             -1 for others.
     """
 
@@ -48,7 +48,7 @@ class RecordStarts:
 
 
 class _Found:
-    """What is known of each line so far."""
+    """What is known about each line so far."""
 
     def __init__(self, buffer: Buffer, starts: Ints, ends: Ints) -> None:
         self.buffer, self.starts, self.ends = buffer, starts, ends
@@ -62,12 +62,12 @@ class RecordStartFinder:
     Args:
         layouts: layouts to try.
         reader: the slow reader of single lines.
-        zone: by which times without an offset are read.
+        zone: time zone of times without an offset.
 
     Attributes:
         names: names of layouts, by index.
-        headers: learned beginnings of the fixed layout: the one whose head is nothing but literal text, a time and a level, and that no layout
-            before it could claim.
+        headers: learned beginnings of the fixed layout. That is the first layout whose head consists of literal text, a time and a level, unless a
+            layout before it could match its lines.
         clocks: times of other layouts, learned from lines that begin with one.
     """
 
@@ -89,16 +89,16 @@ class RecordStartFinder:
 
     @property
     def fixed(self) -> Layout | None:
-        """The layout of `headers`."""
+        """Return the layout of `headers`."""
         return None if self._fixed < 0 else self._candidates[self._fixed]
 
     def find(self, buffer: Buffer, starts: Ints, ends: Ints) -> RecordStarts:
-        """First lines among the lines of a buffer.
+        """Return the first lines of records among the lines of a buffer.
 
         Args:
             buffer: the bytes.
             starts: where lines begin.
-            ends: where they end, line breaks left out.
+            ends: where they end, without line breaks.
         """
         found = _Found(buffer, starts, ends)
         rest = np.arange(len(starts))
@@ -139,7 +139,7 @@ class RecordStartFinder:
         return RecordStarts(lines, found.layout[lines], found.header[lines], found.ending[lines], found.times[lines], found.clock[lines])
 
     def message_at(self, headers: Ints, endings: Ints) -> Ints:
-        """How many bytes stand before the message of lines of the fixed layout, by their headers and how these go on."""
+        """Return the number of bytes before the message of lines of the fixed layout, by header and ending."""
         most = max(len(h.endings) for h in self.headers)
         sizes = np.zeros((len(self.headers), most), np.int64)
         for row, header in zip(sizes, self.headers, strict=True):
@@ -148,7 +148,7 @@ class RecordStartFinder:
         return found
 
     def _begin(self, rest: Ints, found: _Found) -> Ints:
-        """Learns beginnings of the fixed layout from the first lines, and gives them the lines that fit; returns the others."""
+        """Learn beginnings of the fixed layout from the first lines, and assign the lines that fit them; return the others."""
         for _ in range(_FIRST if self._fixed >= 0 else 0):
             if not len(rest) or self._learned >= _MOST_HEADERS:
                 break
@@ -160,7 +160,7 @@ class RecordStartFinder:
         return rest
 
     def _one_by_one(self, rest: Ints, found: _Found) -> None:
-        """Finds the layouts of a few lines, for which no expression need be compiled; learns fixed beginnings among them."""
+        """Find the layouts of a few lines without compiling an expression; learn fixed beginnings from them."""
         while len(rest):
             i, rest = int(rest[0]), rest[1:]
             line = found.buffer.slice(int(found.starts[i]), int(found.ends[i]))
@@ -174,7 +174,7 @@ class RecordStartFinder:
                 rest = self._take(index, rest, found)
 
     def _take(self, index: int, rest: Ints, found: _Found) -> Ints:
-        """Gives the lines that fit a header to the fixed layout; returns the others."""
+        """Assign the lines that fit a header to the fixed layout; return the others."""
         header = self.headers[index]
         fits = header.fits(found.buffer, found.starts[rest], found.ends[rest])
         mine = rest[fits]
@@ -190,7 +190,7 @@ class RecordStartFinder:
 
     @staticmethod
     def _matching(buffer: Buffer, lines: Ints, starts: Ints, pattern: str) -> Ints:
-        """Those of some lines that match a regular expression."""
+        """Return those of some lines that match a regular expression."""
         if not len(lines):
             return lines
         array = buffer.segments(starts)
@@ -201,7 +201,7 @@ class RecordStartFinder:
         return found
 
     def _learn_fixed(self, line: bytes) -> int:
-        """Learns the beginning of a line of the fixed layout; index of its header, -1 when it cannot be compared byte by byte."""
+        """Learn the beginning of a line of the fixed layout; return the index of its header, -1 if it cannot be compared byte by byte."""
         found = self._layouts.find(decode(line), self._reader.profile.untimed)
         if found is None or found[0] is not self.fixed or found[0].time is None:
             return -1
@@ -229,7 +229,7 @@ class RecordStartFinder:
         return index
 
     def _other_times(self, index: int, buffer: Buffer, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-        """Times of lines of any other layout: by learned places, else one by one; and by which of `clocks`."""
+        """Return the times of lines of any other layout, by learned positions or else one by one; and the index in `clocks` of each."""
         times, clocks = np.full(len(starts), NO_TIME, np.int64), np.full(len(starts), -1, np.int64)
         headers = self._times.setdefault(index, [])
         rest = np.arange(len(starts))
@@ -246,7 +246,7 @@ class RecordStartFinder:
         return times, clocks
 
     def _read_times(self, header: Header, rest: Ints, buffer: Buffer, starts: Ints, ends: Ints, times: Ints, clocks: Ints) -> Ints:
-        """Reads into `times` those of lines that a header fits and in which the time ends where its own does; returns the others."""
+        """Read into `times` the times of lines that fit a header and whose time ends where the header's does; return the others."""
         fits = header.fits(buffer, starts[rest], ends[rest]) & header.ends_there(buffer, starts[rest], ends[rest])
         mine = rest[fits]
         times[mine] = header.times(buffer, starts[mine], self._zone)
@@ -257,7 +257,7 @@ class RecordStartFinder:
         return rest[~fits]
 
     def _one_time(self, index: int, raw: bytes, headers: list[Header]) -> int:
-        """The slow reader's time of one line; learns where it stands."""
+        """Return the slow reader's time of one line; learn its position."""
         text = decode(raw)
         start = self._reader.start(Line(text))
         if start is None:
@@ -268,7 +268,7 @@ class RecordStartFinder:
             return NO_TIME if time is None else time
         if isinstance(start, tuple):
             if start[1].re.groupindex.get("ts") is None:
-                return time  # it stands behind the message
+                return time  # it is after the message
             begin, stop = start[1].span("ts")
             equal, read = begin, start[0].time.read if start[0].time else _ANY_TIME.read
         else:
@@ -277,14 +277,14 @@ class RecordStartFinder:
             stop = begin + len(value)
             equal = 0
             if isinstance(start, BrokenJson) and stop == len(text):
-                return NO_TIME  # the line was cut in the middle of its time
+                return NO_TIME  # the line was truncated in the middle of its time
         if begin >= 0 and stop - equal <= MOST_HEADER_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
             headers.append(Header(raw, equal, (begin, stop), moment, read))
         return time
 
 
 def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
-    """Index of the first layout whose lines all begin alike, if no layout before it can begin so; -1 when there is none."""
+    """Return the index of the first layout whose lines all begin alike, if no layout before it can begin so; -1 if there is none."""
     begun: set[int] = set()
     for index, layout in enumerate(candidates):
         first = first_bytes(layout.bare_head)
@@ -296,5 +296,5 @@ def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
 
 
 def _for_bytes(pattern: str) -> str:
-    """The pattern for lines that still have their line break."""
+    """Return the pattern for lines that still have their line break."""
     return pattern[:-1] + "[\r\n]*$" if pattern.endswith("$") else pattern
