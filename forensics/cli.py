@@ -353,11 +353,11 @@ def _case_of(
         assume_skew: the user's own word on the clocks, milliseconds.
         runs: engine, master and cores, as told.
     """
-    from forensics.case import shelf
+    from forensics.case import cache
 
-    paths = [shelf.kept_input(sys.stdin.buffer) if path == "-" else shelf.kept_pipe(path) or location(path) for path in logs]
+    paths = [cache.kept_input(sys.stdin.buffer) if path == "-" else cache.kept_pipe(path) or location(path) for path in logs]
     thresholds = sorted((api.thresholds(assume_skew) or {}).items())
-    place = case or shelf.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in thresholds)])
+    place = case or cache.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in thresholds)])
     if case is None and (place / "case.json").is_file():
         from forensics.case.folder import open_case
 
@@ -378,7 +378,7 @@ def _case_of(
         )
     say_ingested(read.summary, place)
     if case is None:
-        shelf.tidy()
+        cache.tidy()
     return place, _nothing_in(read.summary.evidence, paths) or bool(read.faults)
 
 
@@ -690,17 +690,17 @@ def cache(
     `forensics report LOGS` keeps its cases there, standard input that it read, and copies of cases in S3. What was not used for 30 days is deleted, and
     what was used longest ago when all of it takes more than 512 MiB.
     """
-    from forensics.case import shelf
+    from forensics.case import cache
     from forensics.wording.formats import count
 
     if clear:
-        number, freed = shelf.tidy(everything=True)
+        number, freed = cache.tidy(everything=True)
         say(f"{count(number, 'entry', 'entries')} deleted, {freed / 1e6:,.1f} MB.")
-    held = shelf.kept()
-    typer.echo(f"{shelf.where()}")
+    held = cache.kept()
+    typer.echo(f"{cache.where()}")
     typer.echo(f"{count(len(held), 'entry', 'entries')}, {sum(one.size for one in held) / 1e6:,.1f} MB")
     if not clear:
-        typer.echo(f"Deleted when not used for {shelf.MOST_DAYS} days; the oldest when all takes more than {shelf.MOST_BYTES >> 20} MiB.")
+        typer.echo(f"Deleted when not used for {cache.MOST_DAYS} days; the oldest when all takes more than {cache.MOST_BYTES >> 20} MiB.")
 
 
 @app.command("offsets-topic", short_help="Say what dies with each broker of an internal topic; make the reassignment.")

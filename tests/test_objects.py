@@ -15,7 +15,7 @@ from reading import read
 from stores import BUCKET, Store, running
 from typer.testing import CliRunner, Result
 
-from forensics.case import shelf
+from forensics.case import cache
 from forensics.case.ingestion import Summary, ingest
 from forensics.cli import app
 from forensics.errors import ForensicsError, UsageError
@@ -174,12 +174,12 @@ def test_an_object_that_cannot_be_read_is_named_and_the_others_are_read(store: S
 
 
 def test_the_same_objects_have_the_same_case_until_they_change(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf.platformdirs, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
+    monkeypatch.setattr(cache.platformdirs, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
     store.put("logs/w1/connect.log", b"one\n")
-    first = shelf.case_folder([place(LOGS)])
-    assert shelf.case_folder([place(f"s3://{BUCKET}/logs/")]) == first
+    first = cache.case_folder([place(LOGS)])
+    assert cache.case_folder([place(f"s3://{BUCKET}/logs/")]) == first
     store.put("logs/w1/connect.log", b"two\n")
-    assert shelf.case_folder([place(LOGS)]) != first
+    assert cache.case_folder([place(LOGS)]) != first
 
 
 @pytest.mark.slow

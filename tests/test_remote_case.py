@@ -16,7 +16,7 @@ from stores import BUCKET, Store, running
 from typer.testing import CliRunner, Result
 
 from forensics import api
-from forensics.case import remote, shelf
+from forensics.case import cache, remote
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
 from forensics.catalogue.patterns import load
@@ -49,7 +49,7 @@ def on(only_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
         monkeypatch.setenv(name, value)
 
     def go(machine: str) -> None:
-        monkeypatch.setattr(shelf.platformdirs, "user_cache_dir", lambda name: str(tmp_path / machine / name))
+        monkeypatch.setattr(cache.platformdirs, "user_cache_dir", lambda name: str(tmp_path / machine / name))
 
     go("first")
     return go

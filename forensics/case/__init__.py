@@ -1,17 +1,17 @@
-"""The case folder: evidence added to it, its tables, its views, and whether its files are still what they were.
+"""The case folder: its evidence, tables, views and manifest, and checks that its files are unchanged.
 
 The modules, in reading order:
 
-    integrity       what files were when they were written
-    named           places of evidence that the user has named
-    folder          tables, the manifest, `open.sql`; writing, whole or not at all
-    ingestion       evidence into a case
-    remote          a case in S3: its objects, and the copy of them that is worked in
-    view_files      `sql/` to views, in their order
-    emptiness       queries whose SQL tells that they have no rows
-    query_parts     parts of a query that are read several times, as queries of their own
-    open_sql        the text by which any Spark reads a case
-    materialise     views to rows
-    views           a case's views, built once and published
-    shelf           cases that a report makes for itself
+    integrity       size and SHA-256 of each file, recorded when it is written and checked when the case is opened
+    named           evidence locations that the user has named
+    folder          tables, the manifest, `open.sql`; atomic writes
+    ingestion       reads evidence into a case
+    remote          a case in S3: its objects and their local copy
+    view_files      loads the views of `sql/` and orders them
+    emptiness       finds queries that cannot return rows, from their SQL alone
+    query_parts     extracts common table expressions that a query reads several times
+    open_sql        generates the SQL that opens a case in any Spark
+    materialise     computes views and writes their rows
+    views           builds and publishes a case's views
+    cache           the user's cache of cases that `forensics report LOGS` creates
 """

@@ -1,9 +1,9 @@
-"""What a query cannot find: read off its text and off what is known of the rows that it reads, before any engine plans it.
+"""Find queries that cannot return rows, from their SQL and from known column values, before any engine plans them.
 
-Most cases lack most of what the views ask for: no broker's log, no Kafka Connect, no consumer of the new protocol. A view that asks for events which
-the case does not have, or joins a view that turned out empty, is empty too, and an engine takes as long to plan it as any other.
+Most cases have no rows for most views: no broker log, no Kafka Connect, no consumer of the new protocol. A view that selects events which are not in
+the case, or that joins an empty view, is also empty. An engine takes as long to plan it as any other view.
 
-Whatever is not understood may have rows, and so may a word of SQL with a part that is not known here. So a claim is either right or not made.
+A query that uses SQL unknown to this module may have rows: a query is declared empty only when that is certain.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pyarrow import types
 if TYPE_CHECKING:
     from sqlglot import exp
 
-#: Of a column with more values than these, no list is kept.
+#: Columns with more distinct values than this are not tracked; the second number limits the first, quick check.
 _MOST_VALUES, _LOOKED_AT = 500, 10_000
-#: What sqlglot knows no class for, and does not bring many rows together into one.
+#: Functions that sqlglot parses as anonymous and that are not aggregates.
 _PER_ROW = frozenset({"timestamp_millis", "get", "map_entries", "array_union"})
 
-#: The parts that a word of SQL may have and still be understood, by sqlglot's name for it. Parts that order, name or cut rows add none.
+#: Supported arguments by sqlglot's key of the expression. Ordering, naming and limiting rows never adds any.
 _PARTS: Mapping[str, frozenset[str]] = {
     "select": frozenset(
         (
@@ -75,18 +75,18 @@ _PARTS: Mapping[str, frozenset[str]] = {
 
 _ORDERED: Mapping[str, Callable[[int, int], bool]] = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 
-#: All values, other than NULL, that an expression can have; None: any.
+#: All non-NULL values that an expression can have; None: any value.
 Values = frozenset[object] | None
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a relation.
+    """Known properties of a relation.
 
     Attributes:
-        empty: it has no rows for certain.
-        values: by column, in lower case, all values other than NULL that it can have. Of a column that is not here, nothing is known.
-        order: all of its columns, where they are known.
+        empty: True if it certainly has no rows.
+        values: possible non-NULL values by column, in lower case. Nothing is known about a column that is absent here.
+        order: all of its columns in order; None if unknown.
     """
 
     empty: bool = False
@@ -98,7 +98,7 @@ EMPTY = Known(empty=True)
 
 
 def of_rows(table: pa.Table) -> Known:
-    """What is known of rows that are there: whether there are any, and the texts, numbers and truths of columns with few different ones."""
+    """Derive the known properties of a table: whether it has rows, and the values of text, integer and boolean columns with few distinct values."""
     values = {}
     for name in table.column_names if table.num_rows else ():
         kind = table.schema.field(name).type
@@ -110,15 +110,15 @@ def of_rows(table: pa.Table) -> Known:
 
 
 def of_query(sql: str, known: Mapping[str, Known], variables: Mapping[str, int | None] | None = None) -> Known:
-    """What is known of a query's rows.
+    """Derive the known properties of a query's rows.
 
     Args:
-        sql: a query of one of the views.
-        known: what is known of the relations that it reads, by name; the others may hold anything.
-        variables: values of the session's variables, whose names no column has.
+        sql: the query of a view.
+        known: known properties of the relations that it reads, by name; other relations may contain anything.
+        variables: values of the session variables; no column has the name of a variable.
     """
     query = _parsed(sql)
-    # Spark, which knows more of its SQL, says what is wrong with what is not understood here.
+    # A query that sqlglot cannot parse goes to Spark, which reports what is wrong with it.
     return Known() if query is None else _Reader(dict(known), variables or {}).relation(query)
 
 
@@ -132,17 +132,17 @@ def _parsed(sql: str) -> exp.Expr | None:
         return None
 
 
-def _understood(part: exp.Expr) -> bool:
-    """Whether all that is said of a word of SQL is known here."""
+def _is_supported(part: exp.Expr) -> bool:
+    """Return True if this module supports the expression and all of its arguments."""
     parts = _PARTS.get(part.key)
     return parts is not None and not any(value for name, value in part.args.items() if name not in parts)
 
 
 class _Reader:
-    """Reads a query with what is known of its relations.
+    """An evaluator of queries over relations with known properties.
 
     Args:
-        known: by name, in lower case; those of common table expressions are added on the way.
+        known: known properties by relation, in lower case; common table expressions are added as they are read.
         variables: values by name.
     """
 
@@ -151,10 +151,10 @@ class _Reader:
         self.variables = {name: frozenset() if value is None else frozenset({value}) for name, value in variables.items()}
 
     def relation(self, part: exp.Expr) -> Known:
-        """What is known of a table, a subquery, a SELECT or a union."""
+        """Derive the known properties of a table, a subquery, a SELECT or a union."""
         from sqlglot import exp
 
-        if not _understood(part):
+        if not _is_supported(part):
             return Known()
         inside = _Reader(dict(self._known), {})
         inside.variables = self.variables
@@ -164,7 +164,7 @@ class _Reader:
             case exp.Select():
                 return inside._select(part)
             case exp.Union():
-                return _either(inside.relation(part.this), inside.relation(part.expression))
+                return _union_of(inside.relation(part.this), inside.relation(part.expression))
             case exp.Except():
                 return Known(inside.relation(part.this).empty)
             case exp.Intersect():
@@ -178,15 +178,15 @@ class _Reader:
         return Known()
 
     def _tables(self, part: exp.Expr) -> None:
-        """Adds common table expressions."""
+        """Add common table expressions."""
         from sqlglot import exp
 
         for table in part.expressions:
             name, body = table.alias.lower(), table.this
-            if not (_understood(part) and _understood(table)):
+            if not (_is_supported(part) and _is_supported(table)):
                 found = Known()
             elif part.args.get("recursive"):
-                # Without a first row there is no next one.
+                # A recursion without an anchor row has no rows.
                 begins = isinstance(body, exp.Union) and self.relation(body.this)
                 self._known[name] = EMPTY if begins and begins.empty else Known()
                 found = EMPTY if begins and begins.empty and self.relation(body).empty else Known()
@@ -211,7 +211,7 @@ class _Reader:
         for shown in query.expressions:
             if shown.is_star:
                 order = None
-                if not all(_understood(star) for star in shown.find_all(exp.Star)):
+                if not all(_is_supported(star) for star in shown.find_all(exp.Star)):
                     return Known()
                 for name, found in scope.star(shown):
                     values[name] = values[name] | found if name in values else found
@@ -227,13 +227,13 @@ class _Reader:
         return Known(empty=False, values=values, order=tuple(order) if order is not None else None)
 
     def _sources(self, query: exp.Select, scope: _Scope) -> bool:
-        """Puts a SELECT's sources into its scope; gives whether their join may have rows."""
+        """Add a SELECT's sources to its scope; return True if their join may have rows."""
         begin = query.args.get("from_")
         if begin is None:
             return True
         joins = query.args.get("joins") or ()
-        if not all(map(_understood, joins)):
-            return True  # with USING, its columns are of both sides
+        if not all(map(_is_supported, joins)):
+            return True  # with USING, a column belongs to both sides
         first = self.relation(begin.this)
         scope.add(begin.this.alias_or_name, first)
         alive = not first.empty
@@ -258,7 +258,7 @@ class _Reader:
 
 
 class _Scope:
-    """The relations of one SELECT, and what expressions over them can be."""
+    """The relations of one SELECT, and the values that expressions over them can have."""
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
@@ -274,13 +274,13 @@ class _Scope:
         self._sources[alias.lower()] = known
 
     def hide(self) -> None:
-        """Takes away what only the conditions of the joins could see."""
+        """Remove relations that only join conditions can see."""
         for alias in self._hidden:
             del self._sources[alias]
         self._hidden = set()
 
     def star(self, part: exp.Expr) -> Iterable[tuple[str, frozenset[object]]]:
-        """What `*` or `alias.*` brings."""
+        """Yield the columns of `*` or `alias.*` with their possible values."""
         from sqlglot import exp
 
         alias = part.table.lower() if isinstance(part, exp.Column) else ""
@@ -289,10 +289,10 @@ class _Scope:
                 yield from known.values.items()
 
     def possible(self, part: exp.Expr | None) -> Values:
-        """All values that an expression can have, other than NULL."""
+        """Return all non-NULL values that an expression can have."""
         from sqlglot import exp
 
-        if part is not None and not _understood(part):
+        if part is not None and not _is_supported(part):
             return None
         match part:
             case None | exp.Null():
@@ -314,7 +314,7 @@ class _Scope:
                 return self.possible(part.this)  # 0L
             case exp.Column():
                 return self._column(part)
-            case exp.Case() if all(map(_understood, part.args["ifs"])):
+            case exp.Case() if all(map(_is_supported, part.args["ifs"])):
                 branches = [self.possible(branch.args["true"]) for branch in part.args["ifs"] if self.may(branch.this)]
                 return _union([*branches, self.possible(part.args.get("default"))])
             case exp.Coalesce():
@@ -328,15 +328,15 @@ class _Scope:
             if known is None:
                 return None
             return frozenset() if known.empty else known.values.get(name)
-        # Without an alias it is a column of one of them, or the query would be wrong.
+        # A column without an alias belongs to exactly one source; otherwise the query would be invalid.
         found = [known.values[name] for known in self._sources.values() if name in known.values]
         return found[0] if len(found) == 1 else self._reader.variables.get(name) if not found else None
 
     def may(self, part: exp.Expr) -> bool:
-        """Whether a condition can be true for a row."""
+        """Return True if the condition can be true for a row."""
         from sqlglot import exp
 
-        if not _understood(part):
+        if not _is_supported(part):
             return True
         match part:
             case exp.Paren():
@@ -363,7 +363,7 @@ class _Scope:
                 return self._may_be_like(part)
             case exp.Exists():
                 return not self._reader.relation(part.this).empty
-            case exp.Not() if isinstance(part.this, exp.Is) and _understood(part.this) and isinstance(part.this.expression, exp.Null):
+            case exp.Not() if isinstance(part.this, exp.Is) and _is_supported(part.this) and isinstance(part.this.expression, exp.Null):
                 return self.possible(part.this.this) != frozenset()
         return True
 
@@ -387,15 +387,15 @@ class _Scope:
 
 
 def _meet(a: Values, b: Values) -> bool:
-    """Whether two expressions can be equal."""
+    """Return True if two expressions can be equal."""
     if frozenset() in (a, b):
         return False
-    # What is of two types is cast before it is compared.
+    # Values of different types are cast before they are compared.
     return a is None or b is None or len(_kinds(a | b)) > 1 or bool(a & b)
 
 
 def _compare(how: str, a: Values, b: Values) -> bool:
-    """Whether one of the values of a can be unlike, above or below one of b's."""
+    """Return True if the comparison can hold for a value of `a` and a value of `b`."""
     if frozenset() in (a, b):
         return False
     if a is None or b is None or len(_kinds(a | b)) > 1:
@@ -404,7 +404,7 @@ def _compare(how: str, a: Values, b: Values) -> bool:
         return len(a | b) > 1
     mine, others = [v for v in a if type(v) is int], [v for v in b if type(v) is int]
     if len(mine) < len(a) or len(others) < len(b):
-        return True  # how texts are ordered is the engine's to say
+        return True  # the order of strings depends on the engine
     return _ORDERED[how](max(mine), min(others)) if how in ("gt", "gte") else _ORDERED[how](min(mine), max(others))
 
 
@@ -417,13 +417,13 @@ def _union(parts: Sequence[Values]) -> Values:
 
 
 def _like(pattern: str) -> str:
-    """A LIKE pattern as a regular expression; a backslash makes the next character itself."""
+    """Convert a LIKE pattern to a regular expression; a backslash escapes the next character."""
     words = {"%": ".*", "_": "."}
     return "".join(re.escape(m[1]) if m[1] else words.get(m[0], re.escape(m[0])) for m in re.finditer(r"\\(.)|.", pattern, re.DOTALL))
 
 
-def _either(a: Known, b: Known) -> Known:
-    """The rows of both, one below the other: columns have the first one's names, and meet by their places."""
+def _union_of(a: Known, b: Known) -> Known:
+    """Combine the two sides of a UNION: columns take the first side's names and match by position."""
     if a.order is None or b.order is None or len(a.order) != len(b.order):
         if b.empty:
             return a
@@ -434,18 +434,18 @@ def _either(a: Known, b: Known) -> Known:
 
 
 def _renames(part: exp.Expr) -> bool:
-    """Whether an alias gives columns other names."""
+    """Return True if an alias renames columns."""
     alias = part.args.get("alias")
     return bool(alias is not None and alias.args.get("columns"))
 
 
 def _always_has_a_row(query: exp.Select) -> bool:
-    """Whether a SELECT without any row to read has a row all the same: the count of nothing."""
+    """Return True if a SELECT returns a row even without input rows, as `SELECT count(*)` does."""
     from sqlglot import exp
 
     group = query.args.get("group")
     if group is not None:
-        # ROLLUP, CUBE and GROUPING SETS may have a group of everything.
+        # ROLLUP, CUBE and GROUPING SETS may include the grand total.
         several = any(isinstance(by, exp.GroupingSets | exp.Cube | exp.Rollup) for by in group.expressions)
         return several or not group.expressions or any(value for name, value in group.args.items() if name != "expressions")
     if query.args.get("having"):

@@ -1,10 +1,10 @@
-"""The case folder: Parquet tables, the manifest that says which of them count, and `open.sql`.
+"""The case folder: Parquet tables, the manifest that lists those in use, and `open.sql`.
 
-A case is written whole or not at all. Rows go to folders that no manifest names yet; replacing `case.json`, in one rename, makes them part of
-the case. Whatever dies before that leaves the last good case, and folders that the next writer removes.
+Writes are atomic. Rows go to folders that no manifest names yet; one rename, which replaces `case.json`, makes them part of the case. A writer that is
+killed before the rename leaves the previous case intact, and the next writer removes its folders.
 
-Others may have made a case. Reading one writes nothing. Writing to one makes each file new, and takes away only what bears a name that this program
-gives, in a folder without links (`integrity.refuse_strange`).
+A case may come from someone else. Reading a case writes nothing. Writing to a case creates every file anew and deletes only files with names that this
+program gives, in folders without links (`integrity.refuse_strange`).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from forensics.schema import TABLES, Field, table_schema
 MANIFEST, OPEN_SQL = "case.json", "open.sql"
 KEPT_SQL = "sql"
 FORMAT = 3
-#: Tables whose rows are of one file each, and are dropped and renamed with it.
+#: Tables whose rows each belong to one file, and are dropped and renamed with it.
 _OF_FILES = ("event_row", "unrecognised_row", "counted_row", "range_row")
 _BATCH = 50_000
 _SEGMENT = re.compile(r"segment-\d{1,9}(~\d{1,9})?")
 _BUILD = re.compile(r"build-\d{1,9}")
 _VIEW_FOLDER = re.compile(rf"views/{_BUILD.pattern}/\w+")
-#: Of a manifest: a file of the evidence takes less than 1 kB.
+#: Maximum bytes of a manifest; each evidence file takes less than 1 kB of it.
 _MOST_MANIFEST = 256 << 20
 _KINDS = {
     "root": str, "tables": dict, "views": dict, "files": list, "contents": dict,
@@ -55,7 +55,7 @@ _REQUIRED = ("root", "tables", "views", "files", "contents")
 
 @dataclass(frozen=True)
 class Case:
-    """A case as its manifest tells it.
+    """A case as its manifest describes it.
 
     Attributes:
         root: absolute path of the folder.
@@ -67,57 +67,57 @@ class Case:
     manifest: Mapping[str, Any]
 
     def table_paths(self, name: str) -> list[str]:
-        """Absolute folders of Parquet files that are a table, oldest first."""
+        """Return the absolute folders of a table's Parquet files, oldest first."""
         return [str(self.root / "tables" / name / segment) for segment in self.manifest["tables"].get(name, ())]
 
     def tables(self) -> dict[str, list[str]]:
-        """All tables and their folders."""
+        """Return the folders of each table."""
         return {name: self.table_paths(name) for name in TABLES}
 
     def view_path(self, name: str) -> Path | None:
-        """Folder of a view's rows, None while it has not been built."""
+        """Return the folder of a view's rows, or None if the view has not been built."""
         relative = self.manifest["views"].get(name)
         return self.root / relative if relative else None
 
     def views(self) -> dict[str, str]:
-        """All views that were built, and their folders."""
+        """Return the folder of each built view."""
         return {name: str(self.root / relative) for name, relative in self.manifest["views"].items()}
 
     def faults(self) -> list[integrity.Fault]:
-        """Files of the case that are missing, damaged or not its own; all are read for it."""
+        """Return the files that are missing, damaged or foreign to the case; this reads every file."""
         folders = [*(Path(p) for paths in self.tables().values() for p in paths), *map(Path, self.views().values())]
         return integrity.faults(self.root, self.manifest["contents"], folders)
 
     @property
     def knobs(self) -> dict[str, int]:
-        """The user's own thresholds that the views were built with."""
+        """The user's thresholds with which the views were built."""
         return dict(self.manifest.get("knobs", {}))
 
     @property
     def moved_from(self) -> str:
-        """Where the case was when it was written, if that was elsewhere: then `open.sql` names that place. Empty: it is where it was."""
+        """The path at which the case was written, if it has moved since; `open.sql` still names that path. Empty if it has not moved."""
         written, remote = str(self.manifest["root"]), Remote.of(self.root)
         return "" if written == str(self.root) or (remote is not None and written == remote.spark_url) else written
 
     def evidence(self) -> list[Evidence]:
-        """The evidence that the case was made from, superseded versions included."""
+        """Return the evidence of the case, superseded versions included."""
         return [replace(Evidence.of_record(f), is_named=named.is_sealed(f["location"], f.get("seal"))) for f in self.manifest["files"]]
 
 
 def open_case(path: Path, *, check: bool = True, again: bool = False) -> Case:
-    """Read a case, and make sure that its files are what was written. Nothing is written, also not to one that was moved.
+    """Read a case and verify that its files are unchanged. Nothing is written, even if the case has moved.
 
     Args:
-        path: the case's folder, or the URL of one in S3, whose copy is then the case.
-        check: False where the caller has just done it, or wants `Case.faults`.
-        again: fetch all of a case in S3, also what is here already.
+        path: the case's folder, or the URL of a case in S3, which is opened as a local copy.
+        check: False if the caller has just checked the files, or uses `Case.faults`.
+        again: fetch all objects of a case in S3, even those already in the copy.
 
     Raises:
-        CaseError: there is no case, it is one of another format, or it is damaged.
+        CaseError: there is no case, or it has another format, or it is damaged.
     """
     case = _opened(path, again=again)
     while check and (faults := case.faults()):
-        # What another command has just published is no damage.
+        # A manifest that another command has just published is not damage.
         now = _opened(path, again=True)
         if now.manifest == case.manifest and (faults := now.faults()):
             raise integrity.error(place(path), faults)
@@ -159,7 +159,7 @@ def _opened(path: Path, *, again: bool = False) -> Case:
 
 
 def _manifest(file: Path) -> Any:  # noqa: ANN401  (JSON)
-    """The content of a manifest, whatever it is.
+    """Return the content of a manifest as parsed JSON of any shape.
 
     Raises:
         OSError, ValueError, RecursionError: it cannot be read.
@@ -169,7 +169,7 @@ def _manifest(file: Path) -> Any:  # noqa: ANN401  (JSON)
     if len(text) > _MOST_MANIFEST:
         raise ValueError(f"it has more than {_MOST_MANIFEST:,} bytes")
     found = json.loads(text)
-    json.dumps(found, ensure_ascii=False).encode()  # half a character, which no table can hold, is a ValueError
+    json.dumps(found, ensure_ascii=False).encode()  # a lone surrogate, which no table can hold, raises ValueError
     return found
 
 
@@ -178,7 +178,7 @@ def _first(text: str) -> str:
 
 
 def _fault(manifest: Mapping[str, Any]) -> str:
-    """What is wrong with a manifest, empty when nothing is: others may have written it, and its paths lead nowhere but into the case."""
+    """Return what is wrong with a manifest, or an empty string. It may come from someone else: its paths must not lead out of the case."""
     for key, kind in _KINDS.items():
         if key not in manifest and key in _REQUIRED:
             return f"has no `{key}`"
@@ -199,58 +199,58 @@ def _fault(manifest: Mapping[str, Any]) -> str:
             return f"names a wrong folder of the view `{name}`"
     knobs = manifest.get("knobs", {})
     if not isinstance(knobs, dict) or not all(type(v) is int and abs(v) < _MOST_NUMBER and name.isidentifier() for name, v in knobs.items()):
-        return "has thresholds that are no numbers"
+        return "has thresholds that are not numbers"
     if not all(map(is_record, manifest["files"])):
-        return "lists a file without all that is to be known of it"
+        return "lists a file without all required fields"
     return ""
 
 
 def new_views_folder(case: Case) -> Path:
-    """A folder that does not exist yet, for a build of the views."""
+    """Return an unused folder for a build of the views."""
     return case.root / "views" / _next([case.root / "views"], "build")
 
 
 def with_views(case: Case, built: Mapping[str, str], knobs: Mapping[str, int]) -> Case:
-    """The case with other views than it has, not published yet.
+    """Return the case with newly built views, not published yet.
 
     Args:
         case: the case that they were built from.
-        built: view name to folder; of none there is no SQL that made them, either.
-        knobs: the user's own thresholds that they were built with.
+        built: view name to folder; if empty, the copy of the SQL is dropped too.
+        knobs: the user's thresholds with which they were built.
     """
     views = {name: str(Path(path).relative_to(case.root)) for name, path in built.items()}
     gone = ("views/",) if built else ("views/", f"{KEPT_SQL}/")
-    contents = {path: told for path, told in case.manifest["contents"].items() if not path.startswith(gone)}
+    contents = {path: recorded for path, recorded in case.manifest["contents"].items() if not path.startswith(gone)}
     contents |= integrity.record(case.root, map(Path, built.values()))
     return Case(case.root, {**case.manifest, "views": views, "knobs": dict(knobs), "contents": contents})
 
 
 def open_sql(statements: Sequence[str]) -> str:
-    """The text of `open.sql`: what makes the case known to a user's own Spark.
+    """Return the text of `open.sql`, which registers the case's tables and views in a user's own Spark.
 
     Args:
-        statements: SQL, in order, without semicolons at their ends.
+        statements: SQL statements in order, without final semicolons.
     """
     head = f"-- The tables and views of this case: spark-sql -i {OPEN_SQL} -e 'SELECT * FROM split_brain'\n"
     return head + "".join(f"{s};\n" for s in statements)
 
 
 def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
-    """Makes a case what stands in its folder, by one rename of the manifest. The caller writes alone.
+    """Publish a new state of a case by one rename of the manifest. The caller holds the case's lock.
 
     Args:
-        case: what is to be; all files of its tables and views are written.
-        texts: further files by their path, which take the place of `open.sql` and of the folder `sql` where they have such; None: they stay.
+        case: the new state; all files of its tables and views have been written.
+        texts: further files by path, which replace `open.sql` and the folder `sql` if they contain them. None: both are kept.
     """
     staged = _fresh(case.root / integrity.STAGED)
     manifest = dict(case.manifest)
     if texts is not None:
         replaced = {path.split("/")[0] for path in texts}
-        manifest["contents"] = {path: told for path, told in case.manifest["contents"].items() if path.split("/")[0] not in replaced}
+        manifest["contents"] = {path: recorded for path, recorded in case.manifest["contents"].items() if path.split("/")[0] not in replaced}
         manifest["root"] = str(case.root)
         for folder in {(staged / name).parent for name in texts}:
             folder.mkdir(parents=True, exist_ok=True)
-        # A disk takes many small files in the time of a few.
+        # Writing many small files in parallel takes little longer than writing one.
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda text: _write_new(staged / text[0], text[1]), texts.items()))
         manifest["contents"] |= integrity.record(staged, [staged] if texts else [])
@@ -263,11 +263,11 @@ def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
 
 
 def _settle(case: Case) -> None:
-    """Puts staged files in their places, if the manifest speaks of them; a kill between the two is made good by the next writer."""
+    """Move staged files that the manifest lists to their final paths; if this is interrupted, the next writer completes it."""
     staged, contents = case.root / integrity.STAGED, case.manifest["contents"]
     for top in (KEPT_SQL, OPEN_SQL):
-        told = {path: what for path, what in contents.items() if path.split("/")[0] == top}
-        if (staged / top).exists() and integrity.record(staged, [staged / top]) == told:
+        listed = {path: what for path, what in contents.items() if path.split("/")[0] == top}
+        if (staged / top).exists() and integrity.record(staged, [staged / top]) == listed:
             if (case.root / top).is_dir():
                 shutil.rmtree(case.root / top)
             (staged / top).replace(case.root / top)
@@ -275,12 +275,12 @@ def _settle(case: Case) -> None:
 
 
 class CaseWriter:
-    """Adds rows to a case. Use `writing`.
+    """A writer that adds rows to a case. Create it with `writing`.
 
     Attributes:
-        case: the case as it was, None when it is new.
-        staging: a folder for files that are not yet part of the case.
-        remote: where the case lies, when it lies in S3.
+        case: the case before this write; None if it is new.
+        staging: a folder for files that are not part of the case yet.
+        remote: the case in S3; None for a local case.
     """
 
     def __init__(self, root: Path, case: Case | None) -> None:
@@ -291,19 +291,19 @@ class CaseWriter:
         self.remote: Remote | None = None
 
     def known(self) -> list[Evidence]:
-        """Evidence that the case has."""
+        """Return the evidence that the case already has."""
         return self.case.evidence() if self.case else []
 
     def add(self, staged: Path, files: Iterable[tuple[str, str]], ranges: Sequence[Mapping[str, Any]], captures: Iterable[Field]) -> None:
-        """Takes what tasks wrote as a new segment of the tables.
+        """Add the files that tasks wrote as a new segment of the tables.
 
         Args:
-            staged: folder of the files, on the case's disk.
-            files: table and name of each file that counts; others are thrown away with the folder.
+            staged: folder of the files, on the same file system as the case.
+            files: table and name of each file to add; other files are deleted with the folder.
             ranges: rows of `range_row`, times in microseconds.
-            captures: what the event table has columns for.
+            captures: fields for which the event table has columns.
         """
-        # A table may have no rows of a segment any more, and no folder, where another has.
+        # One table may have no rows, and no folder, of a segment that another table still has.
         self.segment = _next([self.root / "tables" / table for table in _OF_FILES], "segment")
         written = list(files)
         for table in ("event_row", "unrecognised_row", "counted_row"):
@@ -320,7 +320,7 @@ class CaseWriter:
         _write(self._new("range_row"), schema, pa.Table.from_pylist(rows, schema).to_batches())
 
     def drop(self, gone: Iterable[tuple[str, str]]) -> None:
-        """Removes the rows of files that have been superseded.
+        """Remove the rows of superseded files.
 
         Args:
             gone: segment and path of each.
@@ -333,10 +333,10 @@ class CaseWriter:
                 self._rewrite(table, segment, paths)
 
     def rename(self, files: Iterable[tuple[Evidence, Evidence]]) -> None:
-        """Gives rows of files their names anew, where they have changed.
+        """Rename files and their processes in the rows, if their names have changed.
 
         Args:
-            files: each file as the case has it, and as it is called from now on.
+            files: each file with its name in the case, and with its new name.
         """
         changed: dict[str, dict[str, tuple[str, str | None, str | None]]] = {}
         for old, new in files:
@@ -348,7 +348,7 @@ class CaseWriter:
                 self._rewrite(table, segment, set(), lambda batch, renamed=renamed: _renamed(batch, renamed))  # type: ignore[misc]
 
     def _rewrite(self, table: str, segment: str, paths: set[str], change: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda batch: batch) -> None:
-        """Writes a segment again without some files; it keeps its name with a mark, so that files still know theirs."""
+        """Rewrite a segment without some files. Its name gets a `~N` suffix, so that evidence rows still refer to it."""
         current = next((s for s in self._tables[table] if s.split("~")[0] == segment), None)
         if current is None:
             return
@@ -369,7 +369,7 @@ class CaseWriter:
         return target
 
     def finish(self, evidence: Sequence[Evidence], facts: Mapping[str, Any]) -> Case:
-        """The case with everything that was added, and no views: what `publish` makes of the folder. Where no row changed, the case as it was.
+        """Return the case with all added rows and no views, for `publish`; if no row changed, the case with its present views.
 
         Args:
             evidence: all rows of `evidence_file`.
@@ -397,26 +397,26 @@ class CaseWriter:
         )  # fmt: skip
 
     def _contents(self) -> dict[str, Any]:
-        """What the files of all tables hold. Those that were there before keep what was recorded then: damage is not taken for the truth."""
+        """Return the recorded content of all table files. Existing files keep their first record, so that later damage is still detected."""
         known = self.case.manifest["contents"] if self.case else {}
-        told: dict[str, Any] = {}
+        contents: dict[str, Any] = {}
         for table, segments in self._tables.items():
             for segment in segments:
                 folder = f"tables/{table}/{segment}/"
-                told |= {p: what for p, what in known.items() if p.startswith(folder)} or integrity.record(self.root, [self.root / folder])
-        return told
+                contents |= {p: what for p, what in known.items() if p.startswith(folder)} or integrity.record(self.root, [self.root / folder])
+        return contents
 
 
 @contextmanager
 def writing(path: Path, *, check: bool = True) -> Iterator[CaseWriter]:
-    """Opens a case for writing, or begins a new one. What is published of one in S3 is written there at the end.
+    """Open a case for writing, or create it. A case in S3 is uploaded at the end.
 
     Args:
-        path: the case's folder, or the URL of one in S3.
+        path: the case's folder, or the URL of a case in S3.
         check: as in `open_case`.
 
     Raises:
-        CaseError: the folder holds something else, cannot be written, is damaged, or another ingest is writing to it.
+        CaseError: the folder has other content, cannot be written, is damaged, or is locked by another ingest.
     """
     remote = Remote.of(path)
     if remote is None:
@@ -434,7 +434,7 @@ def writing(path: Path, *, check: bool = True) -> Iterator[CaseWriter]:
 
 
 def _in_store(case: Case, url: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
-    """What the manifest of a case says of its files where it lies in S3, that manifest, and the files that are other there than here."""
+    """Return a case's contents as recorded in S3, its manifest there, and the text of the files that differ from the local copy."""
     contents, texts = dict(case.manifest["contents"]), {}
     if OPEN_SQL in contents:
         here = (case.root / OPEN_SQL).read_text(encoding="utf-8")
@@ -454,7 +454,7 @@ def _writing(path: Path, *, check: bool) -> Iterator[CaseWriter]:
     try:
         root.mkdir(parents=True, exist_ok=True)
         if not (root / MANIFEST).exists():
-            root.chmod(0o700)  # lines of logs are nobody else's business; whoever wants to share a case changes it later
+            root.chmod(0o700)  # log lines are private; a user who shares the case can change this
     except OSError as e:
         raise CaseError(f"The case `{path}` cannot be written.", why=e.strerror or str(e), where=str(root)) from e
     integrity.refuse_strange(root, path)
@@ -473,7 +473,7 @@ def _writing(path: Path, *, check: bool) -> Iterator[CaseWriter]:
 
 @contextmanager
 def _locked(path: Path, root: Path) -> Iterator[None]:
-    """Keeps other writers out of a case; `path` is what errors call it."""
+    """Lock a case against other writers; errors name it `path`."""
     lock = FileLock(root / ".lock", timeout=0, mode=0o600)
     try:
         lock.acquire()
@@ -488,7 +488,7 @@ def _locked(path: Path, root: Path) -> Iterator[None]:
 
 
 def _write(folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-    """One Parquet file with some rows, maybe none."""
+    """Write rows, possibly none, to one Parquet file."""
     folder.mkdir(parents=True, exist_ok=True)
     with pq.ParquetWriter(folder / "part-00000.parquet", schema) as writer:
         for batch in batches:
@@ -496,7 +496,7 @@ def _write(folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -
 
 
 def _renamed(batch: pa.RecordBatch, files: Mapping[str, tuple[str, str | None, str | None]]) -> pa.RecordBatch:
-    """Rows with the new paths of some files and the new names of their processes; what tells processes of a merged file apart stays behind `#`."""
+    """Return rows with new paths and process names; the `#` suffix that separates processes of a merged file is kept."""
     paths, processes = batch.column("path").to_pylist(), batch.column("process_id").to_pylist()
     for i, path in enumerate(paths):
         if path in files:
@@ -514,16 +514,16 @@ def _has_rows(folder: Path) -> bool:
 
 
 def _next(folders: Iterable[Path], word: str) -> str:
-    """The `word-NNN` behind all that are in some folders."""
+    """Return the next unused `word-NNN` in some folders."""
     names = (p.name for folder in folders for p in folder.glob(f"{word}-*"))
     numbers = [int(n.split("-")[1].split("~")[0]) for n in names if n.split("-")[1].split("~")[0].isdigit()]
     return f"{word}-{max(numbers, default=0) + 1:03d}"
 
 
 def _sweep(case: Case) -> None:
-    """Removes what bears a name that this program gives and is not in the manifest: earlier tables and views, what a killed ingest left.
+    """Delete files that this program named and the manifest does not list: earlier tables and views, and remains of a killed ingest.
 
-    All is moved away first: who reads it still finds a folder with all files, or none.
+    Everything is moved away first, so that a concurrent reader finds a folder with all of its files or no folder.
     """
     tables = {Path(p) for t in TABLES for p in case.table_paths(t)}
     views = {Path(p) for p in case.views().values()}
@@ -541,14 +541,14 @@ def _sweep(case: Case) -> None:
 
 
 def _fresh(folder: Path) -> Path:
-    """Makes a folder that did not exist, in the place of what was there."""
+    """Create an empty folder, replacing whatever is there."""
     _remove(folder)
     folder.mkdir()
     return folder
 
 
 def _remove(path: Path) -> None:
-    """Takes away a folder with all that is in it; of a link only the link."""
+    """Delete a folder and everything in it; delete a link itself, not its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -556,7 +556,7 @@ def _remove(path: Path) -> None:
 
 
 def _write_new(file: Path, text: str) -> None:
-    """Writes a file that does not exist yet."""
+    """Write a file that must not exist yet."""
     with file.open("x", encoding="utf-8") as out:
         out.write(text)
         out.flush()
@@ -568,12 +568,12 @@ def _dump(manifest: Mapping[str, Any]) -> str:
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 of what a manifest says, however it is spaced."""
+    """Return the SHA-256 of a manifest's content, independent of whitespace."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def files_to_drop(case: Case | None, evidence: Iterable[Evidence]) -> list[tuple[str, str]]:
-    """Segment and path of the files of a case that `evidence` marks as superseded now."""
+    """Return the segment and path of each file of the case that `evidence` now marks as superseded."""
     if case is None:
         return []
     now = {(e.fingerprint.sha256, e.place) for e in evidence if e.status == SUPERSEDED}

@@ -1,4 +1,4 @@
-"""Evidence into a case: looks at the files and reads them while the engine starts, and publishes what came out."""
+"""Read evidence into a case: examine and read the files while the engine starts, then publish the rows and views."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass
 class FileRead:
-    """What an ingest found in one file.
+    """The result of reading one file.
 
     Attributes:
-        records: its records by layout.
-        unnamed: records of layouts that have no place for a logger, though writers of such lines have one; of files that were read now.
-        unfit: lines that belong to no record.
-        first_unfit: number and text of the first of them.
+        records: number of records by layout.
+        unnamed: number of records whose layout omits the logger that their writer has; only of files read in this run.
+        unfit: number of lines that belong to no record.
+        first_unfit: number and text of the first such line.
     """
 
     records: Counter[str] = field(default_factory=Counter)
@@ -65,19 +65,19 @@ class FileRead:
 
 @dataclass
 class Summary:
-    """What an ingest did.
+    """The result of an ingest.
 
     Attributes:
-        case: the case as it is now.
+        case: the case after the ingest.
         evidence: all of its files.
-        added: those that were read now.
-        grown: logs that have grown since they were read before: what each was called, and the file that it is now.
-        gone: paths of files that are not there any more, or not as they were, though their folder was looked at; their rows stay.
-        counts: lines, records, events, counted and unrecognised records, and unfit lines of the whole case, copies among them. What is counted is no event.
-        copies: process and note of each log that is left out as another copy of a log; none where the case has no views yet.
-        faults: path and reason of what could not be read, or not to its end.
-        read: what was found in each file that was read, by its path.
-        assumed_zones: paths whose times were read as UTC though nothing says so.
+        added: the files read in this run.
+        grown: logs that have grown since they were last read: the earlier path and the present one.
+        gone: paths of files that are missing or changed, although their folder was examined; their rows are kept.
+        counts: lines, records, events, counted and unrecognised records, and unfit lines of the whole case, copies included. A counted record is not an event.
+        copies: process and note of each log that is excluded as a copy of another log; empty if the case has no views yet.
+        faults: path and reason of each file that could not be read completely.
+        read: the result of each file that was read, by path.
+        assumed_zones: paths of files without a time zone, whose times were read as UTC.
     """
 
     case: Case
@@ -92,7 +92,7 @@ class Summary:
     assumed_zones: list[str] = field(default_factory=list)
 
     def files(self, status: str) -> list[Evidence]:
-        """Files of one status."""
+        """Return the files that have a status."""
         return [e for e in self.evidence if e.status == status]
 
 
@@ -111,30 +111,29 @@ def ingest(
     progress: Progress = lambda step, done, total: None,
     views: Callable[[Case], tuple[Case, Mapping[str, str] | None]] | None = None,
 ) -> Summary:
-    """Reads evidence into a case; what the case has by content is not read again.
+    """Read evidence into a case. Files whose content is already in the case are not read again.
 
     Args:
-        paths: files, folders and archives, on this machine or as objects.
-        case_dir: the case's folder; made when it does not exist. Or the URL of a case in S3.
-        options: zones, layouts and hosts as the user told them.
+        paths: files, folders and archives, local or in an object store.
+        case_dir: the case's folder, created if it does not exist, or the URL of a case in S3.
+        options: time zones, layouts and hosts that the user specified.
         parsers: folders of the user's own pattern files.
-        keep_all: records that carry no fact are rows of `event`, too, and not only counted. A case remembers it.
-        engine: starts while evidence is read, and for a new case while it is looked at, for the views; with a master its executors read.
-            None: no engine is needed.
-        jobs: cores to read with on this machine; all when None.
-        readers: processes for that, which may have started; they are made here when None.
-        command_line: kept in the manifest.
-        range_bytes: size of the ranges that large files are cut in.
-        progress: told a step (`looking`, `reading`, both in bytes, `reading on executors`, `writing`), what of it is done, and all of it.
-        views: makes the views of the case and the texts that go with them, before it is published: rows and views become part of the case at once,
-            or not at all. A case in which no row changed comes with the views that it has. None: the case has no views yet.
+        keep_all: keep records without facts as rows of `event` instead of only counting them. The case remembers this setting.
+        engine: the engine for the views. It starts while evidence is read, or for a new case while evidence is examined. With a master, its executors
+            read the evidence. None: no engine is needed.
+        jobs: number of cores that read on this machine; None: all.
+        readers: reading processes that may have started already; None: they are started here.
+        command_line: the command line to record in the manifest.
+        range_bytes: size of the ranges into which large files are split.
+        progress: called with a step (`looking`, `reading`, both in bytes, `reading on executors`, `writing`), the amount done, and the total.
+        views: builds the views of the case and their SQL before it is published, so that rows and views are published together. It also gets a
+            case in which no row changed, with its present views. None: the case has no views yet.
 
     Raises:
         UsageError: a path does not exist.
-        ForensicsError: a store does not let its objects be listed.
-        CatalogueError: a pattern file has a wrong form.
+        CatalogueError: a pattern file is invalid.
         CaseError: the case cannot be written.
-        ForensicsError: the engine does not start, or a process that reads has ended.
+        ForensicsError: an object store refuses to list its objects, the engine does not start, or a reading process has died.
     """
     for path in paths:
         if isinstance(path, Path) and not path.exists():
@@ -159,7 +158,7 @@ def ingest(
             starting.append(pool.submit(lambda: engine and engine.session))
         for start in starting:
             if start.done():
-                start.result()  # what is wrong with the engine is said before all is read
+                start.result()  # report an engine that does not start before reading everything
         faults: dict[str, list[str]] = {}
         if fresh:
             progress("reading", 0, 1)
@@ -199,18 +198,18 @@ def ingest(
 
 
 def _knows_otherwise(writer: CaseWriter, catalogue: Catalogue) -> bool:
-    """Whether the case was made with other patterns, or keeps other records."""
+    """Return True if the case was created with other patterns or keeps other records."""
     return writer.case is not None and writer.case.manifest.get("catalogue_hash") != catalogue.hash
 
 
 def _read_on_executors(
     spark: SparkSession, evidence: Sequence[Evidence], catalogue: Catalogue, target: Location, range_bytes: int, progress: Progress
 ) -> list[Written]:
-    """One Spark job: its tasks write the rows, and say what they wrote."""
+    """Read evidence in one Spark job, whose tasks write the rows; return the table, name and rows of each written file."""
     from forensics.extract.spark_source import NAME, EvidenceSource, job_option
 
     if any(isinstance(where, S3Path) for where in (target, *(place_of(e.place.location) for e in evidence))):
-        # As Spark does for its own readers: who may read here may read on the executors, where nothing else is said there.
+        # As Spark does for its own readers: pass this machine's credentials to executors that have none of their own.
         spark.sparkContext.environment.update(settings())
     spark.dataSource.register(EvidenceSource)
     tasks = plan(evidence, range_bytes, spark.sparkContext.defaultParallelism)
@@ -227,13 +226,14 @@ def _read_on_executors(
 
 
 def _named(written: Sequence[tuple[str, str, int]], table: str) -> list[str]:
-    """Names of the files of one table."""
+    """Return the names of one table's files."""
     return [name for of, name, _ in written if of == table]
 
 
 def _merged(known: Sequence[Evidence], found: Sequence[Evidence], faults: dict[str, list[str]], segment: str) -> list[Evidence]:
-    """Rows of `evidence_file`: those of the case, as they are called now, and the new ones in the place of old ones. What was read stays as long as its rows
-    do; rows of what was read now are in `segment`.
+    """Merge the rows of `evidence_file`: those of the case under their present names, with new files replacing old ones.
+
+    A file that was read stays as long as its rows do. The rows of files read in this run are in `segment`.
     """
     new = {e.place: e for e in found if e.status != SUPERSEDED}
     superseded = {(e.fingerprint.sha256, e.place): e for e in found if e.status == SUPERSEDED}
@@ -248,7 +248,7 @@ def _merged(known: Sequence[Evidence], found: Sequence[Evidence], faults: dict[s
                 merged.append(replace(older, path=earlier(k, k.path)))
         elif k.status == READ or (same and key not in read):
             merged.append(k)
-            if same:  # the same file once more
+            if same:  # the same file again
                 del new[key]
         elif key not in new and not (k.status == SKIPPED and key in read):
             merged.append(k)
@@ -294,7 +294,7 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Sum
 
 
 def _copies(case: Case) -> list[tuple[str, str]]:
-    """What the view `coverage` says of copies."""
+    """Return the process and note of each copy in the view `coverage`."""
     path = case.view_path("coverage")
     if path is None:
         return []

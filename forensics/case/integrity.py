@@ -1,8 +1,8 @@
-"""What a case's own files were when they were written, and whether they still are.
+"""Record the content of a case's files, and check that it has not changed.
 
-The manifest keeps the size, the rows and the SHA-256 of every file of a case. No command answers from a case with a file that is missing, damaged
-or not its own: an empty view would read as "nothing happened". And none uses a case with a link, a named pipe or a device in it: whoever sent it may
-have put it there, so that what is read, written or deleted in the case is a file of the reader's.
+The manifest records the size, row count and SHA-256 of every file. A command refuses a case with a missing, damaged or foreign file, because an empty view
+would look like "nothing happened". It also refuses a case that contains a link, a named pipe or a device: the sender may have put it there so that reading,
+writing or deleting it affects the user's other files.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Contents = Mapping[str, Mapping[str, Any]]
 _BLOCK = 1 << 20
 _NAMED = 3
 _TABLES, _KEPT = "tables/", ("tables/", "views/")
-#: What a case has at its top: folders, and files. What else lies there is the user's own, and is left alone.
+#: Top-level folders and files of a case. Anything else there belongs to the user and is ignored.
 _FOLDERS, _FILES = ("tables", "views", "sql", "staging", ".next"), ("case.json", "open.sql", ".lock")
-#: Until a manifest's `open.sql` and `sql` are in their places, they are here.
+#: Folder of `open.sql` and `sql` until they are moved to their final paths.
 STAGED = ".next"
 _DEEPEST = 16
 _PATH = re.compile(r"(?:tables|views|sql)(?:/[\w.~=-]+)+|open\.sql")
@@ -43,8 +43,8 @@ class Fault:
     """A file that is not as it was written.
 
     Attributes:
-        path: below the case.
-        why: what is wrong with it, to be read after the path.
+        path: its path relative to the case.
+        why: what is wrong with it, as a predicate that follows the path.
     """
 
     path: str
@@ -52,14 +52,14 @@ class Fault:
 
 
 def refuse_strange(root: Path, called: Location) -> None:
-    """Make sure that a case has nothing but folders and regular files where this program reads, writes and deletes.
+    """Refuse a case that has anything but folders and regular files where this program reads, writes and deletes.
 
     Args:
         root: the case's folder.
-        called: as the user calls it.
+        called: its name in errors.
 
     Raises:
-        CaseError: it holds something else.
+        CaseError: the case contains something else.
     """
     for name in (*_FOLDERS, *_FILES):
         path = root / name
@@ -71,15 +71,15 @@ def refuse_strange(root: Path, called: Location) -> None:
         found = (name, what) if what else next(_strange_below(path, name), None) if name in _FOLDERS else None
         if found:
             raise CaseError(
-                f"The case in `{called}` holds what no case holds: nothing in it is used.",
+                f"The case in `{called}` contains an entry that no case contains; none of it is used.",
                 why=f"`{found[0]}` {found[1]}", where=str(root / found[0]),
-                fix="If somebody sent you this case, it may be meant to harm you. If you put this there yourself, take it away.",
+                fix="If you received this case from someone else, it may be malicious. If you created this entry yourself, remove it.",
             )  # fmt: skip
 
 
 def _strange_below(folder: Path, name: str) -> Iterator[tuple[str, str]]:
     if name.count("/") >= _DEEPEST:
-        yield name, "lies deeper than a case has folders"
+        yield name, "is nested deeper than any folder of a case"
         return
     try:
         with os.scandir(folder) as entries:
@@ -92,33 +92,33 @@ def _strange_below(folder: Path, name: str) -> Iterator[tuple[str, str]]:
                 elif folder_too:
                     yield from _strange_below(folder / entry.name, below)
     except (FileNotFoundError, NotADirectoryError):
-        return  # another command has just taken it away
+        return  # another command has just deleted it
     except OSError as e:
-        yield name, f"cannot be looked at ({e.strerror or e})"
+        yield name, f"cannot be examined ({e.strerror or e})"
 
 
 def _strange(about: os.stat_result, *, folder: bool, alone: bool = False) -> str:
-    """What something is that is not the folder or the regular file that it should be; empty: it is that."""
+    """Return why an entry is not the folder or regular file that it should be; an empty string if it is."""
     if stat.S_ISLNK(about.st_mode):
         return "is a link"
     if folder:
-        return "" if stat.S_ISDIR(about.st_mode) else "is no folder"
+        return "" if stat.S_ISDIR(about.st_mode) else "is not a folder"
     if not stat.S_ISREG(about.st_mode):
-        return "is no regular file"
-    # A lock is emptied by who takes it: a second name of it may be a file of the reader's.
-    return "has another name elsewhere" if alone and about.st_nlink > 1 else ""
+        return "is not a regular file"
+    # Acquiring a lock truncates its file, and a hard link to it may be another file of the user.
+    return "has another hard link" if alone and about.st_nlink > 1 else ""
 
 
 def is_contents(contents: object) -> bool:
-    """Return True if a manifest's `contents` has the form that `record` gives it: others may have written it."""
+    """Return True if a manifest's `contents` has the form that `record` produces; the manifest may come from someone else."""
     return isinstance(contents, dict) and all(
         _PATH.fullmatch(path)
         and not {"..", "."} & set(path.split("/"))
-        and isinstance(told, dict)
-        and all(type(told.get(key, 0)) is int for key in ("bytes", "rows"))
-        and isinstance(told.get("sha256"), str)
-        and "bytes" in told
-        for path, told in contents.items()
+        and isinstance(recorded, dict)
+        and all(type(recorded.get(key, 0)) is int for key in ("bytes", "rows"))
+        and isinstance(recorded.get("sha256"), str)
+        and "bytes" in recorded
+        for path, recorded in contents.items()
     )
 
 
@@ -126,23 +126,23 @@ def rows_in(folder: Path | str) -> ds.Dataset:
     """Return the rows in a folder of a table or a view.
 
     Raises:
-        CaseError: the folder has no file any more: no rows would read as "nothing happened".
+        CaseError: the folder has no files; no rows would look like "nothing happened".
     """
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if not entry.name.startswith((".", "_")))
     except (FileNotFoundError, NotADirectoryError):
         names = []
     if not names:
-        fix = "Another command may have changed the case meanwhile: run this again."
-        raise CaseError("Rows of the case are not there any more.", where=str(folder), fix=fix)
+        fix = "Another command may have changed the case. Run this command again."
+        raise CaseError("Rows of the case are missing.", where=str(folder), fix=fix)
     return ds.dataset([f"{folder}/{name}" for name in names], format="parquet")
 
 
 def record(root: Path, below: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """What some files and folders of a case hold now, for its manifest.
+    """Record the size, hash and row count of files of a case for its manifest.
 
     Args:
-        root: the case.
+        root: the case's folder.
         below: files and folders in it.
     """
     files = [file for place in below for file in (_files(place) if place.is_dir() else (place,))]
@@ -151,18 +151,18 @@ def record(root: Path, below: Iterable[Path]) -> dict[str, dict[str, Any]]:
 
 
 def faults(root: Path, contents: Contents, folders: Iterable[Path] = ()) -> list[Fault]:
-    """What is not as the manifest says, by path.
+    """Return the files that differ from the manifest, sorted by path.
 
     Args:
-        root: the case.
-        contents: what the manifest says of each file.
-        folders: folders that must exist, whatever they hold.
+        root: the case's folder.
+        contents: the manifest's record of each file.
+        folders: folders that must exist, even if empty.
     """
     with ThreadPoolExecutor() as pool:
-        checked = pool.map(lambda item: (item[0], _why_in(root, *item)), contents.items())
+        checked = pool.map(lambda item: (item[0], _fault_in(root, *item)), contents.items())
         found = [Fault(path, why) for path, why in checked if why]
     found += [Fault(f.relative_to(root).as_posix(), "is missing") for f in folders if not f.is_dir()]
-    # Whoever reads a folder reads every file in it.
+    # A reader of a folder reads every file in it.
     for folder in {(root / path).parent for path in contents if path.startswith(_KEPT)}:
         strange = (file.relative_to(root).as_posix() for file in _files(folder))
         found += [Fault(path, "does not belong to the case") for path in strange if path not in contents]
@@ -170,33 +170,33 @@ def faults(root: Path, contents: Contents, folders: Iterable[Path] = ()) -> list
 
 
 def error(path: Location, found: list[Fault]) -> CaseError:
-    """The error that a damaged case ends every command with."""
+    """Return the error for a damaged case."""
     named = "; ".join(f"{fault.path} {fault.why}" for fault in found[:_NAMED])
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     if any(fault.path.startswith(_TABLES) for fault in found):
         fix = "Ingest the logs again, into a new folder."
     else:
-        fix = f"`forensics verify {quote(str(path))} --rebuild` makes the views again from the case's tables, which are whole."
+        fix = f"`forensics verify {quote(str(path))} --rebuild` rebuilds the views from the case's tables, which are intact."
     return CaseError(f"The case in `{path}` is damaged and cannot be used.", why=named + more, where=str(path), fix=fix)
 
 
 def of_views(found: Iterable[Fault]) -> bool:
-    """Whether only what is made from the tables is damaged."""
+    """Return True if no table is damaged, so that everything can be rebuilt."""
     return not any(fault.path.startswith(_TABLES) for fault in found)
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Files below a folder; those that Spark and pyarrow pass over when they read it (`_SUCCESS`, `.part-0.crc`) are left out."""
+    """Yield the files below a folder, except those that Spark and pyarrow ignore (`_SUCCESS`, `.part-0.crc`)."""
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         yield from (Path(place) / name for name in names if not name.startswith((".", "_")))
 
 
 def _record(file: Path) -> dict[str, Any]:
-    told: dict[str, Any] = {"bytes": file.stat().st_size, "sha256": _sha256(file)}
+    found: dict[str, Any] = {"bytes": file.stat().st_size, "sha256": _sha256(file)}
     if file.suffix == ".parquet":
-        told["rows"] = _rows(file)
-    return told
+        found["rows"] = _rows(file)
+    return found
 
 
 def _rows(file: Path) -> int:
@@ -204,22 +204,25 @@ def _rows(file: Path) -> int:
         return int(pq.read_metadata(content).num_rows)
 
 
-def _why_in(root: Path, path: str, told: Mapping[str, Any]) -> str:
-    """As `_why`; what a writer was killed before it put into its place counts as there, and the next writer puts it there."""
-    why = _why(root / path, told)
-    return why if why and (path.startswith(_KEPT) or _why(root / STAGED / path, told)) else ""
+def _fault_in(root: Path, path: str, recorded: Mapping[str, Any]) -> str:
+    """Return what is wrong with a file of the case, or an empty string.
+
+    A file that a killed writer staged and did not move counts as present: the next writer moves it.
+    """
+    why = _fault(root / path, recorded)
+    return why if why and (path.startswith(_KEPT) or _fault(root / STAGED / path, recorded)) else ""
 
 
-def _why(file: Path, told: Mapping[str, Any]) -> str:
-    """What is wrong with a file, empty when nothing is."""
+def _fault(file: Path, recorded: Mapping[str, Any]) -> str:
+    """Return how a file differs from its record, or an empty string."""
     try:
         size = file.lstat().st_size
-        if size != told["bytes"]:
-            return f"has {size:,} bytes, not {told['bytes']:,}"
-        if _sha256(file) != told["sha256"]:
+        if size != recorded["bytes"]:
+            return f"has {size:,} bytes, not {recorded['bytes']:,}"
+        if _sha256(file) != recorded["sha256"]:
             return "has another SHA-256 than when it was written"
-        if "rows" in told and (rows := _rows(file)) != told["rows"]:
-            return f"has {rows:,} rows, not {told['rows']:,}"
+        if "rows" in recorded and (rows := _rows(file)) != recorded["rows"]:
+            return f"has {rows:,} rows, not {recorded['rows']:,}"
     except (FileNotFoundError, NotADirectoryError):
         return "is missing"
     except (OSError, pa.ArrowException) as e:

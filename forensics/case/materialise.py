@@ -1,4 +1,4 @@
-"""Views to rows: each is computed once, in order, and kept as Parquet, so that a reader never waits for the steps below a view."""
+"""Compute views: each once, in order, and written as Parquet, so that reading a view never recomputes the views below it."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def build(
     Args:
         engine: computes them.
         tables: table name to Parquet paths.
-        target: a folder that does not exist; `target/<view>` is made for each.
-        progress: called with the view's name, its number and how many there are.
-        small: whether the case is so small that planning and compiling a query costs more than running it.
-        overrides: thresholds of the user's own.
+        target: a folder that does not exist; each view gets `target/<view>`.
+        progress: called with the view's name, its number, and the number of views.
+        small: True if the case is small enough that planning and compiling a query costs more than running it.
+        overrides: the user's thresholds.
 
     Returns:
-        View name to the path of its rows.
+        The path of each view's rows, by view name.
 
     Raises:
-        CaseError: a view could not be computed; says which and why.
+        CaseError: a view could not be computed; the error names it and the reason.
     """
     for statement in statements(knobs(overrides)):
         engine.sql(statement)
@@ -70,12 +70,12 @@ class _Build:
     """One build of all views.
 
     Args:
-        engine: computes them; knows the tables.
+        engine: computes them; the tables are registered in it.
         tables: table name to Parquet paths.
         target: folder for the views' rows.
         parts: folder for the rows of parts of views.
         small: as for `build`.
-        overrides: thresholds of the user's own.
+        overrides: the user's thresholds.
     """
 
     def __init__(
@@ -84,27 +84,27 @@ class _Build:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
         self._views = views()
         self._thresholds = knob_values(overrides)
-        # What is known of the rows of each table, and of each view that has been built; nothing, where the engine plans as fast as this is found out.
+        # Known properties of each table and of each view built so far; not collected if the engine plans as fast as they can be derived.
         self._known: dict[str, Known] = {}
         if engine.plans_slowly or small and _COLUMNS:
-            self._known = {name: emptiness.of_rows(_looked_at(paths, whole=small)) for name, paths in tables.items()}
+            self._known = {name: emptiness.of_rows(_examined(paths, whole=small)) for name, paths in tables.items()}
 
     def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
         order = TopologicalSorter({name: [r for r in view.reads if r in self._views] for name, view in self._views.items()})
         order.prepare()
         built: dict[str, str] = {}
-        # A view of a small case costs mostly planning, which an engine does on one core a query: several at a time use all.
-        with ThreadPoolExecutor(max_workers=_AT_ONCE, initializer=self._engine.begin_thread) as pool:
+        # Most of the cost of a small case's view is planning, which uses one core per query: several queries in parallel use all cores.
+        with ThreadPoolExecutor(max_workers=_PARALLEL_QUERIES, initializer=self._engine.begin_thread) as pool:
             running: dict[Future[None], str] = {}
             number = 0
             while order.is_active():
                 for name in order.get_ready():
                     running[pool.submit(self._compute, self._views[name])] = name
-                progress(next(iter(running.values())), number, len(self._views))  # the one that has run longest
+                progress(next(iter(running.values())), number, len(self._views))  # the one that started first
                 try:
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                 except KeyboardInterrupt:
-                    self._engine.cut()  # else its queries would be waited for
+                    self._engine.cut()  # otherwise exiting would wait for its queries
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
                 for future in done:
@@ -117,7 +117,7 @@ class _Build:
         return built
 
     def _compute(self, view: View) -> None:
-        """Computes one view, once, and lets later views read what was kept of it."""
+        """Compute one view and register its rows for later views."""
         try:
             if self._known and view.name == RULE_FINDING:
                 view = gather([self._views[rule] for rule in view.reads if not self._known[rule].empty] or [self._views[view.reads[0]]])
@@ -127,7 +127,7 @@ class _Build:
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
-                # Columns that a view names anew are not those of its query.
+                # A view that renames its columns does not have those of its query.
                 found = Known(expected.empty) if view.columns else expected
             if self._known:
                 self._known[view.name] = found
@@ -140,7 +140,7 @@ class _Build:
             raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql", fix=fix) from e
 
     def _computed_first(self, view: View) -> str:
-        """Computes those parts of a view's query that it reads more than once; gives the query that reads them."""
+        """Compute the parts of a view's query that it reads more than once; return the query that reads their rows."""
         parts, query = split(view.query, prefix=view.name)
         for part in parts:
             expected = emptiness.of_query(part.query, self._known, self._thresholds)
@@ -150,7 +150,7 @@ class _Build:
         return query
 
     def _keep(self, view: View, *, empty: bool) -> Known:
-        """Keeps a view's rows, which are computed now, unless there can be none."""
+        """Compute and write a view's rows; an empty view is written without computing it."""
         path = self._target / view.name
         columns = _COLUMNS.get((self._engine.name, view.query)) if empty else None
         if columns is not None:
@@ -162,41 +162,41 @@ class _Build:
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             if path.exists():
                 return Known(empty=not rows_in(path).count_rows())
-            # Sail writes no file, nor the folder, where there is no row.
+            # Sail writes neither files nor the folder if there are no rows.
             empty = True
         table, schema = _named_here(*self._rows(rows, empty=empty), view.columns)
         if view.words:
-            # They are few, and most of them are the report's: they are worded in this process.
+            # Views with words have few rows, most of which the report shows: their sentences are written in this process.
             table = with_words(view, table, self._target)
         self._engine.keep_table(view.name, table, schema, path)
         _COLUMNS[self._engine.name, view.query] = table.schema, schema
         return emptiness.of_rows(table) if self._known else Known()
 
     def _rows(self, rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
-        # With a limit of none, nothing is planned: only the columns and their types are looked up.
+        # With LIMIT 0 nothing is planned: the engine only resolves the columns and their types.
         return self._engine.collected(rows.limit(0) if empty else rows)
 
 
-_AT_ONCE = 3
-#: By engine and query, the columns of what a view was in this process: where it can have no rows, nothing else is asked for.
+_PARALLEL_QUERIES = 3
+#: Schema of each view built in this process, by engine and query: an empty view needs nothing else.
 _COLUMNS: dict[tuple[str, str], tuple[pa.Schema, StructType]] = {}
-#: Columns by which views choose the rows of tables. Of a small case all columns are looked at.
-_CHOSEN_BY = ("event", "category")
+#: Columns by which views select rows of tables. In a small case all columns are examined.
+_SELECTED_BY = ("event", "category")
 
 
-def _looked_at(paths: Sequence[str], *, whole: bool) -> pa.Table:
-    """A table's rows; of a large one only the columns by which views choose."""
+def _examined(paths: Sequence[str], *, whole: bool) -> pa.Table:
+    """Return a table's rows, with all columns if `whole` and otherwise only those by which views select."""
     rows = pyarrow.dataset.dataset([rows_in(path) for path in paths])
-    return rows.to_table(columns=None if whole else [name for name in _CHOSEN_BY if name in rows.schema.names])
+    return rows.to_table(columns=None if whole else [name for name in _SELECTED_BY if name in rows.schema.names])
 
 
 def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:
-    """The rows of a view with their sentences.
+    """Return the rows of a view with their sentences.
 
     Args:
-        view: one that has words.
-        table: its rows; columns of text that words fill may be NULL in it.
-        target: the folder of the views that were kept so far.
+        view: a view that has words.
+        table: its rows; text columns that the words fill may be NULL.
+        target: the folder of the views built so far.
     """
     from forensics.wording import tell
     from forensics.wording.files import view_words
@@ -214,10 +214,10 @@ def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:
 
 
 def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, pyarrow.DataType]:
-    """The Arrow type of each rule's facts, by the rule's id, as its rows have them.
+    """Return the Arrow type of each rule's facts, by rule ID.
 
     Args:
-        folder: gives the folder of a view's rows.
+        folder: returns the folder of a view's rows.
     """
     found = {}
     for view in views().values():
@@ -228,12 +228,12 @@ def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, pyarrow.DataTy
 
 
 def _named(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The rows with the declared columns, in their order: by name where all are named, else by place."""
+    """Return the rows with the declared columns in their order, matched by name if all names match, otherwise by position."""
     return rows.select(*columns) if sorted(rows.columns) == sorted(columns) else rows.toDF(*columns)
 
 
 def _named_here(table: pa.Table, schema: StructType, columns: Sequence[str]) -> tuple[pa.Table, StructType]:
-    """As `_named`, for rows that are in this process, where it costs no plan."""
+    """Do the same as `_named` for rows in this process, without planning a query."""
     if sorted(table.column_names) == sorted(columns):
         return table.select(columns), type(schema)([schema[name] for name in columns])
     for field, name in zip(schema.fields, columns, strict=True):

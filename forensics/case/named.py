@@ -1,7 +1,8 @@
-"""Which places of evidence the user has named: no other place is opened, whatever a case says.
+"""Evidence locations that the user has named. No other location is opened, whatever a case's manifest says.
 
-A case may come from a stranger, and its manifest may name a device, a named pipe, a file of the reader's or the sender's bucket. What an ingest of
-this user has read bears a seal, made with a key that only this user has. A file without a valid seal is read only below a folder that the user names.
+A case may come from a stranger, and its manifest may name a device, a named pipe, a private file of the user or the sender's bucket. Each location that an
+ingest of this user has read carries a seal, made with a key that only this user has. A file without a valid seal is read only below a folder that the
+user names.
 """
 
 from __future__ import annotations
@@ -21,36 +22,36 @@ from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path
 
 _KEY_BYTES = 32
-#: Folders of a recorded place that are looked for below the folder that the user names.
+#: Maximum depth of a recorded location that is looked up below the user's folder.
 _DEEPEST = 40
 
 
 class NotNamedError(OSError):
-    """A place that the user has not named: it is not opened."""
+    """A location that the user has not named, and that is therefore not opened."""
 
 
 def seal(location: str) -> str:
-    """Return the seal of a place that this user's ingest has read; empty where the key cannot be kept."""
+    """Return the seal of a location that this user's ingest has read; an empty string if the key cannot be stored."""
     key = _key(Path(platformdirs.user_data_dir("kafka-forensics")))
     return hmac.new(key, location.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest() if key else ""
 
 
 def is_sealed(location: str, sealed: object) -> bool:
-    """Return True if this user's ingest has read the place."""
+    """Return True if this user's ingest has read the location."""
     return bool(sealed) and isinstance(sealed, str) and hmac.compare_digest(sealed.encode("utf-8", "replace"), seal(location).encode())
 
 
 def source(location: str, *, is_named: bool, folders: Sequence[Location] = ()) -> Location:
-    """Find where a file of the evidence may be read now.
+    """Find the location from which an evidence file may be read now.
 
     Args:
-        location: its place as the case has it.
-        is_named: whether the user's own ingest has read it there.
-        folders: folders, files and prefixes of objects that the user names now. A file is looked for there under its place, then under the last parts of
-            it: `/old/logs/w1/connect.log` is `DIR/w1/connect.log` too.
+        location: its location as recorded in the case.
+        is_named: True if the user's own ingest has read it there.
+        folders: folders, files and object prefixes that the user names now. A file is looked up there by its full path, then by ever shorter ends of it:
+            `/old/logs/w1/connect.log` also matches `DIR/w1/connect.log`.
 
     Raises:
-        NotNamedError: the user has not named its place.
+        NotNamedError: the user has not named its location.
     """
     recorded = S3Path.parse(location)
     for folder in folders:
@@ -61,11 +62,11 @@ def source(location: str, *, is_named: bool, folders: Sequence[Location] = ()) -
             return found
     if is_named:
         return place_of(location)
-    raise NotNamedError("its place is known from the case alone, and you have not named it")
+    raise NotNamedError("its location comes from the case alone, and you have not named it")
 
 
 def _below(folder: Path, location: str) -> Path | None:
-    """The file below a folder that a recorded place is, or ends like; links that lead out of the folder are not followed."""
+    """Find the file below a folder whose path equals a recorded location or its end; links out of the folder are not followed."""
     base = folder.resolve()
     if base.is_file():
         return base if base.name == PurePosixPath(location).name else None
@@ -84,7 +85,7 @@ def _below(folder: Path, location: str) -> Path | None:
 
 @cache
 def _key(folder: Path) -> bytes:
-    """The key of this user, made with its first use; empty where it cannot be kept."""
+    """Return this user's key, created on first use; empty if it cannot be stored."""
     file = folder / "key"
     with suppress(OSError):
         if not file.exists():

@@ -1,4 +1,4 @@
-"""The text of `open.sql`: the tables of a case, and its views over the rows that were kept of them, each column with its meaning."""
+"""The text of `open.sql`: the tables of a case and its built views, each column with its meaning."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from forensics.schema import table_columns
 
 
 def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overrides: Mapping[str, int] | None = None) -> list[str]:
-    """The statements of `open.sql`: knobs, tables, then every view over the rows that were kept of it, in order.
+    """Return the statements of `open.sql`: thresholds, tables, then every view over its built rows, in order.
 
-    Views as text alone would be planned anew inside each other at every reading, which takes minutes; so there are none before the first build.
+    Views that are only SQL text would be planned inside each other on every read, which takes minutes. So there are no views before the first build.
     """
     out = statements(knobs(overrides))
     for name, paths in tables.items():
@@ -29,13 +29,13 @@ def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overr
 
 
 def _table(name: str, paths: Sequence[str]) -> str:
-    """A table as a view over its Parquet, each column with its meaning."""
+    """Return a statement that makes a table a view over its Parquet files, each column with its meaning."""
     meanings = {column.name: column.meaning for column in table_columns(name)}
     schemas = [rows_in(path).schema for path in paths]
     types = {field.name: field.type for schema in reversed(schemas) for field in schema}
     types |= {column.name: column.type for column in table_columns(name) if column.name not in types}
     columns = ", ".join(f"{_name(c)} COMMENT '{meanings.get(c, '').replace(chr(39), chr(39) * 2)}'" for c in types)
-    # Each ingest leaves a folder of its own, and an earlier version's may lack columns; no engine's SQL joins them by name.
+    # Each ingest writes its own folder, and one written by an earlier version may lack columns; SQL on neither engine merges them by name.
     union = " UNION ALL ".join(
         f"SELECT {', '.join(_name(c) if c in schema.names else _null(c, kind) for c, kind in types.items())} FROM parquet.`{quoted(path)}`"
         for path, schema in zip(paths, schemas, strict=True)
@@ -44,27 +44,27 @@ def _table(name: str, paths: Sequence[str]) -> str:
 
 
 def missing_columns(table: str, present: Iterable[str]) -> list[str]:
-    """Expressions for the columns that a table lacks because an earlier version wrote it: they are NULL."""
+    """Return NULL expressions for the columns that a table lacks because an earlier version wrote it."""
     known = set(present)
     return [_null(c.name, c.type) for c in table_columns(table) if c.name not in known]
 
 
 def _null(name: str, kind: pa.DataType) -> str:
-    """An expression for a column without values."""
+    """Return a NULL expression for a column."""
     from pyspark.sql.pandas.types import from_arrow_type
 
     return f"CAST(NULL AS {from_arrow_type(kind).simpleString()}) AS {_name(name)}"
 
 
 def _name(column: str) -> str:
-    """A column within a statement: whoever made the file may have written SQL into its name."""
+    """Quote a column name; a file from someone else may have SQL in a name."""
     return "`" + column.replace("`", "``") + "`"
 
 
 def create_over(view: View, path: str) -> str:
-    """The view's own CREATE statement, with its columns' comments, over the Parquet rows that it had.
+    """Return the view's CREATE statement, with its column comments, over its built rows.
 
-    Rows that another version kept may have other columns: then they come as they are.
+    Rows built by another version may have other columns; then the view has those.
     """
     found = rows_in(path).schema.names
     if sorted(found) != sorted(view.columns):
@@ -74,6 +74,6 @@ def create_over(view: View, path: str) -> str:
 
 
 def columns_over(view: View, found: Sequence[str]) -> Sequence[str]:
-    """The columns of the rows that were kept of a view, in the view's order; rows that another version kept have their own."""
+    """Return the columns of a view's built rows in the view's order; rows built by another version keep their own columns."""
     declared = view.columns
     return declared if sorted(found) == sorted(declared) else found

@@ -1,7 +1,7 @@
-"""A query's common table expressions that are worth computing once.
+"""Find common table expressions of a query that are worth computing once.
 
-Spark puts each common table expression into the plan as often as it is read, so a chain of them that are read twice each doubles the plan at every step.
-Computed first, and read as rows, each is planned once.
+Spark plans a common table expression once for every read, so in a chain of expressions that are each read twice the plan doubles at every step. An
+expression that is computed first, and read as rows, is planned once.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-#: Words for which an engine plans more than a pass over rows.
+#: Keywords that an engine plans as more than one pass over the rows.
 _COSTLY = frozenset(("JOIN", "GROUP", "OVER", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"))
-#: How many of these words, read again, are worth a query of their own.
+#: Minimum number of such keywords, counted once per repeated read, that makes a separate query worthwhile.
 _WORTH = 4
 
 
 @dataclass(frozen=True)
 class Part:
-    """One common table expression, as a query of its own.
+    """A common table expression as a separate query.
 
     Attributes:
-        name: of the relation that the following queries read; no other relation has it.
-        query: gives its rows; may read the parts before it.
+        name: the unique name of the relation that later queries read.
+        query: the query of its rows; may read earlier parts.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True)
 class _Table:
-    """A common table expression: `head` up to its parenthesis, and what stands in it."""
+    """A common table expression: `head` up to its parenthesis, and its `body`."""
 
     name: str
     head: str
@@ -43,16 +43,16 @@ class _Table:
     words: tuple[str, ...]
 
     def reads(self, name: str) -> int:
-        """How often it reads a relation."""
+        """Return the number of times that it reads a relation."""
         return sum(word == name and before in ("FROM", "JOIN") for before, word in pairwise(self.words))
 
 
 def split(query: str, prefix: str) -> tuple[list[Part], str]:
-    """The parts that are worth computing first, in order, and the query that reads them.
+    """Split off the parts that are worth computing first, in order, and return them with the query that reads them.
 
     Args:
-        query: one of a view, without comments.
-        prefix: begins the parts' names.
+        query: a view's query, without comments.
+        prefix: prefix of the parts' names.
     """
     tables, last = _tables(query)
     parts: list[Part] = []
@@ -74,7 +74,7 @@ def _cost(words: tuple[str, ...], known: dict[str, int]) -> int:
 
 
 def _with(tables: list[_Table], words: tuple[str, ...], body: str) -> str:
-    """A query with those of the tables before it that it needs."""
+    """Return a query preceded by the common table expressions that it needs."""
     needed = set(words)
     used = []
     for table in reversed(tables):
@@ -85,7 +85,7 @@ def _with(tables: list[_Table], words: tuple[str, ...], body: str) -> str:
 
 
 def _tables(query: str) -> tuple[list[_Table], _Table]:
-    """The tables of the WITH that a query begins with, and what follows them."""
+    """Return the common table expressions at the beginning of a query, and the rest of the query."""
     import sqlglot
     from sqlglot import TokenType
 
@@ -107,7 +107,7 @@ def _tables(query: str) -> tuple[list[_Table], _Table]:
 
 
 def _words(tokens: list[Token]) -> tuple[str, ...]:
-    """Names in lower case, and words of SQL in upper case, as they stand."""
+    """Return names in lower case and SQL keywords in upper case, in order of appearance."""
     return tuple(_each_word(tokens))
 
 

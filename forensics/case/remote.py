@@ -1,8 +1,8 @@
-"""A case in S3: its objects, and the copy of them on this machine that all commands work in.
+"""A case in S3: its objects, and the local copy that all commands work in.
 
-The objects have the names that the files have. `case.json` is written last, in one request, and says of every other object what it holds: who reads
-takes the objects that it names, and none else. Writers keep each other out by objects too: each writes one of its own and only then looks for others,
-and since a store shows at once what was written, never do two of them see nobody.
+The objects have the same names as the files of a case. `case.json` is written last, in one request, and records the content of every other object. A reader
+reads only the objects that it names. Writers exclude each other by lock objects: each writes its own and then looks for others. Because S3 is strongly
+consistent, at least one of two concurrent writers sees the other's lock.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from forensics.case import shelf
+from forensics.case import cache
 from forensics.errors import CaseError
 from forensics.evidence.objects import S3Path, endpoint
 
 _MANIFEST = "case.json"
-#: In the copy's parent: the URL; and what the store said of the manifest that the copy was made by.
+#: Names in the copy's parent folder: the copy, its URL, and the store's mark (ETag or equivalent) of the copied manifest.
 _COPY, _URL, _MARK = "case", "url-of-case", "mark"
 _LOCKS, _NEXT = "lock", ".next"
-#: Prefixes of objects that belong to a case alone: what its manifest does not name of them is left over from a writer that was killed.
+#: Prefixes that only a case uses: an object below them that the manifest does not name was left by a killed writer.
 _OWN = ("tables/", "views/", "staging/")
 _NAMED = re.compile(r"(?:tables|views|sql)/[\w/.~=-]+|open\.sql")
-_AT_ONCE = 16
+_PARALLEL_REQUESTS = 16
 _WAIT_SECONDS = 10
 _TRIES = 5
 
-#: What a manifest says of the files of a case, by path.
+#: A manifest's record of each file of a case, by path.
 Contents = Mapping[str, Mapping[str, Any]]
 
 
@@ -47,10 +47,10 @@ class Remote:
 
     Args:
         url: the prefix of its objects.
-        home: the folder of this user that has the copy.
+        home: the user's folder that contains the copy.
 
     Attributes:
-        copy: the copy, a case like any other.
+        copy: the local copy, a case like any other.
     """
 
     def __init__(self, url: S3Path, home: Path) -> None:
@@ -61,39 +61,39 @@ class Remote:
 
     @classmethod
     def of(cls, path: Path) -> Remote | None:
-        """The case in S3 that a user names, or that a folder is the copy of; None where it is no such case."""
+        """Return the case in S3 that a URL names or whose copy a folder is; None for any other path."""
         if url := S3Path.parse(str(path)):
             name = hashlib.sha256(f"{endpoint()} {url}".encode()).hexdigest()
-            return cls(url, shelf.shelf() / f"s3-{name[:16]}")
+            return cls(url, cache.cache_folder() / f"s3-{name[:16]}")
         home = path.resolve().parent
-        # Whoever sends a case may have put anything beside it; what lies in the user's cache this program has put there.
-        if path.name != _COPY or home.parent != shelf.where().resolve() or not (home / _URL).is_file():
+        # The sender of a case may have put anything beside it, but only this program writes to the user's cache.
+        if path.name != _COPY or home.parent != cache.where().resolve() or not (home / _URL).is_file():
             return None
         found = S3Path.parse((home / _URL).read_text(encoding="utf-8"))
         return cls(found, home) if found else None
 
     @property
     def spark_url(self) -> str:
-        """The URL as Spark knows it."""
+        """The URL in the form that Spark uses."""
         return f"s3a://{self.url.path}"
 
     def pulled(self, *, again: bool = False) -> Path:
-        """Brings the copy to what the objects are now; without a case there, without one here.
+        """Update the copy to the present objects and return it; if there is no case in S3, the copy is removed.
 
         Args:
-            again: fetch also what the copy has already.
+            again: fetch all objects, even those already in the copy.
 
         Raises:
-            CaseError: the store does not let it be read, or somebody on this machine writes to it.
+            CaseError: the store refuses the request, or another command on this machine is writing to the copy.
         """
-        with self._alone(), self._told("read"):
+        with self._alone(), self._store_errors("read"):
             for _ in range(_TRIES):
                 if self._pull(again=again):
                     return self.copy
         raise CaseError(f"The case in `{self.url}` changes faster than it can be read.", where=str(self.url), fix="Try again.")
 
     def _pull(self, *, again: bool) -> bool:
-        """Brings the copy to the present state; False when that has changed meanwhile."""
+        """Update the copy; return False if the case changed during the update."""
         self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
         (self._home / _URL).write_text(str(self.url), encoding="utf-8")
         os.utime(self._home)
@@ -110,17 +110,17 @@ class Remote:
         (self.copy / _MANIFEST).unlink(missing_ok=True)
         for file in [f for f in self.copy.rglob("*") if f.is_file() and f.name != ".lock" and f.relative_to(self.copy).as_posix() not in wanted]:
             file.unlink()
-        missing = [path for path, told in wanted.items() if again or have.get(path) != told or not (self.copy / path).is_file()]
+        missing = [path for path, recorded in wanted.items() if again or have.get(path) != recorded or not (self.copy / path).is_file()]
         _all(missing, lambda path: self._fetch(path, wanted[path]))
         (self.copy / _MANIFEST).write_bytes(text)
         if self._mark() != mark:
             return False
         (self._home / _MARK).write_text(mark, encoding="utf-8")
-        shelf.tidy()
+        cache.tidy()
         return True
 
-    def _fetch(self, path: str, told: Mapping[str, Any]) -> None:
-        """One file of the copy; what is missing in the store is missing here, and who opens the copy says so."""
+    def _fetch(self, path: str, recorded: Mapping[str, Any]) -> None:
+        """Fetch one file of the copy. An object missing in the store stays missing here; opening the copy reports it."""
         target = self.copy / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
@@ -130,18 +130,18 @@ class Remote:
                 while data := source.read(1 << 20):
                     digest.update(data)
                     out.write(data)
-                if digest.hexdigest() == told.get("sha256"):
+                if digest.hexdigest() == recorded.get("sha256"):
                     return
 
     @contextmanager
     def writing(self) -> Iterator[Path]:
-        """Keeps other writers out, and gives the copy, to be changed and then `push`ed.
+        """Lock the case against other writers and yield the copy, to be changed and then uploaded with `push`.
 
         Raises:
-            CaseError: somebody else is writing, or the prefix has other objects.
+            CaseError: another writer has the lock, or the prefix has other objects.
         """
         with ExitStack() as held:
-            with self._told("written"):
+            with self._store_errors("written"):
                 held.enter_context(self._locked())
                 self.pulled()
                 held.enter_context(self._alone())
@@ -151,12 +151,12 @@ class Remote:
                 if not there and others:
                     why = f"`{others[0]}` is one of {len(others):,}"
                     raise CaseError(f"`{self.url}` has other objects in it.", why=why, where=str(self.url), fix="Name a new prefix with --case.")
-                self._forget()  # until it is pushed, the copy is not what the store has
+                self._forget()  # until `push`, the copy differs from the store
             yield self.copy
 
     def settle(self) -> None:
-        """Puts right what a writer that was killed has left, of a case that was found to be whole."""
-        with self._told("written"):
+        """Complete or remove the remains of a killed writer; the case must have been checked."""
+        with self._store_errors("written"):
             self._settle()
 
     def _settle(self) -> None:
@@ -167,65 +167,65 @@ class Remote:
         self._remove(n for n in self._names() if n.startswith((f"{_NEXT}/", *_OWN, "sql/")) and n not in self._known)
 
     def upload(self, contents: Contents) -> None:
-        """Writes the objects of tables and views that the store does not have; no manifest names them yet.
+        """Upload tables and views that the store lacks; no manifest names them yet.
 
         Args:
-            contents: what the manifest of the copy says, or will say.
+            contents: the record of files in the copy's present or next manifest.
         """
-        with self._told("written"):
+        with self._store_errors("written"):
             there = set(self._names())
-            tables = {path: told for path, told in contents.items() if path.startswith(_OWN) and path not in self._same}
-            new = [path for path, told in tables.items() if path not in there or self._known.get(path) != told]
+            tables = {path: recorded for path, recorded in contents.items() if path.startswith(_OWN) and path not in self._same}
+            new = [path for path, recorded in tables.items() if path not in there or self._known.get(path) != recorded]
             _all(new, self._put)
             self._same.update(new)
 
     def staging(self) -> S3Path:
-        """A prefix that nothing uses yet, for rows that executors write."""
+        """Return an unused prefix for rows that executors write."""
         return self._object(f"staging/{uuid.uuid4().hex}")
 
     def seen(self, path: str) -> str:
-        """The URL by which executors see a file or folder of the copy; other paths are as they are."""
+        """Return the URL by which executors access a file or folder of the copy; other paths are returned unchanged."""
         root = str(self.copy.resolve())
         return self.spark_url + path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
 
     def fetch(self, folder: Path) -> None:
-        """Brings what executors wrote into a folder of the copy.
+        """Fetch objects that executors wrote into a folder of the copy.
 
         Raises:
-            CaseError: the store does not let it be read.
+            CaseError: the store refuses the request.
         """
-        with self._told("read"):
+        with self._store_errors("read"):
             below = self._object(folder.relative_to(self.copy.resolve()).as_posix())
             found = [path.below(below) for path, _ in below.listed()]
             self.fetch_from(below, [name for name in found if not name.startswith(("_", ".")) and "/" not in name], folder)
             self._same.update(f"{below.below(self.url)}/{name}" for name in found)
 
     def fetch_from(self, prefix: S3Path, names: Iterable[str], folder: Path) -> None:
-        """Brings objects into a folder, which is made."""
+        """Fetch objects into a folder, created if needed."""
         folder.mkdir(parents=True, exist_ok=True)
 
         def copy(name: str) -> None:
             with (prefix / name).open() as source, (folder / name).open("wb") as out:
                 shutil.copyfileobj(source, out, 1 << 20)
 
-        with self._told("read"):
+        with self._store_errors("read"):
             _all(list(names), copy)
 
     def push(self, contents: Contents, manifest: str, texts: Mapping[str, str]) -> None:
-        """Makes the copy what the case is.
+        """Publish the copy in S3.
 
         Args:
-            contents: what the manifest says.
-            manifest: as it is to stand in the store.
-            texts: files by path that are to be other in the store than in the copy.
+            contents: the manifest's record of files.
+            manifest: the text of the manifest in the store.
+            texts: text by path of the files that differ between store and copy.
         """
-        with self._told("written"):
+        with self._store_errors("written"):
             self.upload(contents)
-            # What has a name of old is written beside it until the manifest is the new one.
+            # An object that replaces an existing one is written beside it until the new manifest is in place.
             beside = f"{_NEXT}/" if self._known else ""
-            loose = [path for path, told in contents.items() if not path.startswith(_OWN) and self._known.get(path) != told]
+            loose = [path for path, recorded in contents.items() if not path.startswith(_OWN) and self._known.get(path) != recorded]
             _all(loose, lambda path: self._write(beside + path, texts[path].encode() if path in texts else (self.copy / path).read_bytes()))
-            # In a thread, which no Ctrl-C interrupts: Arrow completes what was begun, and half a manifest would be none.
+            # In a thread, which Ctrl-C does not interrupt, so that the manifest is written completely or not at all.
             _all([_MANIFEST], lambda name: self._write(name, manifest.encode()))
             self._known = contents
             self._settle()
@@ -233,7 +233,7 @@ class Remote:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keeps other writers out, on whatever machine."""
+        """Lock the case against other writers on any machine."""
         mine = f"{_LOCKS}/{uuid.uuid4().hex}"
         self._refuse_others(mine)
         self._write(mine, f"{socket.gethostname()}, process {os.getpid()}, since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC".encode())
@@ -256,7 +256,7 @@ class Remote:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keeps other processes of this machine from changing the copy."""
+        """Lock the copy against other processes on this machine."""
         self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(self._home / ".lock", timeout=_WAIT_SECONDS, mode=0o600)
         try:
@@ -269,8 +269,8 @@ class Remote:
             lock.release()
 
     @contextmanager
-    def _told(self, done: str) -> Iterator[None]:
-        """Turns what a store says no with into a clear error."""
+    def _store_errors(self, done: str) -> Iterator[None]:
+        """Convert a store's refusal into a clear error."""
         try:
             yield
         except (OSError, ValueError) as e:
@@ -282,7 +282,7 @@ class Remote:
         return self.url / name
 
     def _names(self) -> list[str]:
-        """Names of all objects of the case, below its prefix."""
+        """Return the names of all objects of the case, relative to its prefix."""
         return [path.below(self.url) for path, _ in self.url.listed()]
 
     def _read(self, name: str) -> bytes:
@@ -299,7 +299,7 @@ class Remote:
         _all(list(names), lambda name: self._object(name).remove())
 
     def _mark(self) -> str:
-        """What changes with the manifest, empty when there is none."""
+        """Return a mark that changes with the manifest; an empty string if there is no manifest."""
         try:
             return repr(self._object(_MANIFEST).mark())
         except FileNotFoundError:
@@ -320,17 +320,17 @@ class Remote:
 
 
 def _contents(manifest: bytes) -> Contents:
-    """What a manifest says of each file; nothing when it is none, or names what no case has: a copy is made of it only to be found damaged."""
+    """Return a manifest's record of each file; empty if it is not a manifest or names a path that no case has, so that the copy counts as damaged."""
     try:
-        told = json.loads(manifest)["contents"]
+        found = json.loads(manifest)["contents"]
     except (ValueError, LookupError, TypeError):
         return {}
-    fits = isinstance(told, dict) and all(_NAMED.fullmatch(p) and ".." not in p.split("/") and isinstance(t, dict) for p, t in told.items())
-    return told if fits else {}
+    fits = isinstance(found, dict) and all(_NAMED.fullmatch(p) and ".." not in p.split("/") and isinstance(t, dict) for p, t in found.items())
+    return found if fits else {}
 
 
 def _all(items: list[str], do: Callable[[str], None]) -> None:
-    """Does something with each item, several at a time."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    """Call `do` for each item, several in parallel."""
+    with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
         for _ in pool.map(do, items):
             pass

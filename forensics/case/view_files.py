@@ -1,6 +1,6 @@
-"""SQL files to views, in the order in which they are built.
+"""Load views from SQL files, in the order in which they are built.
 
-A view file says what it needs in its header (`-- Reads: a, b`); the order follows from these lines and is stated nowhere else.
+The header of a view file lists what the view reads (`-- Reads: a, b`). The build order follows from these lines alone.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from forensics.resources import sql_dir
 
 _HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words):\s*(.+?)\s*$", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
-#: The text of a column or a view. It may run over several lines: Spark joins no literals there.
+#: The comment of a column or a view. It may span lines, because Spark does not concatenate literals there.
 _TEXT = re.compile(r"\bCOMMENT '(?:[^']|'')*'")
 
-#: A quoted text, a comment, or the end of a statement.
+#: A quoted string, a comment, or the end of a statement.
 _PART = re.compile(r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`(?:[^`\\]|\\.)*`?|--[^\n]*|;""", re.DOTALL)
 
 
@@ -30,13 +30,14 @@ class View:
     """One view file.
 
     Attributes:
-        name: the view's name, equal to the file's.
-        folder: its room below `sql/`; empty for a public view.
+        name: the view's name, the same as the file's.
+        folder: its folder below `sql/`; empty for a public view.
         sql: the whole text.
         reads: tables and views that it reads.
-        grain: columns that tell its rows apart.
-        kept: False for a view that is cheap and wide, so that it is computed when read (`-- Kept: no`).
-        words: whose words add sentences to its rows when they are kept: `by view` (its own word file), `by rule` (that of each row's rule); empty: none.
+        grain: columns that identify a row.
+        kept: False for a cheap, wide view that is computed on every read (`-- Kept: no`).
+        words: source of the sentences added to its rows when they are built: `by view` (its own word file), `by rule` (the word file of each row's rule), or
+            empty (no sentences).
     """
 
     name: str
@@ -49,12 +50,12 @@ class View:
 
     @property
     def about(self) -> str:
-        """The first sentence of the header: what a row is."""
+        """The first sentence of the header, which describes a row."""
         return _first_sentence(self.sql)
 
     @property
     def create(self) -> str:
-        """The clause CREATE ..., with the columns and their comments."""
+        """The CREATE clause, with the columns and their comments."""
         return self._halves[0]
 
     @property
@@ -74,10 +75,10 @@ class View:
 
 
 def knobs(overrides: Mapping[str, int] | None = None) -> str:
-    """The text of `knobs.sql`: the thresholds as session variables.
+    """Return the text of `knobs.sql`: the thresholds as session variables.
 
     Args:
-        overrides: values of the user's own, by variable.
+        overrides: the user's values, by variable.
     """
     text = (sql_dir() / "knobs.sql").read_text(encoding="utf-8")
     for name, value in (overrides or {}).items():
@@ -86,25 +87,25 @@ def knobs(overrides: Mapping[str, int] | None = None) -> str:
 
 
 def knob_values(overrides: Mapping[str, int] | None = None) -> dict[str, int | None]:
-    """The thresholds by name; None for one that claims nothing. Arguments as those of `knobs`."""
+    """Return the thresholds by name; None for a threshold that is NULL. Takes the same arguments as `knobs`."""
     found = re.findall(r"VARIABLE (\w+) \w+ DEFAULT (\S+);", knobs(overrides))
     return {name: None if value == "NULL" else int(value) for name, value in found}
 
 
 def _first_sentence(comment: str) -> str:
-    """The first lines of a comment, up to one with which a sentence ends."""
+    """Return the first lines of a comment, up to the line that ends a sentence."""
     lines = [line.lstrip("- ").strip() for line in comment.splitlines()]
     ends = next((n for n, line in enumerate(lines) if line.endswith((".", "?"))), 0)
     return " ".join(lines[: ends + 1])
 
 
 def views() -> dict[str, View]:
-    """All views by name, in an order in which each comes after what it reads.
+    """Return all views by name, each after the views that it reads.
 
-    Two views have no file: `rule_finding` is all rows of all rules, `known_bug` those of a pattern file.
+    Two views have no file: `rule_finding` combines the rows of all rules, and `known_bug` is generated from a pattern file.
 
     Raises:
-        ForensicsError: a file's name is not its view's name, or views read each other in a circle.
+        ForensicsError: a file's name differs from its view's name, or views read each other in a cycle.
     """
     found = {view.name: view for view in [*_load(), _parse("known_bug", "processes", known_bugs.view_sql())]}
     gathered = gather([view for view in found.values() if view.folder == "rules"])
@@ -113,7 +114,7 @@ def views() -> dict[str, View]:
     try:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as e:
-        raise ForensicsError("Views read each other in a circle.", why=" -> ".join(e.args[1]), where="sql/") from e
+        raise ForensicsError("Views read each other in a cycle.", why=" -> ".join(e.args[1]), where="sql/") from e
     return {name: found[name] for name in order}
 
 
@@ -121,24 +122,24 @@ RULE_FINDING = "rule_finding"
 
 
 def gather(rules: Sequence[View]) -> View:
-    """The rows of some rules, each with its rule's id, so that a new rule is one new file and nothing else."""
+    """Return a view that combines the rows of some rules with their rule IDs, so that a new rule needs only a new file."""
     parts = [_GATHER.format(id=rule_id(rule.name), view=rule.name) for rule in rules]
     body = "\nUNION ALL\n".join(parts)
     sql = f"-- One row per finding of any rule.\nCREATE OR REPLACE TEMPORARY VIEW rule_finding\nAS\n{body}"
     return View(RULE_FINDING, "findings", sql, tuple(rule.name for rule in rules), (), kept=False)
 
 
-#: What every rule yields: facts. Sentences are made of them when the view `finding` is built.
+#: Columns of every rule. Sentences are made from the facts when the view `finding` is built.
 RULE_COLUMNS = {
     "severity": "critical, warning or note",
     "verdict": "proved or undecided",
     "kafka_cluster": "Kafka cluster id",
     "group_id": "Group",
-    "subject": "What it is about: a task, partition, member, process or topic",
+    "subject": "Task, partition, member, process or topic that it concerns",
     "from_ms": "From, milliseconds since 1970 on the reference clock",
     "to_ms": "To; NULL: open, or a moment",
-    "code": "Which of the rule's cases it is; the words beside the rule tell each",
-    "facts": "Named facts: spans end in _ms, moments in _at_ms (milliseconds since 1970)",
+    "code": "Case of the rule; the word file beside the rule has the sentences of each case",
+    "facts": "Named facts: durations end in _ms, times in _at_ms (milliseconds since 1970)",
     "proof": "Events that prove it, each with its role",
 }
 _GATHER = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, from_ms, to_ms,
@@ -148,7 +149,7 @@ FROM {view}"""
 
 
 def rule_id(view_name: str) -> str:
-    """A rule's id as users write it, from its view's name: `rule_zombie_task` is `zombie-task`."""
+    """Return a rule's ID from its view's name: `zombie-task` for `rule_zombie_task`."""
     return view_name.removeprefix("rule_").replace("_", "-")
 
 
@@ -166,9 +167,9 @@ def _load() -> Iterator[View]:
 def _parse(name: str, folder: str, sql: str) -> View:
     header: dict[str, str] = {}
     for key, value in _HEADER.findall(sql):
-        # A long list goes on in a second line of its name.
+        # A long list continues on a second line with the same key.
         header[key] = f"{header[key]}, {value}" if key in header else value
-    # A rule's id has dashes, which no SQL name may have.
+    # A rule's ID has dashes, which SQL names cannot have.
     view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
     if folder == "rules":
         sql = _created(view_name, sql)
@@ -185,7 +186,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
 
 
 def _created(view_name: str, query: str) -> str:
-    """A rule's query as a view: all rules have the same columns, which are stated once."""
+    """Return a rule's query as a view with the columns that all rules share."""
     head = re.match(r"(?:--[^\n]*\n)+", query)
     comment, body = (head[0], query[head.end() :]) if head else ("", query)
     about = _first_sentence(comment).replace("'", "''") if comment else ""
@@ -194,25 +195,25 @@ def _created(view_name: str, query: str) -> str:
 
 
 def rule_queries() -> dict[str, str]:
-    """The queries of the rules, without CREATE, by the rule's id."""
+    """Return the queries of the rules, without CREATE, by rule ID."""
     return {rule_id(v.name): v.query for v in views().values() if v.folder == "rules"}
 
 
 def worded_queries() -> dict[str, tuple[str, list[str]]]:
-    """The query and the columns of each view to whose rows its own words add sentences."""
+    """Return the query and columns of each view whose own word file adds sentences to its rows."""
     return {v.name: (v.query, v.columns) for v in views().values() if v.words == "by view"}
 
 
 def statements(sql: str) -> list[str]:
-    """A SQL text's statements, without comments' semicolons in the way.
+    """Split SQL into statements without comments.
 
-    Strings may hold semicolons and dashes; comments are `--` to the end of the line.
+    Strings may contain semicolons and dashes; a comment is `--` up to the end of the line.
     """
     return [text for _, text in placed_statements(_without_comments(sql, ""))]
 
 
 def placed_statements(sql: str) -> list[tuple[int, str]]:
-    """As `statements`, each with the place where it begins, and with blanks in the place of comments: its parts stand where they stood."""
+    """Split SQL into statements, each with its offset; blanks replace comments, so that offsets within a statement are unchanged."""
     bare = _without_comments(sql, " ")
     ends = [m.start() for m in _PART.finditer(bare) if m[0] == ";"]
     found = ((begin, bare[begin:end]) for begin, end in zip([0, *(end + 1 for end in ends)], [*ends, len(bare)], strict=True))

@@ -1,4 +1,4 @@
-"""A case's views: computed once by an engine, kept as Parquet, and published with the SQL that made them and `open.sql`."""
+"""Build a case's views once with an engine, and publish their rows with the SQL that computed them and `open.sql`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 #: A case with fewer events is small: planning and compiling a query costs more than running it.
 SMALL_EVENTS = 200_000
-#: Why views must be computed: there are none, another version computed them, or the user's thresholds are others now.
+#: Reasons to compute views: there are none, another version computed them, or the user's thresholds have changed.
 NONE, OLDER, THRESHOLDS = "none", "older", "thresholds"
 Progress = Callable[[str, int, int], None]
 
 
 def build(case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None) -> Case:
-    """Builds all views of a case and makes them part of it.
+    """Build all views of a case and publish them.
 
     Args:
-        case: the case as it is now; the caller has opened it, so that its files are known to be whole.
-        engine: computes them.
-        progress: told each view's name, its number, and how many there are.
-        knobs: the user's own thresholds; None for those that the case has.
+        case: the case; the caller has opened it, so its files have been checked.
+        engine: computes the views.
+        progress: called with each view's name, its number, and the number of views.
+        knobs: the user's thresholds; None: those of the case.
 
     Raises:
-        CaseError: a view cannot be computed, or someone else is writing to the case.
+        CaseError: a view cannot be computed, or another command is writing to the case.
     """
     with case_folder.writing(case.root, check=False) as writer:
         case = writer.case or case
@@ -45,19 +45,19 @@ def build(case: Case, engine: Engine, progress: Progress = lambda view, number, 
 def computed(
     case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None
 ) -> tuple[Case, dict[str, str]]:
-    """The case with all its views, and the SQL that goes with them: what `case_folder.publish` takes. Arguments as those of `build`."""
+    """Return the case with all its views, and their SQL files, for `case_folder.publish`. Takes the same arguments as `build`."""
     overrides = case.knobs if knobs is None else dict(knobs)
     built = materialise.build(engine, case.tables(), case_folder.new_views_folder(case), progress, small=is_small(case), overrides=overrides)
     return _with(case, built, overrides)
 
 
 def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, dict[str, str]]:
-    """The case without views and their SQL, and an `open.sql` with its tables alone; the next report builds the views, with the thresholds told here."""
+    """Return the case without views, and an `open.sql` with its tables only; the next report builds the views with these thresholds."""
     return _with(case, {}, case.knobs if knobs is None else dict(knobs))
 
 
 def as_moved(case: Case) -> tuple[Case, dict[str, str]]:
-    """The case with the views that it has, and an `open.sql` that names its present place; its views are current."""
+    """Return the case with its present views, and an `open.sql` that names its present path; the views must be current."""
     return _with(case, case.views(), case.knobs)
 
 
@@ -69,7 +69,7 @@ def _with(case: Case, built: Mapping[str, str], overrides: Mapping[str, int]) ->
 
 
 def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
-    """Every SQL file by its path below `sql/`."""
+    """Return the text of every SQL file by its path below `sql/`."""
     texts = {"knobs.sql": view_files.knobs(knobs)}
     for view in view_files.views().values():
         if view.name == "rule_finding":
@@ -80,11 +80,11 @@ def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
 
 
 def outdated(case: Case, knobs: Mapping[str, int] | None = None) -> str | None:
-    """Why the case's views must be computed before they are read: `NONE`, `OLDER` or `THRESHOLDS`; None where they need not be.
+    """Return why the case's views must be computed before they are read (`NONE`, `OLDER` or `THRESHOLDS`), or None if they are current.
 
     Args:
         case: the case.
-        knobs: the user's own thresholds; None for those that the case has.
+        knobs: the user's thresholds; None: those of the case.
     """
     if not case.views():
         return NONE
@@ -94,13 +94,13 @@ def outdated(case: Case, knobs: Mapping[str, int] | None = None) -> str | None:
 
 
 def _is_current(case: Case) -> bool:
-    """Whether the case's views were built with the SQL of this version, but for the user's own thresholds."""
+    """Return True if the case's views were built with this version's SQL, apart from the user's thresholds."""
     top = f"{case_folder.KEPT_SQL}/"
-    kept = {path.removeprefix(top): told["sha256"] for path, told in case.manifest["contents"].items() if path.startswith(top)}
+    kept = {path.removeprefix(top): recorded["sha256"] for path, recorded in case.manifest["contents"].items() if path.startswith(top)}
     return kept == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _texts(case.knobs).items()}
 
 
 def is_small(case: Case) -> bool:
-    """Whether the case has fewer events than `SMALL_EVENTS`."""
+    """Return True if the case has fewer events than `SMALL_EVENTS`."""
     events = sum(rows_in(path).count_rows() for path in case.table_paths("event_row"))
     return bool(events < SMALL_EVENTS)

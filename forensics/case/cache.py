@@ -1,4 +1,4 @@
-"""Cases that `forensics report LOGS` makes: each in a folder of its own in the user's cache, found again by what the logs hold."""
+"""The cache of cases that `forensics report LOGS` creates: one folder per case, named by a hash of the logs' content."""
 
 from __future__ import annotations
 
@@ -20,56 +20,59 @@ from forensics.errors import UsageError
 from forensics.evidence.objects import Location, S3Path, opened
 from forensics.inventory.walk import walk
 
-#: What was not used for so long goes; of the rest what was used longest ago, until it takes no more than so many bytes.
+#: Entries unused for this long are deleted, then the least recently used ones until the cache fits this size.
 MOST_DAYS, MOST_BYTES = 30, 512 << 20
-#: What somebody used so lately is not taken away, seconds.
-_LATELY = 600
+#: Entries used within this many seconds are kept.
+_RECENT_SECONDS = 600
 _DAY = 24 * 3600
 _CHUNK = 1 << 20
 
 
 def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
-    """The folder of the case for some logs as they are now; it need not exist yet.
+    """Return the folder of the case for these logs with their current content; it may not exist yet.
 
     Args:
-        logs: files and folders, on this machine or as objects.
-        options: whatever else decides what is read from them.
+        logs: files and folders, local or in an object store.
+        options: everything else that affects how they are read.
 
     Raises:
-        UsageError: a path does not exist, or there is no cache folder.
-        ForensicsError: a store does not let its objects be listed.
+        UsageError: a path does not exist, or the cache folder cannot be created.
+        ForensicsError: the object store refuses to list its objects.
     """
     key = hashlib.sha256()
     for option in options:
         key.update(f"{option}\0".encode())
     for path in logs:
         if isinstance(path, S3Path):
-            for found in walk([path], set()):  # the store has hashes of its own, or something as good
+            for found in walk([path], set()):  # the store provides a hash or an equivalent
                 key.update(f"{found.location}\0{found.seen}\0".encode())
             continue
         if not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
         for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else (path,):
             key.update(os.fsencode(file.absolute()) + b"\0")
-            with suppress(OSError), opened(file) as bytes_:  # the ingest says what cannot be read
+            with suppress(OSError), opened(file) as bytes_:  # the ingest reports files that cannot be read
                 key.update(hashlib.file_digest(bytes_, "sha256").digest())  # type: ignore[arg-type]
-    folder = shelf() / key.hexdigest()[:16]
+    folder = cache_folder() / key.hexdigest()[:16]
     if folder.is_dir():
         os.utime(folder)
     return folder
 
 
 def kept_input(stream: BinaryIO, name: str = "-") -> Path:
-    """Standard input as a file beside the cases, so that its lines can be shown later; the same bytes are the same file.
+    """Save standard input in the cache so that its lines can be shown later; the same bytes give the same file.
 
     Args:
-        stream: what to keep.
-        name: of the stream, for errors.
+        stream: the stream to save.
+        name: its name in errors.
+
+    Returns:
+        The folder of the file.
 
     Raises:
-        UsageError: there is nothing in it, or it cannot be written.
+        UsageError: the stream is empty, or it cannot be written.
     """
-    place = shelf()
+    place = cache_folder()
     try:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".input-", delete=False) as written:
             digest, size = hashlib.sha256(), 0
@@ -89,10 +92,10 @@ def kept_input(stream: BinaryIO, name: str = "-") -> Path:
 
 
 def kept_pipe(path: str) -> Path | None:
-    """A pipe, as `<(kubectl logs connect-0)` is one in bash, as a file beside the cases; None for what is none.
+    """Save a pipe, such as bash's `<(kubectl logs connect-0)`, in the cache; return None if the path is not a pipe.
 
     Raises:
-        UsageError: there is nothing in it, or it cannot be written.
+        UsageError: the pipe is empty, or it cannot be written.
     """
     if not Path(path).is_fifo():
         return None
@@ -100,11 +103,11 @@ def kept_pipe(path: str) -> Path | None:
         return kept_input(stream, path)
 
 
-def shelf() -> Path:
-    """The folder of these cases, for the user alone.
+def cache_folder() -> Path:
+    """Return the cache folder, created if needed and accessible only to the user.
 
     Raises:
-        UsageError: it cannot be made.
+        UsageError: it cannot be created.
     """
     place = where()
     try:
@@ -115,18 +118,18 @@ def shelf() -> Path:
 
 
 def where() -> Path:
-    """The folder of these cases, which need not exist."""
+    """Return the path of the cache folder, which may not exist."""
     return Path(platformdirs.user_cache_dir("kafka-forensics")) / "cases"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """An entry of the cache: the folder of a case, of an input, or of the copy of a case in S3, or an input that a killed command left half read.
+    """A cache entry: a case, an input, the copy of a case in S3, or a partial input left by a killed command.
 
     Attributes:
-        path: where it is.
-        size: bytes of its files.
-        used: when it was used last, seconds since 1970.
+        path: its file or folder.
+        size: total bytes of its files.
+        used: time of last use, seconds since 1970.
     """
 
     path: Path
@@ -135,31 +138,31 @@ class Kept:
 
 
 def kept() -> list[Kept]:
-    """What the cache holds, the last used first."""
+    """Return the cache entries, most recently used first."""
     place, found = where(), []
     for path in place.iterdir() if place.is_dir() else ():
-        with suppress(OSError):  # another command has just taken it away
+        with suppress(OSError):  # another command has just deleted it
             size = sum(f.lstat().st_size for f in (path, *(path.rglob("*") if path.is_dir() else ())) if f.is_file())
             found.append(Kept(path, size, path.lstat().st_mtime))
     return sorted(found, key=lambda one: (-one.used, one.path))
 
 
 def tidy(*, everything: bool = False) -> tuple[int, int]:
-    """Takes away what was not used for `MOST_DAYS`, and what was used longest ago of more than `MOST_BYTES`.
+    """Delete entries unused for `MOST_DAYS`, then the least recently used ones while the cache exceeds `MOST_BYTES`.
 
-    What is being written to, or was used in the last minutes, stays.
+    Entries that are being written, or were used within the last ten minutes, are kept.
 
     Args:
-        everything: take away all that nobody writes to.
+        everything: delete all entries that are not being written.
 
     Returns:
-        How many folders went, and their bytes.
+        Number of deleted entries, and their total bytes.
     """
     now, total, gone, freed = time.time(), 0, 0, 0
     for one in kept():
         total += one.size
         age = now - one.used
-        if everything or (age > _LATELY and (age > MOST_DAYS * _DAY or total > MOST_BYTES)):
+        if everything or (age > _RECENT_SECONDS and (age > MOST_DAYS * _DAY or total > MOST_BYTES)):
             with suppress(OSError), ExitStack() as held:  # `Timeout` is an OSError
                 if (one.path / ".lock").is_file():
                     held.enter_context(FileLock(one.path / ".lock", timeout=0))
