@@ -1,4 +1,4 @@
-"""The commands. They compute nothing: each calls one module and prints what it gives. Heavy modules are imported by the command that needs them."""
+"""The commands. Each calls one module and prints the result. Heavy modules are imported by the command that needs them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 findings that --fail-on asks for, or `explain` does not know a line; 2 wrong use; 3 done, but no log was found or some evidence could not be read; 4 failed.",
+    epilog="Exit codes: 0 success; 1 findings that match --fail-on, or a line unknown to `explain`; 2 usage error; 3 no logs found, or some evidence could not be read; 4 error.",
 )
 
 
@@ -54,7 +54,7 @@ _SUFFIXES = {
 
 
 class RowFormat(StrEnum):
-    """Forms of rows."""
+    """Output formats of rows."""
 
     table = "table"
     csv = "csv"
@@ -62,21 +62,21 @@ class RowFormat(StrEnum):
 
 
 class ExportFormat(StrEnum):
-    """Other people's tools that a case can be handed to."""
+    """Other tools to which a case can be exported."""
 
     perfetto = "perfetto"
     timesketch = "timesketch"
 
 
 class AnswerFormat(StrEnum):
-    """Forms of a short answer."""
+    """Output formats of a short answer."""
 
     text = "text"
     json = "json"
 
 
 class ProofLines(StrEnum):
-    """Lines of each proof that are told."""
+    """Number of lines shown of each proof."""
 
     telling = "telling"
     all = "all"
@@ -101,7 +101,7 @@ def _complete_rule(incomplete: str) -> list[str]:
 
 
 def _case_in(ctx: typer.Context) -> Path:
-    """The case of a command line that is being written."""
+    """Return the case of a command line that the shell is completing."""
     return Path(ctx.params.get("case") or os.environ.get("FORENSICS_CASE") or "forensics-case")
 
 
@@ -123,15 +123,15 @@ def _complete_id(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return completion.ids(_case_in(ctx), incomplete)
 
 
-CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="The case: a folder, or s3://BUCKET/PREFIX.")]
+CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="Case folder, or s3://BUCKET/PREFIX.")]
 EngineOption = Annotated[
     str,
-    typer.Option("--engine", envvar="FORENSICS_ENGINE", metavar="NAME", help="What runs queries: spark (the default), or sail, which needs no Java."),
+    typer.Option("--engine", envvar="FORENSICS_ENGINE", metavar="NAME", help="Query engine: spark (default), or sail, which needs no Java."),
 ]
-MasterOption = Annotated[str, typer.Option("--master", metavar="URL", help="Spark master; by default this machine.")]
-JobsOption = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Cores to use on this machine; by default all.")]
+MasterOption = Annotated[str, typer.Option("--master", metavar="URL", help="URL of the Spark master (default: run on this machine).")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Number of cores to use on this machine (default: all).")]
 ParsersOption = Annotated[
-    list[Path] | None, typer.Option("--parsers", metavar="DIR", help="A folder of your own pattern files, added to the catalogue. Repeatable.")
+    list[Path] | None, typer.Option("--parsers", metavar="DIR", help="Folder with your own pattern files, added to the built-in ones. Repeatable.")
 ]
 AssumeSkewOption = Annotated[
     int | None,
@@ -139,7 +139,7 @@ AssumeSkewOption = Annotated[
         "--assume-skew",
         metavar="MS",
         min=0,
-        help="Assume that all clocks agree within this many milliseconds, where no messages show it. The report says so, and the case remembers it.",
+        help="Assume that all clocks agree within MS milliseconds where the logs do not show their offsets. The report states this assumption, and the case keeps it.",
     ),
 ]
 TzOption = Annotated[
@@ -147,29 +147,27 @@ TzOption = Annotated[
     typer.Option(
         "--tz",
         metavar="ZONE",
-        help="Your time zone: times are shown in it, and --since and --until are read in it. Europe/Berlin, +02:00; by default UTC.",
+        help="Time zone of displayed times and of --since and --until, for example Europe/Berlin or +02:00 (default: UTC).",
     ),
 ]
 NoPagerOption = Annotated[
     bool,
-    typer.Option(
-        "--no-pager", help="Print all at once, also what is longer than the screen. $FORENSICS_PAGER or $PAGER names the pager; by default less."
-    ),
+    typer.Option("--no-pager", help="Do not page, even when the output exceeds the screen. The pager is $FORENSICS_PAGER, else $PAGER, else less."),
 ]
 EvidenceOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--evidence", metavar="DIR",
-        help="Where the evidence is now: a folder, a file or s3://BUCKET/PREFIX. Evidence of a case that you did not make is read only there. Repeatable.",
+        help="Present location of the evidence: a folder, a file or s3://BUCKET/PREFIX. The evidence of a case from someone else is read only there. Repeatable.",
     ),
 ]  # fmt: skip
 CASE = Path("forensics-case")
 
 
 def _written(text: str) -> str:
-    """A place as it is written; an empty one, as of a variable that is not set, would be the folder where the command runs."""
+    """Return a path unchanged, but refuse an empty one, such as an unset variable: it would mean the current folder."""
     if not text.strip():
-        raise typer.BadParameter("a path is empty; `.` is the folder where you are")
+        raise typer.BadParameter("a path is empty; `.` is the current folder")
     return text
 
 
@@ -178,7 +176,7 @@ def _place(text: str) -> Path:
 
 
 def _zone(name: str) -> tzinfo:
-    """The reader's time zone."""
+    """Return the user's time zone."""
     if not name:
         return UTC
     from forensics.records.timestamps import find_zone
@@ -194,7 +192,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(  # every command runs it first
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
     del version  # its callback has printed it
     SHELL.reads = True
@@ -205,35 +203,48 @@ def ingest(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", parser=_place, help="Log files, folders, .gz, .zst, .zip, .tar(.gz), nested or not; or s3://BUCKET/PREFIX."
+            metavar="PATH...",
+            parser=_place,
+            help="Log files, folders or archives (.gz, .zst, .zip, .tar and others, also nested), or s3://BUCKET/PREFIX.",
         ),
     ],
     case: CaseOption = CASE,
     time_zone: Annotated[
         list[str] | None,
-        typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="Zone of times that have none: Europe/Berlin, +02:00, 'w2/*=+02:00'. Repeatable."),
+        typer.Option(
+            "--time-zone", metavar="[GLOB=]ZONE", help="Time zone of logs whose times have none: Europe/Berlin, +02:00, 'w2/*=+02:00'. Repeatable."
+        ),
     ] = None,
     layout: Annotated[
         list[str] | None,
-        typer.Option("--layout", metavar="[GLOB=]PATTERN", help="PatternLayout (log4j, logback) of your own layout. Repeatable."),
+        typer.Option("--layout", metavar="[GLOB=]PATTERN", help="PatternLayout (log4j, logback) of logs with a custom layout. Repeatable."),
     ] = None,
-    host: Annotated[list[str] | None, typer.Option("--host", metavar="GLOB=NAME", help="Host that wrote these files. Repeatable.")] = None,
+    host: Annotated[
+        list[str] | None, typer.Option("--host", metavar="GLOB=NAME", help="Host that wrote the files matching GLOB. Repeatable.")
+    ] = None,
     parsers: ParsersOption = None,
     keep_all: Annotated[
         bool,
         typer.Option(
             "--keep-all",
-            help="Keep lines that carry no fact (unused configurations, lists of plugins, REST requests that only read) as rows of the view event. "
-            "Without it they are counted, in the view counted_line; the verdicts are the same.",
+            help="Keep lines without facts (unused configurations, plugin lists, read-only REST requests) as rows of the view event. "
+            "By default they are only counted, in the view counted_line. The verdicts are the same.",
         ),
     ] = False,
     assume_skew: AssumeSkewOption = None,
-    no_views: Annotated[bool, typer.Option("--no-views", help="Leave the views to the next report, and open.sql without them.")] = False,
+    no_views: Annotated[
+        bool, typer.Option("--no-views", help="Do not build the views; the next report builds them and adds them to open.sql.")
+    ] = False,
     engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Read logs into a case folder. Run it again to add what is new: what the case has already is skipped by its content."""
+    """Read logs into a case folder. Run it again to add new logs: files whose content is already in the case are skipped.
+
+    Example: forensics ingest /path/to/logs --case my-case
+
+    Example: forensics ingest logs.tar.gz --time-zone 'w2/*=Europe/Berlin'
+    """
     with progress() as step:
         read = api.ingest(
             paths, case, time_zone=time_zone or (), layout=layout or (), host=host or (), parsers=parsers or (), keep_all=keep_all,
@@ -329,29 +340,29 @@ def report(
 
 
 def _form_of(output: Path | None) -> ReportFormat:
-    """The form of a report by the ending of its file; text where nothing is named.
+    """Return the format of a report by its file extension; text if there is no file or extension.
 
     Raises:
-        UsageError: the ending is none of a form.
+        UsageError: the extension is unknown.
     """
     ending = output.suffix.lower() if output else ""
     if ending not in _SUFFIXES:
         known = ", ".join(e for e in _SUFFIXES if e)
-        raise UsageError(f"No form of a report ends in `{ending}`.", where="--output", fix=f"The endings: {known}; or say the form with --format.")
+        raise UsageError(f"Unknown report extension `{ending}`.", where="--output", fix=f"Use one of {known}, or set the format with --format.")
     return _SUFFIXES[ending]
 
 
 def _case_of(
     logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: tuple[str, str, int | None]
 ) -> tuple[Path, bool]:
-    """The case of some logs, made where there is none yet, and whether something could not be read.
+    """Return the case of some logs, created if needed, and whether some evidence could not be read.
 
     Args:
         logs: paths, or `-` for standard input.
-        case: where the user wants it; None: in the cache.
-        zones: as told to ingest.
-        assume_skew: the user's own word on the clocks, milliseconds.
-        runs: engine, master and cores, as told.
+        case: the user's case folder; None: a folder in the cache.
+        zones: time zones, as for `ingest`.
+        assume_skew: the clock skew that the user assumes, milliseconds.
+        runs: engine, master and number of cores from the command line.
     """
     from forensics.case import cache
 
@@ -383,25 +394,25 @@ def _case_of(
 
 
 def _nothing_in(evidence: Sequence[Evidence], paths: Sequence[Location]) -> bool:
-    """Whether a case holds no log at all, which is said, and how many other files there are."""
+    """Return True if a case has no logs; then print this, and the number of other files."""
     if any(e.status in ("read", "unreadable") for e in evidence):
         return False
     others = sum(e.status == "skipped" for e in evidence)
     names = ", ".join(f"`{path}`" for path in paths[:3]) + ", …" * (len(paths) > 3)
     files = "1 other file is" if others == 1 else f"{others:,} other files are"
-    say(f"No log was found in {names}: " + (f"{files} there." if others else "nothing is there."))
+    say(f"No log was found in {names}: " + (f"{files} there." if others else "there are no files."))
     return True
 
 
 def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew: int | None = None) -> api.Case:
-    """The case, its views built first where they are not yet, or not with these thresholds."""
+    """Open a case; first build its views if there are none or if they have other thresholds."""
     from forensics.case.views import OLDER
 
     case = api.open_case(path, engine=engine, master=master, jobs=jobs, assume_skew_ms=assume_skew)
     if case.moved_from:
-        say(f"The case was moved here from {case.moved_from}: it is only read, and its open.sql names that place. {_make_yours(path)}")
+        say(f"The case was moved here from {case.moved_from}. It is opened read-only, and its open.sql still names that path. {_make_yours(path)}")
     if case.outdated == OLDER:
-        say("The case's views were built by another version of this program; they are built again.")
+        say("The case's views were built by another version of this program and are being rebuilt.")
     if case.outdated:
         with progress() as step:
             case.prepare(step)
@@ -434,15 +445,15 @@ def _tell(told: api.Report, form: ReportFormat, output: Path | None, *, all_line
     say(f"The report is in {output}.")
 
 
-@app.command(short_help="Draw who owned what, and when.")
+@app.command(short_help="Draw who owned what, and when, in the terminal.")
 def timeline(
-    group: Annotated[str, typer.Argument(metavar="[GROUP]", autocompletion=_complete_group, help="Only this group; by default all.")] = "",
+    group: Annotated[str, typer.Argument(metavar="[GROUP]", autocompletion=_complete_group, help="Only this group (default: all).")] = "",
     resource: Annotated[
         list[str] | None,
         typer.Option("--resource", metavar="NAME", autocompletion=_complete_resource, help="Only this task, connector or partition. Repeatable."),
     ] = None,
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report: draw only this time.")] = "",
-    until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Draw from this time on; times as for report.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Draw up to this time; times as for report.")] = "",
     tz: TzOption = "",
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
@@ -450,23 +461,28 @@ def timeline(
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Draw who owned what in the terminal: a row for each resource, a lane for each owner, two owners at once, and the generations above."""
+    """Draw who owned what, and when: a row per resource, a lane per owner, simultaneous owners, and the generations on top.
+
+    Example: forensics timeline connect-cluster --since 07:51 --until 07:53
+
+    Example: forensics timeline --resource lab-source-a-0 --case my-case
+    """
     from forensics.report import screen, text
     from forensics.report import timeline as drawn
 
     try:
-        told = _opened(case, engine, master, jobs).report(since=since, until=until, groups=[group] if group else (), tz=tz)
+        reported = _opened(case, engine, master, jobs).report(since=since, until=until, groups=[group] if group else (), tz=tz)
     except UsageError as e:
         raise UsageError(e.what, why=e.why, where="GROUP" if e.where == "--group" else e.where, fix=e.fix) from e
-    text.render(drawn.compose(told.model, screen.width(), resource or ()), pager=not no_pager)
+    text.render(drawn.compose(reported.model, screen.width(), resource or ()), pager=not no_pager)
 
 
-@app.command(short_help="Hand a case to Perfetto or Timesketch.")
+@app.command(short_help="Export a case to Perfetto or Timesketch.")
 def export(
     to: Annotated[ExportFormat, typer.Option("--to", help="perfetto: a trace for ui.perfetto.dev; timesketch: JSON lines.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write here; - is standard output.")],
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="As for report.")] = "",
-    until: Annotated[str, typer.Option("--until", metavar="TIME", help="As for report.")] = "",
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file; - means standard output.")],
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Export from this time on; times as for report.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Export up to this time; times as for report.")] = "",
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="ID", autocompletion=_complete_group, help="Only this group. Repeatable.")
     ] = None,
@@ -475,16 +491,20 @@ def export(
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Write a case in the form of another tool, with all times on the reference clock.
+    """Export a case to another tool, with all times on the reference clock.
 
-    Perfetto draws each owner of a task or partition as a track, with overlaps and rebalances beside it. Timesketch gets every event, finding and overlap.
+    Perfetto shows a track for each owner of a task or partition, together with overlaps and rebalances. Timesketch gets every event, finding and overlap.
+
+    Example: forensics export --to perfetto -o trace.json --case my-case
+
+    Example: forensics export --to timesketch -o - --since 07:50 > events.jsonl
     """
     from forensics.share import perfetto, timesketch
 
-    told = _opened(case, engine, master, jobs).report(since=since, until=until, groups=group or ())
+    reported = _opened(case, engine, master, jobs).report(since=since, until=until, groups=group or ())
     try:
         with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output_file(output) as file:
-            written = perfetto.write(told.model, file) if to is ExportFormat.perfetto else timesketch.write(told.case, told.model, file)
+            written = perfetto.write(reported.model, file) if to is ExportFormat.perfetto else timesketch.write(reported.case, reported.model, file)
     except BrokenPipeError:
         raise
     except OSError as e:
@@ -493,21 +513,26 @@ def export(
         say(f"{written:,} {'slices' if to is ExportFormat.perfetto else 'lines'} written to {output}.")
 
 
-@app.command(short_help="Print a saved query's rows, or those of your own SQL.")
+@app.command(short_help="Print the rows of a view, a rule or your own SQL.")
 def sql(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=_complete_query, help="A view or a rule; --list names them.")] = "",
-    expression: Annotated[str, typer.Option("-e", metavar="TEXT", help="Your own SQL over the case's views.")] = "",
-    file: Annotated[Path | None, typer.Option("-f", metavar="FILE", help="Your own SQL, from a file.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the views and rules, with what a row of each is.")] = False,
+    name: Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=_complete_query, help="A view or a rule; see --list.")] = "",
+    expression: Annotated[str, typer.Option("-e", metavar="TEXT", help="SQL over the case's views.")] = "",
+    file: Annotated[Path | None, typer.Option("-f", metavar="FILE", help="Read the SQL from a file.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the views and rules with the meaning of their rows.")] = False,
     columns: Annotated[list[str] | None, typer.Option("--columns", metavar="A,B", help="Only these columns, in this order. Repeatable.")] = None,
-    form: Annotated[RowFormat, typer.Option("--format", help="Form of the rows.")] = RowFormat.table,
+    form: Annotated[RowFormat, typer.Option("--format", help="Output format of the rows.")] = RowFormat.table,
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
     engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Print the rows of a saved query (a view or a rule by its name), or of your own SQL. Several statements: the last one's rows."""
+    """Print the rows of a view, a rule or your own SQL. With several statements, the rows of the last one are printed.
+
+    Example: forensics sql split_brain --case my-case
+
+    Example: forensics sql -e "SELECT * FROM finding WHERE severity = 'critical'"
+    """
     from forensics.report import query, screen
 
     if listed:
@@ -515,7 +540,7 @@ def sql(
             query.print_list(out, screen.width() if screen.is_terminal() else screen.told_width())
         return
     if sum(map(bool, (name, expression, file))) != 1:
-        raise UsageError("Give one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` names the saved queries.")
+        raise UsageError("Give exactly one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` lists the views and rules.")
     view = query.saved(name) if name else None
     statements = [query.Statement(f"SELECT * FROM `{view.name}`")] if view else query.own(expression, file)
     opened = _opened(case, engine, master, jobs)
@@ -524,27 +549,29 @@ def sql(
         [name for part in columns or () for name in part.replace(",", " ").split()],
         screen.width() if screen.is_terminal() else screen.told_width(),
     )
-    # Only a table has an end that is near: the other forms are handed on as they come.
+    # Only a table is short; the other formats are streamed.
     with screen.output(pager=form is RowFormat.table and not no_pager) as out:
         if (rows := query.stored(opened.folder, view, statements)) is not None:
             left = query.print_rows(rows, wanted, out)
         else:
             left = query.run(opened.engine, opened.folder, statements, wanted, out)
     if left:
-        say(f"{left:,} more rows; --format csv or json prints all.")
+        say(f"{left:,} more rows; --format csv or --format json prints all rows.")
 
 
-@app.command(short_help="Print the raw lines behind an id.")
+@app.command(short_help="Print the log lines behind an ID.")
 def show(
     wanted: Annotated[
-        str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="An event's, finding's or ownership's id, or its first characters.")
+        str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="ID of an event, finding or ownership, or its first characters.")
     ],
-    context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Lines before and after each.")] = 2,
+    context: Annotated[
+        int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Number of lines to print before and after each.")
+    ] = 2,
     merge: Annotated[
         bool,
         typer.Option(
             "--merge",
-            help="Lines of all processes in one order, on the reference clock. A time (07:52:24) or a generation (GROUP:13) in place of ID implies it.",
+            help="Merge the lines of all processes by the reference clock. Implied if ID is a time (07:52:24) or a generation (GROUP:13).",
         ),
     ] = False,
     tz: TzOption = "",
@@ -552,7 +579,12 @@ def show(
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
 ) -> None:
-    """Print the raw lines behind an event, a finding or an ownership, from the evidence, with context."""
+    """Print the log lines behind an event, a finding or an ownership, with context, as they are in the evidence.
+
+    Example: forensics show 37d6f39c2571 --case my-case
+
+    Example: forensics show 07:52:24 -C 10
+    """
     from forensics.case.folder import open_case
     from forensics.report import text
     from forensics.report.show import asks_for_more
@@ -566,15 +598,15 @@ def show(
     text.render(shown(open_case(case), wanted, context, _zone(tz), [*map(location, evidence or ())]), pager=not no_pager)
 
 
-@app.command(short_help="Check a case and its evidence against what was recorded.")
+@app.command(short_help="Check that a case and its evidence are unchanged.")
 def verify(
-    named: Annotated[Path | None, typer.Argument(metavar="CASE", help="The case; --case may be left out before it.")] = None,
+    named: Annotated[Path | None, typer.Argument(metavar="CASE", help="The case; the same as --case.")] = None,
     case: CaseOption = CASE,
     rebuild: Annotated[
         bool,
         typer.Option(
             "--rebuild",
-            help="Make damaged views again from the case's tables, if those are whole. Of a case that was moved, make open.sql name its present place.",
+            help="Rebuild damaged views from the case's tables if those are intact. For a moved case, update open.sql to its present path.",
         ),
     ] = False,
     evidence: EvidenceOption = None,
@@ -583,10 +615,14 @@ def verify(
     jobs: JobsOption = None,
     no_pager: NoPagerOption = False,
 ) -> None:
-    """Check every file of a case, and the evidence where it still is, against the hashes and row counts that were recorded.
+    """Check every file of a case, and its evidence if still available, against the recorded hashes and row counts.
 
-    Exits with 4 when the case is damaged, with 3 when evidence has changed or cannot be read. Missing evidence is only reported. Evidence that you
-    have not ingested yourself is read only below a folder that --evidence names.
+    The exit code is 4 if the case is damaged, and 3 if evidence has changed or cannot be read. Missing evidence is only reported. Evidence that you
+    have not ingested yourself is read only below a folder given with --evidence.
+
+    Example: forensics verify my-case
+
+    Example: forensics verify my-case --evidence /path/to/logs
     """
     from forensics.case import integrity
     from forensics.case.folder import open_case
@@ -604,36 +640,42 @@ def verify(
     checked = look.evidence(opened, [*map(location, evidence or ())])
     text.render(look.compose(opened, faults, checked), pager=not no_pager)
     if opened.moved_from:
-        say(f"The case was moved here from {opened.moved_from}, which its open.sql names. {_make_yours(named or case)}")
+        say(f"The case was moved here from {opened.moved_from}; its open.sql still names that path. {_make_yours(named or case)}")
     if faults:
         raise integrity.error(location(named or case), faults)
     if any(c.state in look.WRONG for c in checked):
         raise typer.Exit(3)
 
 
-@app.command(short_help="Copy logs without names and secrets, to be given away.")
+@app.command(short_help="Write an anonymised copy of logs that is safe to share.")
 def redact(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A file or folder of logs, as for ingest.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must not exist, or be empty.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Log file, folder or archive, as for ingest.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="Output folder; it must be empty or not exist.")],
     mapping: Annotated[
         Path | None,
-        typer.Option("--mapping", metavar="FILE", help="Write names and pseudonyms here, for yourself alone; if it is there, they are used again."),
+        typer.Option(
+            "--mapping", metavar="FILE", help="File of names and their pseudonyms; keep it private. If it exists, its pseudonyms are used again."
+        ),
     ] = None,
     keep_unrecognised: Annotated[
         bool,
         typer.Option(
             "--keep-unrecognised",
-            help="Keep the text of records that no pattern knows, with every word replaced that is not Kafka's or plain English.",
+            help="Keep the text of unrecognised records, but replace every word that is neither Kafka's nor plain English.",
         ),
     ] = False,
     layout: Annotated[list[str] | None, typer.Option("--layout", metavar="[GLOB=]PATTERN", help="As for ingest. Repeatable.")] = None,
     parsers: ParsersOption = None,
 ) -> None:
-    """Write a copy of some logs in which hosts, addresses, groups, topics, connectors, client ids and users have other names, and secrets are gone.
+    """Write a copy of logs with pseudonyms for hosts, addresses, groups, topics, connectors, client IDs and users, and without secrets.
 
-    The same name becomes the same pseudonym everywhere, so the copy gives the same report. Read the copy before you give it away.
+    A name has the same pseudonym everywhere, so the copy gives the same report. Read the copy before you share it.
 
-    Exits with 3 when some of the evidence could not be read, or nothing in it could be copied: then there is no copy.
+    The exit code is 3 if some evidence could not be read, or if nothing could be copied; in the latter case no copy is written.
+
+    Example: forensics redact /path/to/logs shared-logs
+
+    Example: forensics redact logs.zip shared-logs --mapping names.json
     """
     from forensics.inventory.source_options import SourceOptions
     from forensics.redact.copying import redact as copied
@@ -653,23 +695,23 @@ def redact(
         raise typer.Exit(3)
 
 
-@app.command(short_help="Say which rows only one of two cases has.")
+@app.command(short_help="Show the rows that differ between two cases.")
 def compare(
-    case_a: Annotated[Path, typer.Argument(metavar="CASE_A", help="A case folder.")],
-    case_b: Annotated[Path, typer.Argument(metavar="CASE_B", help="Another one.")],
+    case_a: Annotated[Path, typer.Argument(metavar="CASE_A", help="First case folder.")],
+    case_b: Annotated[Path, typer.Argument(metavar="CASE_B", help="Second case folder.")],
     view: Annotated[
         list[str] | None,
-        typer.Option(
-            "--view", metavar="NAME", autocompletion=_complete_query, help="Only this view. Repeatable; by default all that the cases keep."
-        ),
+        typer.Option("--view", metavar="NAME", autocompletion=_complete_query, help="Only this view (default: all stored views). Repeatable."),
     ] = None,
-    facts: Annotated[bool, typer.Option("--facts", help="Compare facts alone: leave out the columns that hold sentences.")] = False,
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=0, help="Print at most this many of the rows that only one case has.")] = 3,
+    facts: Annotated[bool, typer.Option("--facts", help="Compare only facts, not columns that contain sentences.")] = False,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=0, help="Maximum number of differing rows to print per view.")] = 3,
     no_pager: NoPagerOption = False,
 ) -> None:
-    """Compare the rows of two cases' views: what another version, other thresholds or more evidence changed. It needs no engine.
+    """Compare the views of two cases, for example after an upgrade, a change of thresholds or more evidence. This needs no engine.
 
-    Exits with 1 when a view differs. `event` and `snapshot` are made when they are read: a case keeps no rows of them to compare.
+    The exit code is 1 if a view differs. The views `event` and `snapshot` are computed on each read, so a case has no stored rows of them to compare.
+
+    Example: forensics compare case-before case-after --view finding
     """
     from forensics.case.folder import open_case
     from forensics.report import comparison, text
@@ -681,14 +723,18 @@ def compare(
         raise typer.Exit(1)
 
 
-@app.command(short_help="Show the cache of cases, or clear it.")
+@app.command(short_help="Show or clear the case cache.")
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Delete all that the cache holds.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete everything in the cache.")] = False,
 ) -> None:
-    """Show where the cache of cases is, how many it holds and how large it is.
+    """Show the path, the number of entries and the size of the case cache.
 
-    `forensics report LOGS` keeps its cases there, standard input that it read, and copies of cases in S3. What was not used for 30 days is deleted, and
-    what was used longest ago when all of it takes more than 512 MiB.
+    The cache contains the cases of `forensics report LOGS`, saved standard input, and copies of cases in S3. Entries unused for 30 days are deleted. If
+    the cache exceeds 512 MiB, the least recently used entries are deleted.
+
+    Example: forensics cache
+
+    Example: forensics cache --clear
     """
     from forensics.case import cache
     from forensics.wording.formats import count
@@ -700,33 +746,38 @@ def cache(
     typer.echo(f"{cache.where()}")
     typer.echo(f"{count(len(held), 'entry', 'entries')}, {sum(one.size for one in held) / 1e6:,.1f} MB")
     if not clear:
-        typer.echo(f"Deleted when not used for {cache.MOST_DAYS} days; the oldest when all takes more than {cache.MOST_BYTES >> 20} MiB.")
+        typer.echo(f"Entries unused for {cache.MOST_DAYS} days are deleted, then the least recently used ones above {cache.MOST_BYTES >> 20} MiB.")
 
 
-@app.command("offsets-topic", short_help="Say what dies with each broker of an internal topic; make the reassignment.")
+@app.command("offsets-topic", short_help="Show what each broker failure would break; write a reassignment.")
 def offsets_topic(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What kafka-topics --describe printed.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output of kafka-topics --describe.")],
     brokers: Annotated[
-        str, typer.Option("--brokers", metavar="LIST", help="All live brokers, 1,2,3 or 1:rackA,2:rackB; by default those that the file shows.")
+        str, typer.Option("--brokers", metavar="LIST", help="All live brokers: 1,2,3 or 1:rackA,2:rackB (default: the brokers in the file).")
     ] = "",
     group: Annotated[
-        list[str] | None, typer.Option("--group", metavar="ID", help="Show which partition and broker hold this group. Repeatable.")
+        list[str] | None, typer.Option("--group", metavar="ID", help="Show the partition and brokers of this group. Repeatable.")
     ] = None,
-    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Another internal topic.")] = "__consumer_offsets",
-    factor: Annotated[int | None, typer.Option("--replication-factor", metavar="N", help="Make a reassignment to this many replicas.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the reassignment here.")] = None,
-    kafka_version: Annotated[str, typer.Option("--kafka-version", metavar="VERSION", help="Kafka release for which commands are printed.")] = "4.0",
-    throttle: Annotated[int, typer.Option("--throttle", metavar="BYTES", min=1024, help="Most bytes per second for copying.")] = 10_000_000,
-    form: Annotated[AnswerFormat, typer.Option("--format", help="Form of the answer.")] = AnswerFormat.text,
-    case: Annotated[
-        Path | None, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="A case whose groups are looked up too.")
-    ] = None,
+    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Name of the internal topic.")] = "__consumer_offsets",
+    factor: Annotated[int | None, typer.Option("--replication-factor", metavar="N", help="Generate a reassignment to N replicas.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the reassignment to FILE.")] = None,
+    kafka_version: Annotated[str, typer.Option("--kafka-version", metavar="VERSION", help="Kafka release whose commands are printed.")] = "4.0",
+    throttle: Annotated[
+        int, typer.Option("--throttle", metavar="BYTES", min=1024, help="Maximum replication traffic, bytes per second.")
+    ] = 10_000_000,
+    form: Annotated[AnswerFormat, typer.Option("--format", help="Output format.")] = AnswerFormat.text,
+    case: Annotated[Path | None, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="Also show the groups of this case.")] = None,
 ) -> None:
-    """Say which partitions and groups die with each broker, and make the reassignment that brings the topic to more replicas."""
+    """Show which partitions and groups each broker failure would make unavailable, and generate a reassignment to more replicas.
+
+    Example: forensics offsets-topic topics.txt --group connect-cluster
+
+    Example: forensics offsets-topic topics.txt --replication-factor 3 -o plan.json
+    """
     from forensics.report import offsets_topic as question
 
     if output is not None and factor is None:
-        raise UsageError("There is no reassignment to write.", where="--output", fix="Add --replication-factor.")
+        raise UsageError("--output needs a reassignment to write.", where="--output", fix="Add --replication-factor.")
     groups = list(group or ())
     if topic == question.OFFSETS and (case is not None or (CASE / "case.json").is_file()):
         from forensics.case.folder import open_case
@@ -753,13 +804,18 @@ def offsets_topic(
     text.render(question.compose(found, written=output is not None))
 
 
-@app.command(short_help="Explain a pasted log line, and what it proves.")
+@app.command(short_help="Explain a log line and what it proves.")
 def explain(
-    line: Annotated[str, typer.Argument(help="A log line, quoted; or - to read lines from standard input.")],
+    line: Annotated[str, typer.Argument(help="A quoted log line, or - to read standard input.")],
     parsers: ParsersOption = None,
     no_pager: NoPagerOption = False,
 ) -> None:
-    """Explain a pasted log line: which event it is, which releases print it, what it proves and what it does not, what to do. Exit code 1: the line is not known."""
+    """Explain a log line: its event, the releases that log it, what it proves, what it does not prove, and what to do.
+
+    The exit code is 1 if the line is unknown.
+
+    Example: kubectl logs connect-0 | tail -1 | forensics explain -
+    """
     from forensics.catalogue import patterns
     from forensics.report import text
     from forensics.report.explain import explain as explained
@@ -771,11 +827,14 @@ def explain(
         raise typer.Exit(1)
 
 
-@app.command(short_help="Check pattern files, and rules with their words.")
+@app.command(short_help="Check pattern files and rules.")
 def check(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Pattern files or folders of your own; the packaged ones are always checked.")] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(help="Your own pattern files or folders; the built-in ones are always checked.")] = None,
 ) -> None:
-    """Check layouts and patterns (each matches its own examples with the stated values, and no counterexample) and rules (SQL and words fit)."""
+    """Check layouts, patterns and rules: each pattern must match its examples and no counterexample, and the sentences of a rule must fit its SQL.
+
+    Example: forensics check my-patterns
+    """
     from forensics.case import view_files
     from forensics.catalogue import known_bugs, patterns, prefixes
     from forensics.records import kafka_words, layout_check, layouts
@@ -802,13 +861,13 @@ def check(
 
 
 def main() -> None:
-    """Runs the command line; turns errors into words and exit codes."""
+    """Run the command line, and convert errors to messages and exit codes."""
     SHELL.reads = True
     _listen_for_interrupts()
-    if sys.stdout is None:  # closed by who called (`>&-`)
+    if sys.stdout is None:  # closed by the caller (`>&-`)
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (until the process ends)
     try:
-        # A character that the terminal's encoding lacks is shown as an escape, and so is half of one in a name.
+        # A character that the terminal's encoding lacks, or a lone surrogate in a name, is shown as an escape.
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
@@ -817,17 +876,17 @@ def main() -> None:
         except SystemExit as e:
             if isinstance(e.__context__, KeyboardInterrupt) or e.code == _INTERRUPTED:
                 _leave()
-            if isinstance(e.__context__, BrokenPipeError):  # typer makes 1 of it, which means findings here
+            if isinstance(e.__context__, BrokenPipeError):  # typer would exit with 1, which means findings here
                 raise e.__context__ from None
             raise
         finally:
-            sys.stdout.flush()  # here, where a reader that has gone can be dealt with, not while Python shuts down
+            sys.stdout.flush()  # here, where a broken pipe can be handled, and not while Python shuts down
     except KeyboardInterrupt:
         _leave()
     except BrokenPipeError as e:
         if _is_of_spark(e):
             _fail(e)
-        # The reader of our output has gone (`| head`). Without this, Python would complain once more while it shuts down.
+        # The reader of our output has exited (`| head`). Without this, Python would report another error while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as e:
@@ -836,19 +895,19 @@ def main() -> None:
         _fail(e)
 
 
-#: What a shell says of a command that Ctrl-C has ended; and how long such a command may take to put things in order.
+#: The exit code that a shell expects after Ctrl-C, and the seconds that a command has for cleaning up.
 _INTERRUPTED = 130
 _ORDER_SECONDS = 0.6
 _LEAVING = threading.Lock()
-#: Standard error as it was when the command began: while a JVM starts, it leads nowhere.
+#: Standard error of the command; while a JVM starts, descriptor 2 is redirected to nothing.
 _STDERR = [2]
 
 
 def _listen_for_interrupts() -> None:
-    """Have Ctrl-C end the command within a second, whatever it is doing: computing in a library, or waiting for an engine."""
+    """Make Ctrl-C end the command within a second, even while it computes in a library or waits for an engine."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return  # ignored, as in the background of a script
-    with suppress(OSError):  # closed by who called
+        return  # ignored, as for a background job of a script
+    with suppress(OSError):  # closed by the caller
         _STDERR.append(os.dup(2))
     heard, hears = os.pipe()
     os.set_blocking(hears, False)
@@ -864,13 +923,13 @@ def _listen_for_interrupts() -> None:
 
 
 def _leave() -> NoReturn:
-    """End this process and those that it started, after Ctrl-C. A case or a copy is published in one step, so it is whole or as it was."""
+    """End this process and its children after Ctrl-C. Cases and copies are published atomically, so they are complete or unchanged."""
     from forensics.engines.watchdog import end_children
 
     with _LEAVING:  # until the process has ended
         end_children()
         with suppress(OSError):
-            os.write(_STDERR[-1], b"Interrupted: cases and files are as they were before, or complete.\n")
+            os.write(_STDERR[-1], b"Interrupted: cases and files are unchanged or complete.\n")
         os._exit(_INTERRUPTED)
 
 
@@ -883,5 +942,5 @@ def _fail(error: Exception) -> NoReturn:
 
 
 def _is_of_spark(error: Exception) -> bool:
-    """Whether a pipe broke to Spark's JVM, and not to the reader of our output."""
+    """Return True if the broken pipe led to Spark's JVM, not to the reader of our output."""
     return any("py4j" in frame.filename or "pyspark" in frame.filename for frame in traceback.extract_tb(error.__traceback__))

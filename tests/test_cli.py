@@ -415,8 +415,8 @@ def test_views_of_another_version_are_built_anew(tmp_path: Path, few_views) -> N
     case_folder.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
     shown = CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)])
     assert shown.exit_code == 0, shown.output
-    assert "built again" in shown.stderr
-    assert "built again" not in CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)]).stderr
+    assert "being rebuilt" in shown.stderr
+    assert "being rebuilt" not in CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)]).stderr
 
 
 @pytest.mark.engine
@@ -451,7 +451,7 @@ def test_an_empty_folder_has_a_report_too(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["ingest", str(tmp_path / "logs"), "--case", str(tmp_path / "case")])
     assert done.exit_code == 3
     assert "No log was found in" in done.stderr
-    assert "nothing is there" in done.stderr
+    assert "there are no files" in done.stderr
     shown = CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")])
     assert shown.exit_code == 0, shown.output
     assert "Split brain: NOT EXAMINED" in shown.stdout

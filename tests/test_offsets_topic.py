@@ -215,7 +215,7 @@ def test_another_topic_and_a_compressed_file(file: Path) -> None:
         (["topics.txt", "--brokers", "1,x"], "`x` is no broker"),
         (["topics.txt", "--brokers", "1,1"], "named twice"),
         (["topics.txt", "--brokers", "1:a,2"], "Some brokers have a rack"),
-        (["topics.txt", "--output", "r.json"], "There is no reassignment to write"),
+        (["topics.txt", "--output", "r.json"], "needs a reassignment to write"),
         (["topics.txt", "--topic", "orders", "--group", "g"], "Groups live in __consumer_offsets"),
         (["topics.txt", "--kafka-version", "new"], "is no release"),
         (["topics.txt", "--replication-factor", "0"], "is not a replication factor"),

@@ -1,13 +1,13 @@
-"""What each file of the evidence is: its hash, its kind, the process that wrote it, and by which zone its times are read.
+"""The evidence files: their hash, kind, process, host and time zone.
 
 The modules, in reading order:
 
-    evidence        all that is known of one file, and how a case keeps it
-    source_options  what the user says about files
-    file_type       what a file is that is no log
-    walk            files on disk
-    examination     one pass over a content
+    evidence        the description of one file, and its record in a case
+    source_options  time zones, layouts and hosts that the user specifies
+    file_type       recognises logs, and names other files
+    walk            finds files and objects
+    examination     reads each file once: hash, size, layout
     names           paths, processes and hosts in the case
-    same_content    what is there twice, has grown, or has changed
-    inventory       all of it together
+    same_content    finds copies, logs that have grown, and files that changed while they were read
+    inventory       combines all of these
 """

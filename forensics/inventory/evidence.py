@@ -1,4 +1,4 @@
-"""What is known of one file of the evidence, and how it is kept in a case."""
+"""The description of one evidence file, and its record in a case."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from forensics.evidence.objects import Location
 from forensics.records.line_reader import Profile
 from forensics.records.timestamps import Moment
 
-#: A log, in the column `kind` of `evidence_file`; any other kind is a snapshot's.
+#: The kind of a log in the column `kind` of `evidence_file`; every other kind is a snapshot.
 LOG = "log"
 READ, SKIPPED, UNREADABLE, SUPERSEDED = "read", "skipped", "unreadable", "superseded"
-#: What is said of a file whose rows and whose hash may be of different bytes.
-CHANGED = "it changed while it was read: its rows may be of other bytes than its hash; ingest it again"
-#: What is said of a log as it was earlier, before the path of the file that it is now.
+#: The note of a file whose rows and hash may come from different content.
+CHANGED = "it changed while it was read: its rows and its hash may come from different content; ingest it again"
+#: The note of an earlier state of a log, followed by the path of its present file.
 GREW = "has grown into "
-#: Newlines are counted for each block of so many bytes.
+#: Size in bytes of the blocks for which newlines are counted.
 COUNT_BLOCK = 4 << 20
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a file lies.
+    """The location of a file.
 
     Attributes:
         location: absolute path on disk, or URL of an object.
-        member: path inside the archive that lies there, None when the file is no member of one.
+        member: path inside the archive at that location; None if the file is not in an archive.
     """
 
     location: str
@@ -38,14 +38,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What tells a content from others.
+    """Hashes and sizes that identify a content.
 
     Attributes:
-        file_id: the beginning of its SHA-256; None for what has no rows.
+        file_id: the first digits of its SHA-256; None for a file without rows.
         size: bytes.
-        lines: lines, a last one without a line break included.
-        head_id: made of its first 64 KiB; ids of records begin with it, so that a log that grows keeps them.
-        start_id: made of its first bytes only: candidates for being one log at two times.
+        lines: number of lines, including a last one without a line break.
+        head_id: hash of its first 64 KiB. Record IDs begin with it, so they stay the same when a log grows.
+        start_id: hash of its first bytes; files with the same one may be states of the same log.
     """
 
     file_id: str | None = None
@@ -62,9 +62,9 @@ class TextForm:
 
     Attributes:
         encoding: see `containers.Text`.
-        plain: the bytes lie there as they are, so that a range of them can be read.
+        plain: True if the file is not compressed or recoded, so that a byte range of it can be read.
         size: bytes as UTF-8.
-        newlines: in each `COUNT_BLOCK`, so that ranges know their line numbers.
+        newlines: number of newlines in each `COUNT_BLOCK`, from which ranges compute their line numbers.
     """
 
     encoding: str = "utf-8"
@@ -75,12 +75,12 @@ class TextForm:
 
 @dataclass(frozen=True)
 class Format:
-    """How a content is read.
+    """The format of a content.
 
     Attributes:
-        kind: `log`, or the kind of snapshot: such a file has no process and no zone.
-        profile: what its lines look like.
-        pattern: the layout that the user told for it.
+        kind: `log`, or a kind of snapshot. Snapshots have no process and no time zone.
+        profile: the layout of its lines.
+        pattern: the PatternLayout string that the user specified for it.
     """
 
     kind: str = LOG
@@ -90,16 +90,16 @@ class Format:
 
 @dataclass(frozen=True)
 class Times:
-    """The zone by which a log's times are read, and its ends.
+    """A log's time zone, and its first and last time.
 
     Attributes:
-        zone: its name.
-        how: `layout` (they say it), `told`, `collector` (times that a collector printed beside them tell it), `gc_log` (a GC log of its
-            folder says it) or `assumed`.
-        by: who printed them: `log` (its own lines have them), `collector` (before lines that have none), or `collector_no_year` (without a year: it is
-            the last in which they were printed before the file was changed); None where nobody did.
+        zone: name of the time zone.
+        how: source of the time zone: `layout` (the times include it), `told` (the user), `collector` (times that a collector printed beside them),
+            `gc_log` (a GC log in the same folder), or `assumed`.
+        by: source of the times: `log` (its own lines have them), `collector` (a collector printed them before lines without times), or
+            `collector_no_year` (the same without a year; the year is the last possible one before the file was modified). None: there are no times.
         ends: times of the first and the last record, as printed.
-        first, last: the same, microseconds UTC.
+        first, last: the same in microseconds UTC.
     """
 
     zone: str | None = None
@@ -112,13 +112,13 @@ class Times:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who wrote a log.
+    """The process and host that wrote a log.
 
     Attributes:
         process_id: the process.
-        host: where it ran.
-        host_told: whether the user said so.
-        ordinal: place of the file among the files of its process.
+        host: the host on which it ran.
+        host_told: True if the user specified the host.
+        ordinal: position of the file among the files of its process.
     """
 
     process_id: str | None = None
@@ -132,13 +132,13 @@ class Evidence:
     """One file, or one member of an archive.
 
     Attributes:
-        path: its name in the case; as `below`, with more in front of it where two would have one name.
-        below: path below the ingested folder.
+        path: its name in the case: `below`, with a prefix if two files would have the same name.
+        below: path relative to the ingested folder.
         status: one of `READ`, `SKIPPED`, `UNREADABLE`, `SUPERSEDED`.
-        note: why it was not read, or not to its end.
-        segment: segment of the case's tables that has its rows.
-        seen: what the disk or the store said of the file before it was looked at; see `walk.mark_of`.
-        is_named: whether the user has named its place; False: a case alone says it, so nothing is opened there.
+        note: why it was not read, or not read completely.
+        segment: the segment of the case's tables that has its rows.
+        seen: the file's mark before it was examined; see `walk.mark_of`.
+        is_named: True if the user has named its location. False: only a case names it, so it is not opened.
     """
 
     path: str
@@ -163,26 +163,26 @@ class Evidence:
         return whole.removesuffix(self.below or self.path).rstrip("/")
 
     def is_below(self, paths: Sequence[Location]) -> bool:
-        """Whether it lies in one of these folders, or is one of these files."""
+        """Return True if it is one of these files or is in one of these folders."""
         roots = (str(path.resolve() if isinstance(path, Path) else path) for path in paths)
         return any(self.place.location == root or self.place.location.startswith(f"{root.rstrip('/')}/") for root in roots)
 
     @property
     def is_live(self) -> bool:
-        """Whether a process wrote it: a log that is read."""
+        """True for a log that is read."""
         return self.status == READ and self.format.kind == LOG
 
     @property
     def process(self) -> str | None:
-        """The process that wrote it; a log of which that is not known is a process of its own, a snapshot is none."""
+        """The process that wrote it. A log without a known process is its own process; a snapshot has none."""
         return (self.origin.process_id or self.path) if self.format.kind == LOG else None
 
     def of(self, process_id: str | None, ordinal: int | None) -> Evidence:
-        """The same as a file of a process."""
+        """Return the same file with this process and ordinal."""
         return replace(self, origin=replace(self.origin, process_id=process_id, ordinal=ordinal))
 
     def as_record(self) -> dict[str, Any]:
-        """What a case keeps of it, the columns of `evidence_file` among it; what only the reading needs is left out."""
+        """Return its record in a case, including the columns of `evidence_file`; values that only reading needs are omitted."""
         return {
             "file_id": self.fingerprint.file_id, "sha256": self.fingerprint.sha256, "path": self.path, "location": self.place.location,
             "archive_member": self.place.member, "bytes": self.fingerprint.size, "lines": self.fingerprint.lines,
@@ -196,7 +196,7 @@ class Evidence:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Evidence:
-        """The evidence that `as_record` wrote; keys in `NEEDED` are there, others may be missing or new."""
+        """Return the evidence that `as_record` wrote; the keys in `NEEDED` must exist, others may be missing or unknown."""
         kept = {**_NOTHING, **record}
         return cls(
             kept["path"],
@@ -214,7 +214,7 @@ class Evidence:
 
 
 _NOTHING = Evidence("", Place("")).as_record()
-#: Without these a record says of no file what it is.
+#: Keys that every record has.
 NEEDED = frozenset({"file_id", "sha256", "path", "location", "archive_member"})
 _TEXTS = ("path", "location", "status", "kind", "below", "encoding", "start_id", "segment")
 _NUMBERS = ("bytes", "lines", "ordinal", "text_bytes", "first", "last")
@@ -223,7 +223,7 @@ _MOST_NUMBER = 2**63
 
 
 def is_record(record: object) -> bool:
-    """Return True if `Evidence.of_record` can read it: others may have written it."""
+    """Return True if `Evidence.of_record` can read the record, which may come from someone else."""
     if not isinstance(record, dict) or not record.keys() >= NEEDED:
         return False
     for key, value in record.items():

@@ -1,4 +1,4 @@
-"""One pass over each content: its hash, its size as text, and what it looks like."""
+"""Examine each file in one pass: its hash, its size as text, and its layout."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from forensics.records.line_reader import HOLE, Profile, without_holes
 from forensics.records.timestamps import Moment
 from forensics.snapshots.detection import kind_of
 
-#: The beginning of a file that its records' ids are made from.
+#: Number of bytes at the beginning of a file from which record IDs are made.
 HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 64 * 1024
 _START_BYTES = 96
-#: Smaller ones are sooner hashed than handed to another thread, larger ones leave the processor's cache.
+#: Smaller blocks are hashed faster than they are passed to another thread; larger ones exceed the processor's cache.
 _BLOCK = 4 << 20
 _FEW_BLOCKS = 2
 
 
 def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None]) -> Iterator[Evidence]:
-    """What a file is, or each member of an archive. Whatever is wrong with one, it is named and the others are looked at.
+    """Yield the description of a file, or of each member of an archive. An error in one member becomes its note, and the others are still examined.
 
     Args:
         found: the file.
-        options: what the user said about it.
-        step: told bytes that were read.
+        options: the user's options for files.
+        step: called with the number of bytes read.
     """
     location = written(str(found.location))
     whole = Evidence(found.path, Place(location), below=found.path, status=found.status, note=found.note or None)
@@ -69,13 +69,13 @@ def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None
 
 
 def _shown(member: str) -> str:
-    """A member's name as a path below the archive: never absolute, never upwards."""
+    """Return a member's name as a path below the archive, neither absolute nor with `..`."""
     parts = [p for p in member.replace(SEPARATOR, "/").replace("\\", "/").split("/") if p not in ("", ".", "..")]
     return "/".join(parts) or "member"
 
 
 def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Callable[[int], None]) -> Evidence:
-    """One pass over a content: hash, size, newlines, and what it looks like."""
+    """Examine a content in one pass: hash, size, newlines and layout."""
     fingerprint, counter, encoding = _pass_over(content, step if evidence.text.plain else lambda size: None)
     size, lines = fingerprint.size or 0, counter.lines + (counter.last not in (b"", b"\n"))
     plain = evidence.text.plain and encoding == "utf-8"
@@ -87,7 +87,7 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
         return replace(found, status=SKIPPED, note="empty")
     if not counter.written:
         lost = is_log(evidence.path, b"", Profile())
-        why = "nothing but zero bytes" + (": what was written to it is lost" if lost else "")
+        why = "nothing but zero bytes" + (": the data written to it is lost" if lost else "")
         return replace(found, status=UNREADABLE if lost else SKIPPED, note=why)
     sample, tail = bytes(counter.sample), b"".join(counter.tail)[-_TAIL_BYTES:]
     if packed := packed_as(sample):
@@ -96,7 +96,7 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     if not is_binary(sample):
         profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"", _changed(evidence.place))
     profile = replace(profile, holes=counter.holes)
-    # A layout that was learned from the file itself fits the output of a tool as well as a log.
+    # A layout that was learned from the file itself also fits the output of a tool.
     fitting = 0 if profile.learned else profile.fitting
     kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None
     if kind is not None:
@@ -111,21 +111,21 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
 
 
 def _times_by(profile: Profile, ends: tuple[Moment | None, Moment | None]) -> str | None:
-    """Who printed a log's times."""
+    """Return the source of a log's times, see `Times.by`."""
     if ends[0] is None:
         return None
     return "log" if not profile.collected else "collector" if profile.until is None else "collector_no_year"
 
 
 def _changed(place: Place) -> date:
-    """The day on which a file, or the archive around it, was written to for the last time; of what is no file here, today."""
+    """Return the day on which a file or its archive was last modified; today for an object."""
     with suppress(OSError):
         return datetime.fromtimestamp(Path(place.location).stat().st_mtime, UTC).date()
     return datetime.now(UTC).date()
 
 
 def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerprint, _TextCounter, str]:
-    """Hashes, counts and encoding of a content that is read to its end, or to its fault."""
+    """Return the hashes, counts and encoding of a content, read to its end or to an error."""
     head_hash, start_hash = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=8)
     counter = _TextCounter()
     size = 0
@@ -148,7 +148,7 @@ def _pass_over(content: Content, step: Callable[[int], None]) -> tuple[Fingerpri
 
 
 class _Hash:
-    """SHA-256 of blocks, each of which is hashed while the next is read, counted or inflated. A content of a few needs no thread."""
+    """A SHA-256 of blocks that hashes each block while the next one is read, counted or inflated. A content of a few blocks uses no thread."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -165,7 +165,7 @@ class _Hash:
             self._thread.shutdown()
 
     def update(self, data: bytes) -> None:
-        """Takes the next block."""
+        """Add the next block."""
         if self._alone:
             self._alone -= 1
             self._hash.update(data)
@@ -177,7 +177,7 @@ class _Hash:
         self._last = data
 
     def hexdigest(self) -> str:
-        """Of all blocks so far."""
+        """Return the digest of all blocks so far."""
         self._wait()
         self._hash.update(self._last)
         self._last = b""
@@ -189,7 +189,7 @@ class _Hash:
 
 
 def _fault_note(content: Content, size: int, lines: int) -> str:
-    """What was read of a content before its fault, and what was not."""
+    """Return a note on how much of a content was read before an error, and how much is lost."""
     note = f"read up to a fault: {content.error}; {_some(lines)} ({size:,} bytes) before it"
     lost = content.lost
     if not lost.size:
@@ -204,11 +204,11 @@ def _some(lines: int) -> str:
 
 @dataclass
 class _TextCounter:
-    """Counts newlines for each block of text; keeps its beginning and end, holes left out.
+    """A counter of newlines per block of text that also keeps the text's beginning and end without runs of zero bytes (file holes).
 
     Attributes:
-        written: size without holes.
-        holes: whether there is one, or a line that begins with a zero byte.
+        written: size without file holes.
+        holes: True if there is a file hole, or a line that begins with a zero byte.
     """
 
     size: int = 0
@@ -228,7 +228,7 @@ class _TextCounter:
         self._add(data)
 
     def _add(self, data: bytes) -> None:
-        """Takes bytes of one block."""
+        """Add bytes of one block."""
         if not data:
             return
         block = self.size // COUNT_BLOCK

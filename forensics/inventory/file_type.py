@@ -1,4 +1,4 @@
-"""What a file is, when it is no log: a guess for the note beside it."""
+"""Recognise logs; for any other file, guess its type for its note."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS = (
     ("properties", re.compile(rb"\A(?:\s*(?:[#!][^\n]*)?\n)*\s*[\w.-]+ *[=:] *[^\n]*\n(?:(?:[#!][^\n]*|[\w.-]+ *[=:][^\n]*|\s*)(?:\n|\Z)){2,}")),
     ("YAML", re.compile(rb"\A(?:#[^\n]*\n|\s*\n)*(?:---|[\w./-]+:(?: [^\n]*)?\n)", re.MULTILINE)),
 )
-#: First bytes of what holds files and is not read.
+#: First bytes of archive and compression formats that are not supported.
 _PACKED = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
@@ -38,10 +38,10 @@ _RARE = 50
 
 
 def is_binary(sample: bytes) -> bool:
-    """Whether bytes are no text: one in ten is a control character, or one in thirty and one in five is in no encoding of letters.
+    """Return True if bytes are not text: more than 10 % are control characters, or more than 3 % are and more than 20 % are not UTF-8.
 
     Args:
-        sample: without holes.
+        sample: bytes without file holes.
     """
     if not sample:
         return False
@@ -52,18 +52,18 @@ def is_binary(sample: bytes) -> bool:
 
 
 def packed_as(head: bytes) -> str:
-    """What holds files and is not read, by its first bytes: its kind and what to do; empty for anything else."""
+    """Return the type of an unsupported archive or compressed file, and what to do with it; an empty string for any other file."""
     kind = next((kind for mark, kind in _PACKED if head.startswith(mark)), "")
-    return f"{kind}, which is not read: unpack it, and ingest what was in it" if kind else ""
+    return f"{kind}, which is not supported: unpack it and ingest its content" if kind else ""
 
 
 def is_log(path: str, sample: bytes, profile: Profile) -> bool:
-    """Whether a file should be read as a log: it is called one, or its lines look like one."""
+    """Return True if a file should be read as a log, by its name or its lines."""
     if is_binary(sample):
         return False
     if _LOG_NAME.search(path):
         return True
-    # Sentences of a text look like messages without a time.
+    # Prose looks like messages without times.
     if _MARKDOWN.search(path) and profile.untimed:
         return False
     if profile.document is not None or any(x.columns for x in profile.learned):
@@ -74,7 +74,7 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
 
 
 def looks_like(path: str, sample: bytes) -> str:
-    """A few words on what a file is that is not read."""
+    """Return a few words on the type of a file that is not read."""
     if is_binary(sample):
         return "binary"
     if _is_json_document(sample) or (path.endswith(".json") and sample.lstrip()[:1] in (b"{", b"[")):
@@ -87,7 +87,7 @@ def looks_like(path: str, sample: bytes) -> str:
 
 
 def _is_json_document(sample: bytes) -> bool:
-    """Whether the sample is one JSON value over several lines, or one line that is no record."""
+    """Return True if the sample is one JSON value over several lines, or one line that is not a record."""
     text = sample.strip()
     if text[:1] not in (b"{", b"["):
         return False

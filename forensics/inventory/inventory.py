@@ -1,6 +1,6 @@
-"""Files and folders to a list of evidence: what each is, its hash, the process that wrote it, and by which zone its times are read.
+"""Find the evidence in files and folders: the hash, kind, process and time zone of each file.
 
-Nothing here stops at a file that is broken, empty, secret or no log: that is its status, with a note.
+A file that is broken, empty, unreadable or not a log never stops this: it gets a status and a note.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forensics.inventory.walk import FileFound, walk
 from forensics.records.timestamps import SECOND, Zone, offset_name
 
 _THREADS = 2
-#: As Kafka's scripts and others call the garbage collector's log, which a JVM prints with its zone.
+#: Names that Kafka's scripts and others give GC logs, whose times include the time zone.
 _GC_LOG = re.compile(r"(?:^|[^A-Za-z])gc(?:[^A-Za-z]|$)", re.IGNORECASE)
 
 
@@ -35,23 +35,23 @@ def find_evidence(
     sized: Callable[[int], None] = lambda size: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Evidence]:
-    """Looks at everything below some paths.
+    """Examine all files below some paths.
 
     Args:
         paths: files, folders, objects and prefixes of objects.
-        options: what the user said about them.
-        known: evidence that the case already has: its content is skipped, and what has grown takes its place.
-        exclude: folders, or prefixes of objects, to leave out (the case's own).
-        again: read also what the case has, for it would now be read otherwise.
-        sized: told the bytes of all files before any is looked at.
-        progress: told bytes done and in all.
+        options: the user's options for files.
+        known: evidence that the case already has. Files with the same content are skipped; a log that has grown supersedes its earlier state.
+        exclude: folders, or prefixes of objects, to ignore (those of the case).
+        again: read known files again, because they would now be read differently.
+        sized: called with the total bytes of all files before any is examined.
+        progress: called with the bytes done and the total bytes.
 
     Returns:
-        All files, by path. Those of `known` that a file has grown from are among them again, as `superseded`.
+        All files, by path. A file of `known` that has been superseded is included with that status.
 
     Raises:
         UsageError: a path does not exist.
-        ForensicsError: a store does not let its objects be listed.
+        ForensicsError: an object store refuses to list its objects.
     """
     options = options or SourceOptions()
     found = list(walk(paths, {p.resolve() if isinstance(p, Path) else p for p in exclude}))
@@ -87,7 +87,7 @@ def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
 
 
 def _with_zones_of_gc_logs(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Times without a zone by the zone of the JVM's GC logs in the same folder, if these have only one: one process has one zone."""
+    """Apply the time zone of the GC logs in a folder to its logs without one, if the GC logs agree: one process has one time zone."""
     offsets: dict[tuple[str, str], list[Evidence]] = {}
     for e in evidence:
         if e.is_live and e.times.how == "layout" and _GC_LOG.search(PurePosixPath(e.below).name):
@@ -106,13 +106,13 @@ def _with_zone_of(evidence: Evidence, gc_logs: Sequence[Evidence]) -> Evidence:
         return evidence
     zone = Zone(offset_name(found.pop() // (60 * SECOND)))
     first, last = zone.utc(ends[0]), zone.utc(ends[1])
-    # A log that the zone moves away from what the JVM printed is another machine's.
+    # A log that the zone would move away from the GC log comes from another machine.
     if any(_apart(first, last, g) > _apart(evidence.times.first, evidence.times.last, g) for g in gc_logs):
         return evidence
     return replace(evidence, times=Times(zone.name, "gc_log", evidence.times.by, ends, first, last))
 
 
 def _apart(first: int | None, last: int | None, other: Evidence) -> int:
-    """Microseconds between two logs; 0 where they overlap, or where the times of one are not known."""
+    """Return the microseconds between two logs; 0 if they overlap or the times of one are unknown."""
     begin, end = other.times.first, other.times.last
     return 0 if first is None or last is None or begin is None or end is None else max(0, begin - last, first - end)

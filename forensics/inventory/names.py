@@ -1,4 +1,4 @@
-"""What files are called in a case, and the processes and hosts that wrote them: any order and any increments of an ingest give the same."""
+"""Name files in a case, and find the processes and hosts that wrote them, independent of the order and increments of ingests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from forensics.inventory.evidence import LOG, READ, SKIPPED, SUPERSEDED, Evidenc
 from forensics.inventory.source_options import SourceOptions
 
 _ORDINAL_STEP = 1024
-#: The id of a container; docker itself prints its beginning.
+#: A container ID; Docker displays its first 12 digits.
 _CONTAINER = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 
 
 def _labels(evidence: Iterable[Evidence]) -> dict[str, str]:
-    """A short name for each ingested folder that no other one has."""
+    """Return a unique short name for each ingested folder."""
     labels: dict[str, str] = {}
     for root in sorted({e.root for e in evidence}):
         label, number = Path(root).name, 1
@@ -31,7 +31,7 @@ def _labels(evidence: Iterable[Evidence]) -> dict[str, str]:
 
 
 def _paths(evidence: Sequence[Evidence]) -> dict[Place, str]:
-    """The path of each file of a case, by its place: as below the ingested folder, with that folder's name before it where two would have one path."""
+    """Return the path of each file of a case by its place: relative to the ingested folder, prefixed with the folder's name where two would be equal."""
     labels = _labels(evidence)
     alike: dict[str, dict[Place, Evidence]] = {}
     for e in evidence:
@@ -51,21 +51,21 @@ def _paths(evidence: Sequence[Evidence]) -> dict[Place, str]:
 
 
 def with_paths(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
-    """What was found, with paths that no other file of the case has."""
+    """Return the found files with paths that are unique in the case."""
     paths = _paths([*known, *evidence])
     return [replace(e, path=paths[e.place]) for e in evidence]
 
 
 def renamed(known: Sequence[Evidence], found: Sequence[Evidence], looked: Sequence[Location] = ()) -> list[Evidence]:
-    """What a case has, with the names that it would have if it had been ingested together with what is found now: any order gives the same.
+    """Return the case's files with the names that they would have if they had been ingested together with the files found now.
 
-    A log that lies elsewhere now, for it was rotated, is called by its new place. Where another content has taken its place, and it is nowhere else, its
-    path gets the beginning of its hash.
+    A log that has moved because it was rotated is named by its new place. If its place has other content and it is nowhere else, a prefix of its hash is
+    appended to its path.
 
     Args:
         known: evidence of the case.
-        found: what was found now; what it supersedes keeps its names, for its rows go.
-        looked: the files and folders that were looked at: what lay there and is not found is gone.
+        found: files found now. The files that they supersede keep their names, because their rows are dropped.
+        looked: the examined files and folders; a known file in them that is not found is gone.
     """
     gone = {(e.fingerprint.sha256, e.place) for e in found if e.status == SUPERSEDED}
     present = {e.place: e for e in found if e.status != SUPERSEDED}
@@ -87,13 +87,13 @@ def renamed(known: Sequence[Evidence], found: Sequence[Evidence], looked: Sequen
 
 
 def earlier(evidence: Evidence, path: str) -> str:
-    """What a content is called that does not lie at its place any more, for another one does."""
+    """Return the path of a content whose place now has other content."""
     mark = f"@{(evidence.fingerprint.sha256 or '')[:8]}"
     return path.removesuffix(mark) + mark
 
 
 def _moved(known: Evidence, present: Mapping[Place, Evidence], looked: Sequence[Location]) -> Evidence:
-    """A file that was read, where it lies now: at another place, if that has its content and its own was looked at and has another one, or none."""
+    """Return a file at its present place: a new one if its content was found there and its own place was examined and no longer has that content."""
     here, digest = present.get(known.place), known.fingerprint.sha256
     if known.status != READ or (here.fingerprint.sha256 == digest if here else not known.is_below(looked)):
         return known
@@ -102,7 +102,7 @@ def _moved(known: Evidence, present: Mapping[Place, Evidence], looked: Sequence[
 
 
 def _is_displaced(known: Evidence, present: Mapping[Place, Evidence]) -> bool:
-    """Whether another content lies where a file was that was read; of a place that nobody looked at now, as it was before."""
+    """Return True if a file's place now has other content; a place that was not examined keeps its earlier result."""
     if known.status != READ:
         return False
     here = present.get(known.place)
@@ -110,13 +110,13 @@ def _is_displaced(known: Evidence, present: Mapping[Place, Evidence]) -> bool:
 
 
 def with_processes(evidence: list[Evidence], options: SourceOptions, known: Sequence[Evidence], gone: Collection[str | None]) -> list[Evidence]:
-    """Adds process, told host and the order of rotated files.
+    """Add the process, the user's host and the order of rotated files.
 
     Args:
-        evidence: what was found now.
-        options: what the user said about it.
-        known: what the case has.
-        gone: hashes of what of that is superseded.
+        evidence: files found now.
+        options: the user's options for files.
+        known: evidence of the case.
+        gone: hashes of superseded files of `known`.
     """
     live = [e for e in evidence if e.is_live]
     known = [k for k in known if k.is_live and k.fingerprint.sha256 not in gone]
@@ -138,10 +138,10 @@ def with_processes(evidence: list[Evidence], options: SourceOptions, known: Sequ
 
 
 def with_hosts(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Adds the host of each file where the user told none: the folder that it lies in, or the ingested one where there are several.
+    """Add the host of each file for which the user specified none: its folder, or the ingested folder if there are several.
 
     Args:
-        evidence: all evidence of a case, for it is the same whatever was ingested first.
+        evidence: all evidence of a case, so that the result is independent of the order of ingests.
     """
     several_roots = len({e.root for e in evidence if e.is_live}) > 1
     result = []
@@ -154,7 +154,7 @@ def with_hosts(evidence: Sequence[Evidence]) -> list[Evidence]:
 
 
 def process_names(live: Sequence[Evidence]) -> dict[int, str]:
-    """Process id of each file: its path without rotation, and as much of the folders above as tells it from others. Containers have their short ids."""
+    """Return the process ID of each file: its path without the rotation suffix, and as many parent folders as make it unique. Container IDs are shortened."""
     names: dict[int, str] = {}
     labels = _labels(live)
     streams: dict[str, dict[str, list[Evidence]]] = {}  # stream's name, then ingested folder
@@ -179,7 +179,7 @@ def _stream_name(evidence: Evidence, live: Sequence[Evidence]) -> str:
 
 
 def _ordinals(files: Sequence[Evidence], known: Sequence[Evidence]) -> dict[int, int]:
-    """Places of a process's files; those that the case has keep theirs, new ones go between."""
+    """Return the ordinals of a process's files; known files keep theirs, and new files are placed between them."""
     timed = all(e.times.first is not None for e in (*files, *known))
 
     def key(e: Evidence) -> tuple[object, ...]:

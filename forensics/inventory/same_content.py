@@ -1,4 +1,4 @@
-"""What is there twice, what has grown, and what changed while it was read."""
+"""Find copies, logs that have grown, and files that changed while they were read."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from forensics.inventory.walk import mark_of
 
 
 def without_repeats(evidence: Sequence[Evidence], known: Sequence[Evidence], options: SourceOptions, again: bool) -> list[Evidence]:
-    """Marks what is there twice, and what is the beginning of something else: a log as it was earlier.
+    """Mark copies, and earlier states of logs that have grown.
 
     Args:
-        evidence: what was found now.
-        known: what the case has.
-        options: what the user says now.
-        again: whether what the case has is to be read again.
+        evidence: files found now.
+        known: evidence of the case.
+        options: the user's options in this run.
+        again: True to read the case's files again.
 
     Returns:
-        What was found, by path, then what of `known` is superseded by it.
+        The files found now, by path, then the files of `known` that they supersede.
     """
     stale = {k.place: k for k in known if k.status == READ and CHANGED in (k.note or "")}
     known = [k for k in known if k not in stale.values()]
@@ -36,13 +36,13 @@ def without_repeats(evidence: Sequence[Evidence], known: Sequence[Evidence], opt
         if k.status == READ:
             by_start.setdefault(k.fingerprint.start_id, []).append(k)
     result, superseded = [], []
-    # larger first: an earlier state of a log is its beginning
+    # Larger files first: an earlier state of a log is a prefix of the later one.
     for e in sorted((e for e in evidence if e.status == READ), key=lambda e: -(e.fingerprint.size or 0)):
         if old := stale.get(e.place):
             superseded.append(replace(old, status=SUPERSEDED, note="read again"))
             e = e.of(old.origin.process_id, old.origin.ordinal)
         twin = by_hash.get(e.fingerprint.sha256)
-        if twin is not None and twin.status == READ and twin in known and (again or _is_told_anew(e, twin, options)):
+        if twin is not None and twin.status == READ and twin in known and (again or _has_new_options(e, twin, options)):
             superseded.append(replace(twin, status=SUPERSEDED, note="read again"))
             e = e.of(_inherited(e, twin, natural), twin.origin.ordinal)
             by_start[e.fingerprint.start_id].remove(twin)
@@ -70,19 +70,19 @@ def _left_out(evidence: Evidence, note: str) -> Evidence:
 
 
 def _inherited(evidence: Evidence, older: Evidence, natural: Mapping[int, str]) -> str | None:
-    """The process of a log that was known as it was earlier; None where the place where it lies names it anyway."""
+    """Return the process that a log inherits from its earlier state; None if its path gives the same name."""
     return None if evidence.place == older.place and natural.get(id(older)) == older.origin.process_id else older.origin.process_id
 
 
-def _is_told_anew(evidence: Evidence, twin: Evidence, options: SourceOptions) -> bool:
-    """Whether the user now says something about a file of the case that changes how it is read."""
+def _has_new_options(evidence: Evidence, twin: Evidence, options: SourceOptions) -> bool:
+    """Return True if the user's options change how a file of the case is read."""
     zone = options.time_zone(evidence.path, evidence.place.location)
     pattern = evidence.format.pattern
     return (zone is not None and zone != twin.times.zone) or (pattern is not None and pattern != twin.format.pattern)
 
 
 def _begins(short: Evidence, long: Evidence) -> bool:
-    """Whether a content is the beginning of a longer one."""
+    """Return True if a content is a prefix of a longer one."""
     size = short.fingerprint.size or 0
     return size < (long.fingerprint.size or 0) and _prefix_hash(long, size) == short.fingerprint.sha256
 
@@ -92,7 +92,7 @@ def _is_unchanged(evidence: Evidence) -> bool:
 
 
 def _prefix_hash(evidence: Evidence, size: int) -> str | None:
-    """Hash of the first `size` bytes of a content, None when it cannot be read any more, or its place is one that only a case names."""
+    """Return the hash of the first `size` bytes of a content; None if it can no longer be read or if only a case names its location."""
     if not evidence.is_named:
         return None
     whole = hashlib.sha256()
@@ -107,12 +107,12 @@ def _prefix_hash(evidence: Evidence, size: int) -> str | None:
 
 
 def grown(evidence: Iterable[Evidence]) -> list[tuple[str, str]]:
-    """Of what was found: what each log that has grown was called, and the file that it is now."""
+    """Return the earlier and the present path of each log that has grown."""
     return [(e.path, (e.note or "").removeprefix(GREW)) for e in evidence if e.status == SUPERSEDED and (e.note or "").startswith(GREW)]
 
 
 def gone(known: Sequence[Evidence], found: Sequence[Evidence], paths: Sequence[Location]) -> list[str]:
-    """Paths of the files that a case has rows of, and whose content is nowhere among what was found, though they lay below what was looked at."""
+    """Return the paths of read files below the examined paths whose content was not found."""
     contents = {e.fingerprint.sha256 for e in found}
     broken = {e.place.location for e in found if e.status == UNREADABLE}
     missing = [k for k in known if k.status == READ and k.fingerprint.sha256 not in contents and k.place.location not in broken]
@@ -120,7 +120,7 @@ def gone(known: Sequence[Evidence], found: Sequence[Evidence], paths: Sequence[L
 
 
 def changed_since(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Those files whose content is no longer what it was when their hashes were taken. A log that only grew is not among them."""
+    """Return the files whose content has changed since they were hashed; a log that has only grown has not changed."""
     by_place: dict[str, list[Evidence]] = {}
     for e in evidence:
         by_place.setdefault(e.place.location, []).append(e)

@@ -1,4 +1,4 @@
-"""What the user says about sources: zones, layouts and hosts, by glob."""
+"""The user's options for files: time zones, layouts and hosts, by glob."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Said = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What the user said, by glob (of the path below the ingested folder, or of the whole path); later entries win.
+    """The user's options by glob, which matches the path below the ingested folder or the whole path. Later entries win.
 
     Attributes:
         time_zones: glob and zone.
@@ -30,10 +30,10 @@ class SourceOptions:
 
     @classmethod
     def parse(cls, time_zones: Iterable[str] = (), layouts: Iterable[str] = (), hosts: Iterable[str] = ()) -> SourceOptions:
-        """Reads `[GLOB=]ZONE`, `[GLOB=]PATTERN` and `GLOB=NAME` as they stand on a command line.
+        """Parse `[GLOB=]ZONE`, `[GLOB=]PATTERN` and `GLOB=NAME` from a command line.
 
         Raises:
-            UsageError: a zone, pattern or form is wrong.
+            UsageError: a time zone or pattern is invalid, or a host has no glob.
         """
         options = cls(
             tuple(_split(t) for t in time_zones),
@@ -42,7 +42,7 @@ class SourceOptions:
         )
         for glob, name in options.hosts:
             if glob == "*":
-                raise UsageError("A host needs the files that it is of.", where=name, fix="Write --host GLOB=NAME.")
+                raise UsageError("--host needs a glob for the files of the host.", where=name, fix="Write --host GLOB=NAME.")
         for _, zone in options.time_zones:
             Zone(zone)
         for _, pattern in options.layouts:
@@ -50,25 +50,25 @@ class SourceOptions:
         return options
 
     def time_zone(self, path: str, location: str) -> str | None:
-        """The zone of a file, None where nothing was said."""
+        """Return the time zone of a file; None if no option matches."""
         return _last(self.time_zones, path, location)
 
     def layout(self, path: str, location: str) -> str | None:
-        """The PatternLayout string of a file, None where nothing was said."""
+        """Return the PatternLayout string of a file; None if no option matches."""
         return _last(self.layouts, path, location)
 
     def host(self, path: str, location: str) -> str | None:
-        """The host of a file, None where nothing was said."""
+        """Return the host of a file; None if no option matches."""
         return _last(self.hosts, path, location)
 
 
 def _last(entries: Said, path: str, location: str) -> str | None:
-    """What the last fitting entry says."""
+    """Return the value of the last matching entry."""
     return next((value for glob, value in reversed(entries) if fnmatchcase(path, glob) or fnmatchcase(location, glob)), None)
 
 
 def _split(text: str, before: str = "") -> tuple[str, str]:
-    """`GLOB=VALUE` or `VALUE` (for all files). What comes after one of `before` is no glob."""
+    """Split `GLOB=VALUE`, or `VALUE` for all files. An equals sign after one of the characters in `before` is part of the value."""
     glob, equals, value = text.partition("=")
     if not equals or any(c in glob for c in before):
         return "*", text

@@ -1,4 +1,4 @@
-"""Files below some paths, each once, in a stable order."""
+"""Find the files below some paths, each once, in a stable order."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from forensics.evidence.objects import Location, S3Path
 from forensics.evidence.streams import MOST_RATIO
 from forensics.inventory.evidence import READ, SKIPPED, UNREADABLE
 
-_LEADS_OUT = "a link that leads out of the evidence; name where it leads to as a path of its own to have it read"
+_LEADS_OUT = "a link that leads out of the evidence; to read its target, name it as a separate path"
 
 
-#: A log that was cut while it was written to begins with a hole as long as it was; no log is nearly nothing but a hole.
-_HOLLOW = "it is nearly nothing but a hole: {:,} of its {:,} bytes are written; copy these into another file"
+#: A log that was truncated while its writer had it open begins with a file hole of its former length; but no log consists almost entirely of a hole.
+_HOLLOW = "almost the whole file is a sparse-file hole: only {:,} of its {:,} bytes are written; copy these bytes into another file"
 _MOST_HOLLOW, _BLOCK = 4 << 30, 512
-#: Objects that the store is asked for at once, before any is read.
-_AT_ONCE = 16
+#: Objects whose metadata is requested in parallel before any is read.
+_PARALLEL_REQUESTS = 16
 
 
 @dataclass(frozen=True)
 class FileFound:
-    """A file or an object, before anything of it was read.
+    """A file or an object that has not been read yet.
 
     Attributes:
-        path: below the ingested folder.
+        path: path relative to the ingested folder.
         size: bytes.
-        status, note: why it cannot be read, where that is known already.
+        status, note: why it cannot be read, if that is already known.
         seen: see `mark_of`.
     """
 
@@ -46,10 +46,10 @@ class FileFound:
 
 
 def mark_of(location: Location) -> tuple[object, ...]:
-    """What changes when somebody writes to a file or puts another in its place.
+    """Return a mark that changes when a file is written to or replaced.
 
     Raises:
-        OSError: it is gone, or cannot be looked at.
+        OSError: the file is gone or cannot be accessed.
     """
     return location.mark() if isinstance(location, S3Path) else _mark(location.stat())
 
@@ -59,15 +59,15 @@ def _mark(about: os.stat_result) -> tuple[int, ...]:
 
 
 def walk(paths: Sequence[Location], exclude: Collection[Location]) -> Iterator[FileFound]:
-    """Files, each once, in a stable order.
+    """Yield each file once, in a stable order.
 
     Args:
         paths: files, folders, objects and prefixes of objects.
-        exclude: folders, or prefixes of objects, to leave out.
+        exclude: folders, or prefixes of objects, to ignore.
 
     Raises:
         UsageError: a path does not exist.
-        ForensicsError: a store does not let its objects be listed.
+        ForensicsError: an object store refuses to list its objects.
     """
     seen: set[object] = set()
     roots = [path.resolve() for path in paths if isinstance(path, Path)]
@@ -87,7 +87,7 @@ def _objects(prefix: S3Path, seen: set[object], exclude: Sequence[S3Path]) -> It
     out = tuple(f"{p}/" for p in exclude)
     found = [(path, size) for path, size in prefix.files() if path not in seen and not str(path).startswith(out)]
     seen.update(path for path, _ in found)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
         yield from pool.map(lambda item: _object(item[0], item[1], item[0].below(prefix)), found)
 
 
@@ -125,7 +125,7 @@ def _walk_folder(folder: Path, prefix: str, seen: set[object], exclude: Collecti
 
 
 def _is_inside(link: Path, roots: Sequence[Path]) -> bool:
-    """Whether a link leads to something below the given paths: else the sender of a bundle could have us read the reader's own files."""
+    """Return True if a link's target is below the given paths; otherwise a bundle from someone else could make us read the user's other files."""
     try:
         target = link.resolve()
     except RuntimeError:  # a loop of links, before Python 3.13
@@ -152,7 +152,7 @@ def _file(location: Path, path: str, seen: set[object]) -> Iterator[FileFound]:
 
 
 def _has_hole(location: Path, size: int) -> bool:
-    """Whether the system knows of a hole in a file; some only do not count its blocks."""
+    """Return True if the system reports a hole in a file; some systems only fail to count its blocks."""
     with suppress(OSError), location.open("rb") as file:
         return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < size
     return False
