@@ -1,37 +1,37 @@
-"""Rebuild Kafka group rebalances from logs: who owned what, when, whether twice, why, and which lines prove it.
+"""Reconstruct Kafka group rebalances from logs: who owned what and when, whether anything had two owners, why, and which lines prove it.
 
-For programs and notebooks (`forensics.api` tells more, docs/notebook.ipynb shows it):
+For programs and notebooks (see `forensics.api` and docs/notebook.ipynb):
 
     import forensics
     case = forensics.ingest("logs", "my-case").case      # or forensics.open_case("my-case")
-    case.findings                                        # what was found, the gravest first, with its lines
-    case.view("ownership", "pandas")                     # who owned what: Arrow (the default), pandas or a Spark frame
-    case.report(since="07:50").html()                    # the report as text, Markdown, JSON or a page
+    case.findings                                        # the findings, most severe first, with their log lines
+    case.view("ownership", "pandas")                     # who owned what, as Arrow (the default), pandas or a Spark data frame
+    case.report(since="07:50").html()                    # the report as text, Markdown, JSON or HTML
 
-Errors are those of `forensics.errors`. Nothing of it is imported before it is used.
+Errors are those of `forensics.errors`. Modules are imported on first use.
 
-How bytes become a report: the rooms, in reading order; each imports only from those above it, which `lint-imports` holds. Each tells its modules in its own `__init__`.
+The packages and modules that turn bytes into a report, in reading order. Each imports only from those above it, which `lint-imports` checks. Each package lists its modules in its own `__init__`.
 
-    errors          one tree of errors: what, why, where, what to do, exit code
-    resources       where the packaged TOML and SQL files are
-    failures        errors of others (the system, Arrow, Spark) in these words
+    errors          the hierarchy of errors: what, why, where, what to do, exit code
+    resources       locates the packaged TOML and SQL files
+    failures        converts errors of the system, Arrow and Spark
     schema          names, types and meanings of table columns
-    redaction       secrets are kept out of every table
-    evidence        files and what lies in them: compression, archives, faults, rotated names
-    records         bytes to records: layouts, times, continuation lines
-    catalogue       TOML files to a checked catalogue of messages, and a record to a typed event
-    snapshots       what tools, REST answers and properties files say beside the logs
-    inventory       what each file is: its hash, its process, its time zone
-    extract         splits of the evidence to rows
-    engines         where queries run: Spark or Sail (import_guard, pandas_import, scratch: what they need on a strange machine)
-    wording         facts to sentences
-    case            the case folder: evidence added to it, tables, views, integrity
-    offsets_topic   how the replicas of `__consumer_offsets` lie
-    report          views to text, JSON, Markdown and HTML
-    redact          evidence without names, to be given away
-    share           a case for other people's tools
-    api             cases and reports for programs and notebooks: what `import forensics` gives
-    console         what commands say while they work
+    redaction       keeps secrets out of every table
+    evidence        reads files: compression, archives, damage, rotated names
+    records         splits bytes into records: layouts, times, continuation lines
+    catalogue       loads and checks the catalogue of messages, and converts a record to a typed event
+    snapshots       reads output of tools, REST responses and properties files beside the logs
+    inventory       describes each evidence file: its hash, process and time zone
+    extract         converts splits of the evidence to rows
+    engines         runs queries on Spark or Sail (import_guard, pandas_import, scratch: what they need on an unknown machine)
+    wording         converts facts to sentences
+    case            the case folder: ingest, tables, views, integrity
+    offsets_topic   replica placement of `__consumer_offsets`
+    report          renders views as text, JSON, Markdown and HTML
+    redact          writes an anonymised copy of evidence
+    share           exports a case to other tools
+    api             the API of `import forensics`: cases and reports for programs and notebooks
+    console         messages of the commands while they work
     cli             the commands
 """
 
@@ -47,7 +47,7 @@ __version__ = "0.1.0"
 __all__ = ["Case", "Finding", "Ingested", "ProofLine", "Report", "ReportFormat", "ingest", "open_case"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for; type checkers read the imports above)
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (the type depends on the name; type checkers read the imports above)
     if name in __all__:
         return getattr(import_module("forensics.api"), name)
     raise AttributeError(f"module 'forensics' has no attribute {name!r}")

@@ -4,7 +4,7 @@ from forensics.import_guard import forget_working_folder
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     forget_working_folder()  # before anything else is imported
     from forensics.cli import main as run
     from forensics.extract.memory import collect_seldom

@@ -1,6 +1,6 @@
-"""What `import forensics` gives: cases, their views and reports, for programs and notebooks. The commands call the same functions.
+"""The API of `import forensics`: cases, views and reports, for programs and notebooks. The commands call the same functions.
 
-Nothing heavy is imported before it is needed: the engine's packages with the first query, pandas with the first pandas frame.
+Heavy packages are imported only when needed: those of the engine with the first query, pandas with the first pandas frame.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from forensics.report.document import Document
     from forensics.report.model import Report as Model
 
-#: Told a step in a word, what of it is done, and all of it (bytes of `looking` and `reading`, else a number of things).
+#: Called with a step, the amount done and the total (bytes for `looking` and `reading`, else a number of items).
 Progress = Callable[[str, int, int], None]
 AnyPath = str | os.PathLike[str]
-#: Logs of fewer bytes are read before a JVM has warmed up.
+#: Logs smaller than this are read before a JVM has warmed up.
 _LITTLE_BYTES = 100 << 20
-#: A notebook shows so many rows.
+#: Maximum number of rows that a notebook shows.
 _MOST_SHOWN = 200
 
 
 class ReportFormat(StrEnum):
-    """Forms of a report."""
+    """Formats of a report."""
 
     text = "text"
     json = "json"
@@ -52,9 +52,9 @@ class ReportFormat(StrEnum):
 
 
 class ProofLine(TypedDict, total=False):
-    """A log line that proves something; only `event_id` when the case does not keep the line.
+    """A log line of a proof; it has only `event_id` if the case does not contain the line.
 
-    `ts` is by the clock of the process that wrote the line, in UTC; `line` counts from 1; `byte_offset` is where the line begins in `path`;
+    `ts` is the time on the clock of the process that wrote the line, in UTC; `line` counts from 1; `byte_offset` is the offset of the line in `path`;
     `role` says what the line shows.
     """
 
@@ -69,10 +69,10 @@ class ProofLine(TypedDict, total=False):
 
 
 class Finding(TypedDict):
-    """A finding: the columns of the view `finding`, with its lines. Times are on the reference clock, in UTC.
+    """A finding: the columns of the view `finding`, with its proof lines. Times are on the reference clock, in UTC.
 
-    `severity` is `critical`, `warning` or `note`; `verdict` is `proved`, `refuted`, `undecided` or None; `facts` is JSON text: the named values that
-    `headline` and `explanation` tell; `caused_by` is the `finding_id` of the finding that led to this one; `repeats` are its occurrences when it
+    `severity` is `critical`, `warning` or `note`; `verdict` is `proved`, `refuted`, `undecided` or None; `facts` is JSON text with the named values
+    in `headline` and `explanation`; `caused_by` is the `finding_id` of the finding that caused this one; `repeats` lists its occurrences if it
     happened more than once.
     """
 
@@ -197,18 +197,18 @@ class Report:
 class Case:
     """A case: logs that were read, and the views over them.
 
-    The views are computed when they are first needed, if they are not there yet or another version made them. That starts an engine; what is stored
-    is read without one.
+    Views that are missing, or were built by another version, are computed when they are first needed. This starts an engine; stored views are read
+    without one.
     """
 
     def __init__(self, folder: CaseFolder, engine: Engine, *, progress: Progress | None = None, knobs: Mapping[str, int] | None = None) -> None:
-        """Use `open_case` or `ingest`.
+        """Initialise a case; use `open_case` or `ingest` instead.
 
         Args:
             folder: the case folder.
-            engine: computes views that are not there yet.
-            progress: told what is being done.
-            knobs: the reader's own thresholds; None: those that the case has.
+            engine: computes missing views.
+            progress: called with each step.
+            knobs: the user's thresholds; None: those of the case.
         """
         self._stored, self._engine, self._progress, self._knobs = folder, engine, progress or _quiet, knobs
         self._current = False
@@ -218,60 +218,60 @@ class Case:
 
     @property
     def root(self) -> Path:
-        """Absolute path of the case folder; of a case in S3, of the copy that is worked in."""
+        """Absolute path of the case folder, or of the local copy of a case in S3."""
         return self._stored.root
 
     @property
     def folder(self) -> CaseFolder:
-        """The case folder with its views; computes them first when `outdated` says why.
+        """The case folder with its views, which are computed first if `outdated`.
 
         Raises:
-            CaseError: they cannot be computed, another process is writing to the case, or it was moved: then it is only read.
+            CaseError: the views cannot be computed, another process is writing to the case, or the case was moved and is read-only.
         """
         self.prepare()
         return self._stored
 
     def prepare(self, progress: Progress | None = None) -> None:
-        """Compute the views if they must be computed before they are read; arguments and errors as those of `compute_views`.
+        """Compute the views if they are `outdated`. Takes the same arguments and raises the same errors as `compute_views`.
 
         Raises:
-            CaseError: the case was moved: it is only read until its user asks for more.
+            CaseError: the case was moved, and is read-only until the user runs `forensics verify --rebuild`.
         """
         if why := self.outdated:
             if was := self._stored.moved_from:
                 said = {"none": "it has no views yet", "thresholds": "its views were built with other thresholds"}.get(why, why)
                 raise CaseError(
-                    f"The case was moved here from `{printable(was)}`, and is only read.", why=said, where=str(self.root),
-                    fix=f"If you trust it, `forensics verify {quote(str(self.root))} --rebuild` makes it yours: it builds the views.",
+                    f"The case was moved here from `{printable(was)}` and is opened read-only.", why=said, where=str(self.root),
+                    fix=f"If you trust it, `forensics verify {quote(str(self.root))} --rebuild` builds the views and makes the case yours.",
                 )  # fmt: skip
             self.compute_views(progress)
 
     @property
     def moved_from(self) -> str:
-        """Where the case was when it was written, if that was elsewhere; a moved case is read and not written to. Empty: it is where it was."""
+        """The path at which the case was written, if it has moved since; a moved case is read-only. Empty if it has not moved."""
         return self._stored.moved_from
 
     @property
     def outdated(self) -> str | None:
-        """Why the views must be computed before they are read: one of the reasons in `forensics.case.views`; None where they need not be."""
+        """The reason why the views must be computed before they are read, one of those in `forensics.case.views`; None if they are current."""
         from forensics.case import views
 
         if not self._current:
             why = views.outdated(self._stored, self._knobs)
-            # Rows of another version, in a folder that nobody may write to, or that was moved, are read as they are.
+            # Rows built by another version are used as they are if the folder is read-only or has moved.
             if why is not None and (why != views.OLDER or (os.access(self.root, os.W_OK) and not self.moved_from)):
                 return why
             self._current = True
         return None
 
     def compute_views(self, progress: Progress | None = None) -> None:
-        """Computes all views, also when they are there.
+        """Compute all views, even if they exist.
 
         Args:
-            progress: told what is being done; by default the one that the case was opened with.
+            progress: called with each step; by default the function with which the case was opened.
 
         Raises:
-            CaseError: they cannot be computed, or another process is writing to the case.
+            CaseError: the views cannot be computed, or another process is writing to the case.
             ForensicsError: the engine does not start.
         """
         from forensics.case import views
@@ -283,7 +283,7 @@ class Case:
 
     @property
     def engine(self) -> Engine:
-        """What runs queries over the case, prepared for one of this size; it starts when it is first asked something."""
+        """The engine that runs queries over the case, configured for its size; it starts with the first query."""
         from forensics.case import views
         from forensics.case.remote import Remote
 
@@ -293,7 +293,7 @@ class Case:
 
     @property
     def views(self) -> list[str]:
-        """Names that `view` takes: the views, and the rules by their ids."""
+        """Names for `view`: the views, and the IDs of the rules."""
         from forensics.report import query
 
         return sorted(query.saved_queries("", "rules"))
@@ -307,48 +307,48 @@ class Case:
     @overload
     def view(self, name: str, form: Literal["spark"]) -> DataFrame: ...
     def view(self, name: str, form: str = "arrow") -> pa.Table | pd.DataFrame | DataFrame:
-        """All rows of a view; `docs/views.md` gives the meaning and the unit of each column.
+        """Return all rows of a view; `docs/views.md` describes the meaning and unit of each column.
 
         Args:
-            name: a view, or a rule by its id.
+            name: a view, or the ID of a rule.
             form: `arrow` for a `pyarrow.Table`, `pandas` for a pandas data frame (pandas must be installed), or `spark` for a data frame of the
-                engine's session, in which every view of this case is then known by its name.
+                engine's session, in which every view of this case is then registered under its name.
 
         Returns:
-            Columns whose name ends in `_ms` are milliseconds; columns of times are timestamps in UTC; lists and structs stay nested.
+            The rows. Columns whose names end in `_ms` are milliseconds; time columns are timestamps in UTC; lists and structs stay nested.
 
         Raises:
-            UsageError: there is no such view or form.
+            UsageError: there is no such view or format.
             CaseError: the case is damaged, or a view cannot be computed.
             ForensicsError: the engine does not start, or pandas is not installed.
         """
         from forensics.report import query, stored
 
         if form not in ("arrow", "pandas", "spark"):
-            raise UsageError(f"There is no form `{form}`.", where="form", fix="The forms: arrow, pandas, spark.")
+            raise UsageError(f"There is no format `{form}`.", where="form", fix="Use one of arrow, pandas, spark.")
         view = query.saved(name)
         if form == "spark":
             return query.frame(self.engine, self.folder, view)
         table = stored.table(self.folder, view.name)
-        if table is None:  # a step that is not kept
+        if table is None:  # a view that is not stored
             table = query.frame(self.engine, self.folder, view).toArrow()
         return table if form == "arrow" else _to_pandas(table)
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings, the gravest first; `report` takes filters."""
+        """All findings, most severe first; use `report` for filters."""
         return self.report().findings
 
     @property
     def incidents(self) -> Rows:
-        """Root causes, the gravest first, with the columns of the view `incident`; `finding_ids` names their findings."""
+        """Incidents by root cause, most severe first, with the columns of the view `incident`; `finding_ids` lists their findings."""
         return Rows(self.report().model.incidents)
 
     def sql(self, statement: str) -> Rows:
-        """The rows of a SQL statement over the views of this case; of several, separated by `;`, those of the last.
+        """Return the rows of a SQL statement over the views of this case. With several statements, separated by `;`, return the rows of the last one.
 
         Raises:
-            UsageError: the engine cannot run the statement; says why and where.
+            UsageError: the engine cannot run the statement; the error says why and where.
             ForensicsError: the engine does not start.
         """
         from forensics.report import query
@@ -357,17 +357,17 @@ class Case:
         return Rows(query.dicts(lambda: self.engine, self.folder, statements))
 
     def show(self, wanted: str, *, context: int = 2, merge: bool = False, tz: str = "") -> Text:
-        """The raw lines behind an id, from the evidence.
+        """Return the log lines behind an ID, from the evidence.
 
         Args:
-            wanted: id of an event, finding, incident or ownership, or its first characters; or a time (`07:52:24`) or a generation (`GROUP:13`), which
-                gives the lines of all processes in one order.
-            context: lines before and after each.
-            merge: lines of all processes in one order also for an id.
-            tz: zone in which times are told; UTC when empty.
+            wanted: ID of an event, finding, incident or ownership, or its first characters; or a time (`07:52:24`) or a generation (`GROUP:13`), which
+                returns the merged lines of all processes.
+            context: number of lines before and after each.
+            merge: also merge the lines of all processes for an ID.
+            tz: time zone of displayed times; UTC if empty.
 
         Raises:
-            UsageError: nothing in the case is meant.
+            UsageError: nothing in the case matches `wanted`.
         """
         from forensics.report import merged, show, text
 
@@ -376,15 +376,15 @@ class Case:
         return Text(text.as_text(found(self.folder, wanted, context, _zone(tz))))
 
     def timeline(self, group: str = "", *, resources: Sequence[str] = (), since: str = "", until: str = "", tz: str = "", width: int = 120) -> Text:
-        """Who owned what, drawn in characters: a row for each resource, a lane for each owner.
+        """Draw who owned what, and when, as text: a row per resource, a lane per owner.
 
         Args:
-            group: only this group; all when empty.
+            group: only this group; all groups if empty.
             resources: only these tasks, connectors or partitions.
             since: as for `report`.
             until: as for `report`.
             tz: as for `report`.
-            width: columns.
+            width: width of the drawing in characters.
 
         Raises:
             UsageError: the case has no such group, resource or time.
@@ -395,17 +395,17 @@ class Case:
         return Text(text.as_text(timeline.compose(told.model, width, resources), width))
 
     def report(self, *, since: str = "", until: str = "", groups: Sequence[str] = (), rules: Sequence[str] = (), tz: str = "") -> Report:
-        """What happened, in all forms.
+        """Return a report of what happened, which can be rendered in every format.
 
         Args:
-            since: from this time on: ISO 8601, a clock time of the case's day (`07:52`), or a span back from the last event (`2h`, `30m`, `1d`).
-            until: up to this time, written alike; a date alone is that whole day.
+            since: from this time on: ISO 8601, a time of day on the case's day (`07:52`), or a duration before the last event (`2h`, `30m`, `1d`).
+            until: up to this time, in the same formats; a date includes the whole day.
             groups: only these groups.
             rules: only findings of these rules, each in full.
-            tz: zone in which times are told, and in which `since` and `until` are meant: `Europe/Berlin`, `+02:00`; UTC when empty.
+            tz: time zone of displayed times and of `since` and `until`: `Europe/Berlin`, `+02:00`; UTC if empty.
 
         Raises:
-            UsageError: the case has no such time or group; there is no such rule or zone.
+            UsageError: the case has no such time or group, or there is no such rule or time zone.
             CaseError: the case is damaged, or a view cannot be computed.
         """
         from forensics.report import model
@@ -418,7 +418,7 @@ class Case:
 
 
 def _zone(name: str) -> tzinfo:
-    """A zone by its name; UTC when it is empty."""
+    """Return a time zone by its name; UTC if the name is empty."""
     if not name:
         return UTC
     from forensics.records.timestamps import find_zone
@@ -427,7 +427,7 @@ def _zone(name: str) -> tzinfo:
 
 
 class Rows(list[dict[str, Any]]):
-    """Rows as dictionaries by column; a notebook shows them as a table."""
+    """Rows as dictionaries by column, shown as a table in a notebook."""
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -442,7 +442,7 @@ class Rows(list[dict[str, Any]]):
 
 
 class Text(str):
-    """Text of several lines; an interpreter prints it as it is, and a notebook in a block."""
+    """Text of several lines, which an interpreter prints unquoted and a notebook shows as a block."""
 
     __slots__ = ()
 
@@ -457,11 +457,11 @@ class Text(str):
 
 @dataclass(frozen=True)
 class Ingested:
-    """What `ingest` did.
+    """The result of `ingest`.
 
     Attributes:
-        case: the case, as it is now.
-        summary: the files and what was found in each.
+        case: the case after the ingest.
+        summary: the files, and the result of reading each.
     """
 
     case: Case
@@ -475,14 +475,14 @@ class Ingested:
 
     @property
     def faults(self) -> list[tuple[str, str]]:
-        """Path and reason of what could not be read, or not to its end."""
+        """Path and reason of each file that could not be read completely."""
         return self.summary.faults
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """`lines`, `records`, `events`, `counted` and `unrecognised` records, and `unfit` lines of the whole case. What is counted is no event.
+        """Number of `lines`, `records`, `events`, `counted` and `unrecognised` records, and `unfit` lines of the whole case.
 
-        Logs that are left out as copies of others are among them: `summary.copies` names these.
+        A counted record is not an event. The numbers include logs that are excluded as copies of others; `summary.copies` lists those.
         """
         return self.summary.counts
 
@@ -490,18 +490,18 @@ class Ingested:
 def open_case(
     path: AnyPath, *, engine: str = "", master: str = "", jobs: int | None = None, assume_skew_ms: int | None = None, progress: Progress | None = None
 ) -> Case:
-    """Opens a case that `ingest` made, and checks that its files are as they were written.
+    """Open a case that `ingest` created, and check that its files are unchanged.
 
     Args:
         path: the case folder, or `s3://bucket/prefix`.
-        engine: `spark` or `sail`, for views that are not there yet; by default what $FORENSICS_ENGINE names, else Spark.
-        master: URL of a Spark master; this machine when empty.
-        jobs: cores to use on this machine; all when None.
-        assume_skew_ms: your own word that all clocks agree within this, milliseconds; None: what the case remembers.
-        progress: told what is being done.
+        engine: `spark` or `sail`, for missing views; by default the value of $FORENSICS_ENGINE, else Spark.
+        master: URL of a Spark master; this machine if empty.
+        jobs: number of cores to use on this machine; None: all.
+        assume_skew_ms: assume that all clocks agree within this many milliseconds; None: the value stored in the case.
+        progress: called with each step.
 
     Raises:
-        CaseError: there is no case, it has another format, or it is damaged.
+        CaseError: there is no case, or it has another format, or it is damaged.
         UsageError: there is no such engine.
     """
     from forensics.case import folder
@@ -526,39 +526,39 @@ def ingest(
     progress: Progress | None = None,
     command_line: Sequence[str] = (),
 ) -> Ingested:
-    """Reads logs into a case. Logs that the case has already, by their content, are not read again.
+    """Read logs into a case. Files whose content is already in the case are not read again.
 
     Args:
-        logs: a file, a folder or an archive, or several; `s3://bucket/prefix` is as good as a folder.
-        case: the case folder, or `s3://bucket/prefix`; made when it does not exist.
-        time_zone: zones of times that have none, as `[GLOB=]ZONE`: `Europe/Berlin`, `w2/*=+02:00`.
-        layout: PatternLayouts of your own (log4j, logback), as `[GLOB=]PATTERN`.
+        logs: a file, a folder or an archive, or several of them; `s3://bucket/prefix` is treated like a folder.
+        case: the case folder, or `s3://bucket/prefix`; created if it does not exist.
+        time_zone: time zones of logs whose times have none, as `[GLOB=]ZONE`: `Europe/Berlin`, `w2/*=+02:00`.
+        layout: PatternLayouts (log4j, logback) of logs with a custom layout, as `[GLOB=]PATTERN`.
         host: hosts that wrote the files, as `GLOB=NAME`.
         parsers: folders of your own pattern files.
-        keep_all: lines that carry no fact are rows of `event`, too; else they are counted in `counted_line`.
-        assume_skew_ms: your own word that all clocks agree within this, milliseconds; the case remembers it, and the report says so.
-        views: whether views are computed now; without, the first question computes them.
-        engine: `spark` or `sail`; by default what $FORENSICS_ENGINE names, else Spark.
-        master: URL of a Spark master, whose executors read the logs too; this machine when empty.
-        jobs: cores to use on this machine; all when None.
-        progress: told what is being done.
-        command_line: kept in the case as what made it.
+        keep_all: keep lines without facts as rows of `event`; by default they are only counted, in `counted_line`.
+        assume_skew_ms: assume that all clocks agree within this many milliseconds; the case keeps this assumption, and the report states it.
+        views: compute the views now; if False, the first query computes them.
+        engine: `spark` or `sail`; by default the value of $FORENSICS_ENGINE, else Spark.
+        master: URL of a Spark master, whose executors also read the logs; this machine if empty.
+        jobs: number of cores to use on this machine; None: all.
+        progress: called with each step.
+        command_line: the command line to record in the case.
 
     Returns:
-        The case, and what could not be read: look at `faults`.
+        The case, and the files that could not be read (`faults`).
 
     Raises:
-        UsageError: a path does not exist, an option cannot be understood, or there is no such engine.
-        CatalogueError: a pattern file of yours has a wrong form.
-        CaseError: the case cannot be written, or a view cannot be computed. The case is as it was before.
-        ForensicsError: the engine does not start, or a store does not let its objects be listed.
+        UsageError: a path does not exist, an option is invalid, or there is no such engine.
+        CatalogueError: one of your pattern files is invalid.
+        CaseError: the case cannot be written, or a view cannot be computed. The case is unchanged.
+        ForensicsError: the engine does not start, or an object store refuses to list its objects.
     """
     paths = _paths(logs)
     size = bytes_below(paths)
     with Readers(jobs) as readers:
         if not master:
             readers.begin(size // MUCH_BYTES)
-        # Imported while the readers import the same.
+        # Import this while the readers import the same modules.
         from forensics.case import ingestion
         from forensics.case import views as case_views
         from forensics.inventory.source_options import SourceOptions
@@ -575,7 +575,7 @@ def ingest(
                 return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), knobs)
             except CaseError as e:
                 raise CaseError(
-                    e.what, why=e.why, where=e.where, fix="The case is as it was before. --no-views keeps what was read all the same."
+                    e.what, why=e.why, where=e.where, fix="The case is unchanged. With --no-views the logs that were read are kept."
                 ) from e
 
         summary = ingestion.ingest(
@@ -588,34 +588,34 @@ def ingest(
 def _paths(logs: object) -> list[Location]:
     several = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs) if isinstance(logs, Iterable) else None
     if several is None or not all(isinstance(path, (str, os.PathLike)) for path in several):
-        raise UsageError("Logs are a path or several paths.", why=f"this is {type(logs).__name__}", where="logs")
+        raise UsageError("`logs` must be a path or several paths.", why=f"it is {type(logs).__name__}", where="logs")
     return [place(path) for path in several]
 
 
 def rule_ids() -> list[str]:
-    """The ids of all rules, sorted."""
+    """Return the IDs of all rules, sorted."""
     from forensics.resources import sql_dir
 
     return sorted(f.name.removesuffix(".sql") for f in (sql_dir() / "rules").iterdir() if f.name.endswith(".sql"))
 
 
 def check_rules(rules: Sequence[str]) -> None:
-    """Raises a `UsageError` that names the nearest rules when there is no rule of a name."""
+    """Raise a `UsageError` that suggests the closest match if a rule does not exist."""
     known = rule_ids()
     for unknown in (r for r in rules if r not in known):
         raise UsageError(f"There is no rule `{unknown}`.", where="--rule", fix=did_you_mean(unknown, known, f"The rules: {', '.join(known)}."))
 
 
 def thresholds(assume_skew_ms: int | None) -> dict[str, int] | None:
-    """Thresholds of the reader's own, by the names that the SQL gives them; None when none was told."""
+    """Return the user's thresholds by their names in SQL; None if the user specified none."""
     return None if assume_skew_ms is None else {"assume_skew_ms": assume_skew_ms}
 
 
 def bytes_below(paths: Iterable[Location]) -> int:
-    """Size of files and folders, as they lie there; what cannot be seen on disk counts nothing.
+    """Return the total size of files and folders as stored; files that cannot be accessed count as 0.
 
     Raises:
-        ForensicsError: a store has no such object, or does not let it be seen.
+        ForensicsError: a store has no such object or refuses access to it.
     """
     total = 0
     for path in paths:
@@ -635,9 +635,9 @@ def _to_pandas(table: pa.Table) -> pd.DataFrame:
     try:
         import pandas  # noqa: F401, ICN001 (asked for by name: pyarrow's own words would not say what to do)
     except ImportError as e:
-        raise ForensicsError("pandas is not installed.", why=str(e), where="form", fix="`pip install pandas`, or take the rows as `arrow`.") from e
+        raise ForensicsError("pandas is not installed.", why=str(e), where="form", fix="Run `pip install pandas`, or use the format `arrow`.") from e
     return table.to_pandas()
 
 
 def _quiet(step: str, done: int, total: int) -> None:
-    """Says nothing."""
+    """Ignore progress."""

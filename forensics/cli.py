@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="forensics",
-    help="Rebuild Kafka group rebalances from logs: who owned what, when, whether twice, why, and which lines prove it.",
+    help="Reconstruct Kafka group rebalances from logs: who owned what and when, whether anything had two owners, why, and which lines prove it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -772,7 +772,7 @@ def offsets_topic(
 
     Example: forensics offsets-topic topics.txt --group connect-cluster
 
-    Example: forensics offsets-topic topics.txt --replication-factor 3 -o plan.json
+    Example: forensics offsets-topic topics.txt --replication-factor 3
     """
     from forensics.report import offsets_topic as question
 

@@ -1,4 +1,4 @@
-"""One tree of errors. Each says what went wrong, why, where, and what to do; none reaches a user as a traceback."""
+"""The hierarchy of errors. Each says what went wrong, why, where, and what to do; users see no tracebacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 
 class _Shell:
-    """Who reads errors: a user of the commands, or a program, which knows arguments in the place of options."""
+    """The reader of errors: a user of the commands, or a program, for which errors name arguments instead of options."""
 
     reads = False
 
@@ -16,13 +16,13 @@ class _Shell:
 SHELL = _Shell()
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 _ARGUMENTS = {"group": "groups", "rule": "rules", "assume-skew": "assume_skew_ms", "no-views": "views=False"}
-#: The option of `sql` that takes a statement.
+#: The option of `sql` for a statement.
 _STATEMENT = re.compile(r"^-e(?=$|,)")
 _CALLS = {"forensics ingest PATH... --case DIR": "forensics.ingest(PATHS, DIR)"}
 
 
 def _in_python(text: str) -> str:
-    """What stands for a command or an option of the shell: `--since` is the argument `since`."""
+    """Replace commands and options by calls and arguments: `--since` by `since`."""
     for command, call in _CALLS.items():
         text = text.replace(command, call)
     text = _STATEMENT.sub("statement", text)
@@ -30,13 +30,13 @@ def _in_python(text: str) -> str:
 
 
 class ForensicsError(Exception):
-    """Base of all errors that a user may see.
+    """Base class of all errors that users see.
 
     Args:
-        what: what went wrong, one sentence.
-        why: the reason, when known.
+        what: the problem, in one sentence.
+        why: the reason, if known.
         where: `file`, `file:line` or an argument's name.
-        fix: what the reader can do about it.
+        fix: what the user can do about it.
     """
 
     exit_code = 4
@@ -66,40 +66,40 @@ def _rebuild(kind: type[ForensicsError], what: str, why: str, where: str, fix: s
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """What to write in the place of a name that nothing has: the nearest names, or a hint where none is near."""
+    """Suggest the closest matches of an unknown name, or return `otherwise` if there are none."""
     by_lower = {k.lower(): k for k in known}
     near = get_close_matches(name.lower(), by_lower, n=3, cutoff=0.7) or [k for k in by_lower if len(name) > 2 and k.startswith(name.lower())][:3]
     return f"Did you mean {' or '.join(f'`{by_lower[n]}`' for n in near)}?" if near else otherwise
 
 
 def reason_of(error: BaseException) -> str:
-    """Why something failed, for the note beside a file: one line, never empty. What nobody expected is named by its kind."""
+    """Return the reason of an error in one line, never empty, for the note of a file. An unexpected error is prefixed with its type."""
     text = " ".join(str((isinstance(error, OSError) and error.strerror) or error).split())[:200]
-    return text if text and isinstance(error, _TOLD) else f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return text if text and isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-_TOLD = (ForensicsError, OSError, EOFError, ValueError)
+_EXPECTED = (ForensicsError, OSError, EOFError, ValueError)
 
 
 class UsageError(ForensicsError):
-    """A wrong argument or option."""
+    """An invalid argument or option."""
 
     exit_code = 2
 
 
 class CatalogueError(ForensicsError):
-    """A pattern or layout file that does not check."""
+    """An invalid pattern or layout file."""
 
     exit_code = 2
 
 
 class EvidenceError(ForensicsError):
-    """Evidence that cannot be read; the rest of it still is."""
+    """Evidence that cannot be read; other evidence still is."""
 
     exit_code = 3
 
 
 class CaseError(ForensicsError):
-    """A case folder that is missing, unfinished or of another format."""
+    """A case folder that is missing, incomplete or in another format."""
 
     exit_code = 4

@@ -1,7 +1,7 @@
-"""Has Arrow do without pandas.
+"""Prevent Arrow from importing pandas.
 
-Where pandas is installed, Arrow imports it the first time that it makes an array, if only to see that no value is one of pandas' own; that takes longer than
-most commands. Where it cannot be imported, Arrow does without, and asks again when somebody wants a frame.
+If pandas is installed, Arrow imports it when it creates its first array, only to check for values of pandas types. This takes longer than most commands. If
+the import fails, Arrow works without pandas, and tries again when a data frame is requested.
 """
 
 import sys
@@ -12,8 +12,8 @@ class _Hidden(MetaPathFinder):
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
         if fullname != "pandas":
             return
-        if sys._getframe(2).f_globals.get("__name__") == "importlib.util":  # noqa: SLF001  (who asks stands nowhere else)
-            show()  # who asks whether it is installed has a use for it
+        if sys._getframe(2).f_globals.get("__name__") == "importlib.util":  # noqa: SLF001  (the caller is known only from its frame)
+            show()  # a caller that checks whether pandas is installed needs it
             return
         raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
 
@@ -22,12 +22,12 @@ _HIDDEN = _Hidden()
 
 
 def hide() -> None:
-    """From here on, pandas is not found: in a process of our own, until `show`."""
+    """Make imports of pandas fail in this process until `show` is called."""
     if _HIDDEN not in sys.meta_path:
         sys.meta_path.insert(0, _HIDDEN)
 
 
 def show() -> None:
-    """From here on, pandas can be imported, if it is installed."""
+    """Allow imports of pandas again."""
     if _HIDDEN in sys.meta_path:
         sys.meta_path.remove(_HIDDEN)

@@ -1,4 +1,4 @@
-"""Where the packaged TOML and SQL files are, in a wheel and in an editable install alike."""
+"""Locate the packaged TOML and SQL files, in a wheel and in an editable install."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from forensics.errors import ForensicsError
 
 
 def parsers_dir() -> Traversable:
-    """The folder of pattern files (top-level `parsers/` in the source tree)."""
+    """Return the folder of pattern files (top-level `parsers/` in the source tree)."""
     return _package("forensics.parsers")
 
 
 def sql_dir() -> Traversable:
-    """The folder of view files (top-level `sql/` in the source tree)."""
+    """Return the folder of view files (top-level `sql/` in the source tree)."""
     return _package("forensics.sql")
 
 
@@ -24,6 +24,6 @@ def _package(name: str) -> Traversable:
     except ModuleNotFoundError as e:
         raise ForensicsError(
             f"The package {name} is not installed.",
-            why="`parsers/` and `sql/` become packages only by an install, also in a checkout.",
+            why="`parsers/` and `sql/` become packages only by installation, even in a checkout.",
             fix="Run `pip install -e .` in the checkout.",
         ) from e

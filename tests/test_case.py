@@ -177,7 +177,7 @@ def test_a_moved_case_is_read_and_not_written_to_until_its_user_asks(case: Path,
     assert f"forensics verify {moved} --rebuild" in run("report", "--case", moved).stderr
     assert _every_file(moved) == before
     # What asks for other views writes, and a moved case is not written to.
-    assert "is only read" in failed(run("report", "--case", moved, "--assume-skew", 7)).what
+    assert "read-only" in failed(run("report", "--case", moved, "--assume-skew", 7)).what
     assert _every_file(moved) == before
 
 

@@ -92,7 +92,7 @@ def test_where_nothing_is_new_the_views_stay(log: Path, tmp_path: Path, monkeypa
         for again in ((), ("--no-views",)):
             done = ingest(log.parent, "--case", case, *again)
             assert done.exit_code == 0
-            assert "nothing is new" in done.stderr
+            assert "no new logs" in done.stderr
             assert "no views" not in done.stderr
             opened = case_folder.open_case(case)
             assert (opened.manifest["views"], opened.manifest["contents"]) == (before.manifest["views"], before.manifest["contents"])
@@ -157,7 +157,7 @@ def test_copies_that_are_left_out_are_named_and_said_to_be_counted(tmp_path: Pat
     said = capsys.readouterr().err
     assert "left out pod-0" in said
     assert "\x1b" not in said
-    assert "left out 2 more copies: forensics sql coverage\nthe counts above include the lines of what was left out." in said
+    assert "left out 2 more copies: forensics sql coverage\nthe counts above include the lines of these copies." in said
     summary.copies.clear()
     say_ingested(summary, tmp_path)
     assert "left out" not in capsys.readouterr().err
@@ -184,10 +184,10 @@ def test_what_has_grown_and_what_is_gone_is_said(tmp_path: Path) -> None:
     (logs / "w3" / "consumer.log").write_text(LINE)
     (logs / "w4" / "consumer.log").rename(logs / "w4" / "consumer.log.1")
     assert said(logs / "w1") == ["grown: w1/consumer.log"]
-    assert said(logs) == ["grown: w3/consumer.log, now w3/consumer.log.1", "gone: w2/consumer.log, its rows stay"]
+    assert said(logs) == ["grown: w3/consumer.log, now w3/consumer.log.1", "gone: w2/consumer.log; its rows are kept"]
     before = hashlib.sha256((logs / "w1" / "consumer.log").read_bytes()).hexdigest()
     (logs / "w1" / "consumer.log").write_text(LINE.replace("07:51", "08:51"))
-    assert said(logs) == [f"gone: w1/consumer.log@{before[:8]}, its rows stay", "gone: w2/consumer.log, its rows stay"]
+    assert said(logs) == [f"gone: w1/consumer.log@{before[:8]}; its rows are kept", "gone: w2/consumer.log; its rows are kept"]
     assert said(logs / "w3") == []
 
 
@@ -199,7 +199,7 @@ def test_records_without_a_logger_are_counted_and_what_that_means_is_said(tmp_pa
     said = ingest(logs, "--case", tmp_path / "case", "--no-views").stderr
     assert 'layout of a/consumer.log: "kafka" and "time only"\n' in said
     assert (
-        "2 of 62 records of a/consumer.log show no logger: a record without one is recognised by its words alone, so events may be missed.\n" in said
+        "2 of 62 records of a/consumer.log show no logger: such a record is recognised by its message alone, so events may be missed.\n" in said
     )
     assert "of b/consumer.log show" not in said
     # Clients of librdkafka name no logger, and are known by their words.

@@ -233,8 +233,8 @@ def test_progress_tells_bytes_and_rate(done: int, total: int, rate: float | None
     assert console.amount(done, total, rate, in_bytes=in_bytes) == said
 
 
-def test_progress_tells_in_words_what_is_being_done() -> None:
-    assert console.in_words("views: split_brain") == "Working out split brain"
+def test_progress_describes_the_step() -> None:
+    assert console.in_words("views: split_brain") == "Computing split brain"
     assert console.in_words("reading") == "Reading logs"
 
 
@@ -261,6 +261,6 @@ def test_progress_is_drawn_on_a_terminal_alone(case: str) -> None:
     assert "Reading logs" in drawn
     assert "of 50 MB" in drawn
     assert "MB/s" in drawn
-    assert "Working out split brain" in drawn
+    assert "Computing split brain" in drawn
     assert "3 of 200" in drawn
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b""

@@ -90,7 +90,7 @@ def test_the_report_of_logs_without_times_can_be_read(case) -> None:
     written = text.as_text(content.compose(model.read(case, model.Filters())), 120)
     written_in_one = " ".join(written.split())
     assert "How long the rebalances took is not in these lines" in written_in_one
-    assert "tells both date and time" in written_in_one
+    assert "has both a date and a time" in written_in_one
     # Kafka itself prints None for a member without a group.instance.id.
     assert "None" not in " ".join(written.split()).replace("None found", "").replace("id None;", "")
 
@@ -108,7 +108,7 @@ def test_times_of_day_without_dates_are_read_as_no_times_and_the_layout_is_found
         case = tmp_path / f"case {name}"
         shown = CliRunner().invoke(app, ["ingest", str(tmp_path / name), "--case", str(case), "--no-views"])
         assert shown.exit_code == 0, shown.output
-        said[name] = "tells both date and time" in shown.stderr
+        said[name] = "has both a date and a time" in shown.stderr
         read[name] = re.findall(r"the case has .*", shown.stderr)
     assert said == {"with": False, "without": True}
     assert read["with"] == read["without"]
