@@ -198,9 +198,7 @@ def test_records_without_a_logger_are_counted_and_what_that_means_is_said(tmp_pa
         (logs / name / "consumer.log").write_text(LINE.replace("clientId=c", f"clientId={name}") * 60 + more)
     said = ingest(logs, "--case", tmp_path / "case", "--no-views").stderr
     assert 'layout of a/consumer.log: "kafka" and "time only"\n' in said
-    assert (
-        "2 of 62 records of a/consumer.log show no logger: such a record is recognised by its message alone, so events may be missed.\n" in said
-    )
+    assert "2 of 62 records of a/consumer.log show no logger: such a record is recognised by its message alone, so events may be missed.\n" in said
     assert "of b/consumer.log show" not in said
     # Clients of librdkafka name no logger, and are known by their words.
     (logs / "c.log").write_text(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said about a score: the row of the table, the notes below it, the page `docs/accuracy.md`."""
+"""The text of a score: its table row, the notes below the table, and the page `docs/accuracy.md`."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class Result:
 
     @property
     def false_verdicts(self) -> list[str]:
-        """Sentences for each verdict that the truth contradicts."""
+        """A sentence for each verdict that contradicts the ground truth."""
         return [f"false proved: {x}" for x in self.verdicts.false_proved] + [f"false refuted: {x}" for x in self.verdicts.false_refuted]
 
     @property
     def faults(self) -> list[str]:
-        """Sentences for each false word: verdicts and root causes that the truth contradicts."""
+        """A sentence for each verdict and root cause that contradicts the ground truth."""
         return self.false_verdicts + [f"false cause: {x}" for x in self.causes.false]
 
 
 @dataclass
 class Thinned:
-    """What became of one recording's rows when its logs lost lines.
+    """The result of one recording whose logs were thinned.
 
     Attributes:
         recording: its name.
-        shares: share of ownership samples that is told for certain, in percent, by the way of thinning; `` is the whole logs. None: nothing to compare.
-        proved: proved rows of `split_brain`, by the way of thinning.
-        faults: sentences for each false word, against the truth and against the whole logs.
+        shares: percentage of ownership samples that is known for certain, by the kind of thinning; `` is the complete logs. None: nothing to compare.
+        proved: number of proved rows of `split_brain`, by the kind of thinning.
+        faults: a sentence for each statement that contradicts the ground truth or the complete logs.
     """
 
     recording: str
@@ -55,7 +55,7 @@ class Thinned:
     faults: list[str] = field(default_factory=list)
 
 
-#: Differences of one kind that are written out.
+#: Maximum number of differences of one kind that are listed.
 SHOWN = 6
 
 HEADINGS = [
@@ -66,7 +66,7 @@ HEADINGS = [
 
 
 def cells(result: Result) -> list[str]:
-    """One row of the table, as plain text."""
+    """Return one row of the table as plain text."""
     g, o, v, c, k = result.generations, result.ownership, result.verdicts, result.clocks, result.causes
     return [
         result.recording.name,
@@ -87,7 +87,7 @@ def cells(result: Result) -> list[str]:
 
 
 def notes(result: Result) -> list[str]:
-    """Everything about a recording that a person should look at."""
+    """Return everything about a recording that needs a person's attention."""
     found = [*result.faults, *(f"missed: {x}" for x in result.verdicts.missed), *(f"missed cause: {x}" for x in result.causes.missed)]
     for title, wrong in (("generation", result.generations.wrong), ("clock", result.clocks.wrong), ("ownership", result.ownership.wrong)):
         found += [f"{title}: {x}" for x in wrong[:SHOWN]]
@@ -96,9 +96,9 @@ def notes(result: Result) -> list[str]:
     return found
 
 
-#: Ways of thinning, as the page calls them.
+#: Kinds of thinning by their names on the page.
 WAYS = {
-    "": "whole",
+    "": "complete",
     "1%": "1 % of lines",
     "5%": "5 % of lines",
     "20%": "20 % of lines",
@@ -110,15 +110,15 @@ WAYS = {
 
 
 def thinned_lines(results: list[Thinned]) -> list[str]:
-    """The part of the page about logs that lost lines."""
+    """Return the section of the page on thinned logs."""
     ways = [way for way in WAYS if any(way in r.shares for r in results)]
     lines = [
-        "## With lines taken away",
+        "## With lines removed",
         "",
-        "Each recording's logs once more, with lines taken away at random in several ways: single lines, all lines of some seconds of each file, whole",
-        "loggers, and everything that clients say at INFO. A cell is the share of ownership samples that is still told for certain, and the number of",
-        "proved overlaps. *False* counts what the truth or the whole logs contradict: a proof that the whole logs do not give, a proof that became a",
-        "refutation or the other way round, an ownership called certain that was none.",
+        "The logs of each recording were analysed again with lines removed at random: single lines, all lines of some seconds in each file, entire loggers,",
+        "or all INFO lines of clients. Each cell shows the percentage of ownership samples that is still known for certain, and the number of proved",
+        "overlaps. *False* counts statements that contradict the ground truth or the complete logs: a proof that the complete logs do not give, a",
+        "proof that became a refutation or the reverse, or a certain ownership that did not exist.",
         "",
         "| " + " | ".join(["recording", *(WAYS[way] for way in ways), "false"]) + " |",
         "|" + "---|" * (len(ways) + 2),
@@ -130,45 +130,45 @@ def thinned_lines(results: list[Thinned]) -> list[str]:
 
 
 def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
-    """The page `docs/accuracy.md`: nothing in it names a path or a machine."""
+    """Return the page `docs/accuracy.md`, without names of paths or machines."""
     lines = [
         "<!-- Written by `python tests/recordings/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
         "# Accuracy on a real Kafka",
         "",
-        "Real brokers, Connect workers and consumers of ten releases (1.1 to 4.3) were run with injected faults: killed, frozen and cut-off",
-        "processes, lost coordinators, skewed clocks. Beside their logs the truth was recorded: a sampler outside the processes looked at the",
-        "task threads of every worker five times a second, consumers said themselves what they were assigned and consumed, and the coordinator's",
-        "own store was dumped. Only the logs go into the program; its views are then compared with that truth.",
+        "Real brokers, Connect workers and consumers of ten Kafka releases (1.1 to 4.3) were run with injected faults: killed, frozen and partitioned",
+        "processes, lost coordinators, skewed clocks. The ground truth was recorded independently of their logs: an external sampler checked the",
+        "task threads of every worker five times a second, consumers recorded their own assignments and the records that they consumed, and the",
+        "coordinator's storage was dumped. The program reads only the logs, and its views are then compared with the ground truth.",
         "",
-        "| column | what it compares |",
+        "| column | meaning |",
         "|---|---|",
-        "| generations | generations with members in the coordinator's store that view `generation` has too; where its leader or its number of "
-        "members differs, that is listed below the table |",
-        "| ownership | sampled points (time, worker, task) for which view `ownership` says rightly whether the task's thread existed; inside "
-        "bounds wider than 2 s it says too little and counts as wrong |",
-        "| unknowable | points left out of that share: the process was frozen, or dead and not yet restarted, and the bounds are wide there, "
-        "as they must be: silence does not tell which of the two |",
-        "| true overlaps | times of 0.4 s or more in which two processes of a group truly had threads of one task, or were assigned one partition |",
+        "| generations | generations with members in the coordinator's storage that the view `generation` also has; a different leader or number of "
+        "members is listed below the table |",
+        "| ownership | sampled points (time, worker, task) for which the view `ownership` is right about whether the task's thread existed; a point inside "
+        "bounds wider than 2 s counts as wrong, because the view is too vague there |",
+        "| unknowable | points excluded from that percentage: the process was frozen, or dead and not yet restarted. The logs cannot show which of the two, "
+        "so the bounds are necessarily wide |",
+        "| true overlaps | periods of at least 0.4 s in which two processes of a group had threads of the same task, or were assigned the same partition |",
         "| verdicts | rows of `split_brain`, by kind and verdict |",
-        "| false proved | proofs without a true overlap at that time (0.25 s allowed), or that call a time certain which was not |",
-        "| false refuted | refutations of an overlap that truly lasted 0.4 s or more |",
-        "| missed | true overlaps of 1 s or more that no row proves or leaves undecided |",
-        "| clocks | bounds of `clock_offset` that hold the true skew; *widest* is the widest of them |",
-        "| causes | things done to the recording (a process frozen, killed, cut off or restarted, a broker stopped, a setting that cannot work, ...) "
-        "whose root cause view `incident` names, with its subject, and with bounds that hold the moments at which it was done and undone |",
-        "| left open | further ones of which `incident` says that the lines leave several causes, the true one among them |",
-        "| false causes | incidents that name a cause, or several, of which none was there |",
+        "| false proved | proofs without a true overlap at that time (tolerance 0.25 s), or that call a time certain when it was not |",
+        "| false refuted | refutations of an overlap that lasted at least 0.4 s |",
+        "| missed | true overlaps of at least 1 s that no row proves or leaves undecided |",
+        "| clocks | bounds of `clock_offset` that contain the true skew; *widest bounds* is the width of the widest |",
+        "| causes | injected faults (a process frozen, killed, partitioned or restarted, a broker stopped, an invalid setting, ...) "
+        "whose root cause the view `incident` identifies, with its subject, and with bounds that contain the times at which the fault began and ended |",
+        "| left open | other faults for which `incident` names several possible causes, the true one among them |",
+        "| false causes | incidents with one or several named causes, none of which is true |",
         "",
         "`work` is compared with threads that ran and had not yet closed their consumer or producer; frozen time is never work. Releases before",
-        "2.3 do not name their task threads, so there is no truth for tasks; `-` says that nothing could be compared.",
+        "2.3 do not name their task threads, so there is no ground truth for tasks; `-` means that nothing could be compared.",
         "",
     ]
     for title, results in tables_of.items():
         lines += [f"## {title}", ""]
         if title.startswith("Without the logs of broker"):
             lines += [
-                "Whether a process that prints nothing of its end was killed, or stopped in lines that are not here, only its coordinator's log can tell; and",
-                "only that log shows when the group lost it. Without it such causes are left open, and more pairs of owners undecided.",
+                "If a process logs nothing about its end, only its coordinator's log can show whether it was killed or whether the lines of its shutdown are",
+                "missing, and when the group lost it. Without that log such causes are left open, and more pairs of owners stay undecided.",
                 "",
             ]
         lines += ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
@@ -177,13 +177,13 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         lines += ["", *(f"- {name}: {note}" for name, note in wrong), ""] if wrong else [""]
     lines += thinned_lines(thinned) if thinned else []
     lines += [
-        "## How to run it",
+        "## How to reproduce it",
         "",
         "```",
         "python tests/recordings/score.py RECORDINGS                       # all recordings below a directory",
-        "python tests/recordings/score.py RECORDINGS worker_frozen         # those whose name contains a word",
+        "python tests/recordings/score.py RECORDINGS worker_frozen         # recordings whose names contain a word",
         "python tests/recordings/score.py RECORDINGS --withhold broker     # without the brokers' logs",
-        "python tests/recordings/thinning.py RECORDINGS --out FOLDER       # with lines taken away, and what became of every copy",
+        "python tests/recordings/thinning.py RECORDINGS --out FOLDER       # with lines removed, and the result for every copy",
         "FORENSICS_RECORDINGS=RECORDINGS pytest -m slow tests/test_recordings.py",
         "```",
         "",

@@ -132,7 +132,7 @@ def main() -> int:
     parser.add_argument("--cases", type=Path, help="keep the cases here, and use those that are there already")
     parser.add_argument("--withhold", metavar="HOST", help="leave out logs of hosts that begin with this, e.g. broker")
     parser.add_argument(
-        "--write", type=Path, metavar="FILE", help="write the page of results here (with and without the brokers' logs, and with lines taken away)"
+        "--write", type=Path, metavar="FILE", help="write the page of results here (with and without the brokers' logs, and with lines removed)"
     )
     args = parser.parse_args()
     console = Console(stderr=False, width=200 if not sys.stdout.isatty() else None)
