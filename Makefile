@@ -1,11 +1,11 @@
-# Two commands are enough to begin with:
-#   make report     set everything up, read a sample incident, print the report
-#   make test       set everything up, run the tests (some six minutes)
+# Start with these two commands:
+#   make report     install everything, read a sample incident, print the report
+#   make test       install everything, run the tests (about six minutes)
 # LOGS=/path/to/your/logs make report    reads your own logs instead.
 
 LOGS ?= sample_logs/split-brain-frozen-worker-3.9.1/logs
 CASE ?= forensics-case
-# Asked anew for each command: setup may just have installed it.
+# Evaluated again for each command, because setup may just have installed Java.
 export JAVA_HOME = $(shell scripts/java-home)
 BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
@@ -17,17 +17,17 @@ report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
 	forensics report --case $(CASE)
 
-# Two processes share the files, those with the long tests first; then one has all tests of Spark, which uses two cores by itself.
+# Two processes share the test files, longest first. Then one process runs all Spark tests, because Spark itself uses two cores.
 test: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not whole and not slow"
 	pytest -m "spark and not whole and not slow" $$(grep -l 'mark\.spark' tests/*.py)
 
-# What takes ten seconds and more each, of whole cases mostly.
+# Tests of ten seconds or more, mostly of whole cases.
 whole: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "whole and not spark and not slow" $$(grep -l 'mark\.whole' tests/*.py)
 	pytest -m "whole and spark and not slow" $$(grep -l 'mark\.whole' tests/*.py)
 
-# Minutes: whole recordings with known truth, and the wheel in an empty environment.
+# Tests of several minutes: whole recordings with ground truth, and the wheel in an empty environment.
 slow: whole
 	pytest -m slow
 
@@ -43,31 +43,31 @@ format: .venv/ready
 	ruff check --fix .
 	ruff format .
 
-# Pages that are made from the SQL comments, the catalogue and the commands; a test fails when they are old.
+# Generate the pages that are made from SQL comments, the catalogue and the commands; a test fails if they are outdated.
 docs: .venv/ready
 	python scripts/make_docs.py
 
-# The documentation as a site, in site/; any web server serves it: python -m http.server -d site. A broken link is an error.
+# Build the documentation as a website in site/, for any web server: python -m http.server -d site. A broken link is an error.
 site: .venv/ready
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --site-dir site
 
-# What the cells of docs/notebook.ipynb give.
+# Run docs/notebook.ipynb and store the outputs of its cells.
 notebook: .venv/ready
 	python scripts/make_notebook.py
 
-# What the sample incidents are expected to give, and the answers that the docs show; read the difference before you commit it.
+# Regenerate the expected results of the sample incidents, and the outputs shown in the docs. Read the differences before you commit them.
 samples: .venv/ready
 	python scripts/expect_samples.py
 
-# Pictures of the report's page, and of terminals, in docs/pictures; look at each before you commit it. Needs a Chromium.
+# Regenerate the screenshots of the HTML report and of terminals in docs/pictures. Look at each before you commit it. Requires Chromium.
 pictures: .venv/ready
 	python scripts/make_screenshots.py
 
 .venv/ready: pyproject.toml scripts/setup scripts/java-home
 	scripts/setup
 
-# Benchmarks: figures in bench/figures.json, and docs/speed.md and its pictures from them. Needs hours of an idle machine; PARTS chooses. ripgrep and lnav are
-# measured beside if they are there.
+# Run the benchmarks: figures go to bench/figures.json, from which docs/speed.md and its pictures are generated. This takes hours on an idle machine; PARTS
+# selects parts. ripgrep and lnav are also measured if they are installed.
 BENCH ?= /tmp/forensics-bench
 bench: .venv/ready
 	python -m pip install --quiet --disable-pip-version-check --editable '.[bench,sail]'

@@ -38,7 +38,7 @@ def test_goals_of_a_gigabyte_are_not_judged_on_small_logs() -> None:
     of_logs = {name for name in whole if re.match(r"a (record|line|gzip)|the same|ingest|memory", name)}
     assert {name for name, judged in little.items() if judged == "not judged: the log is too small"} == of_logs
     assert {name: judged for name, judged in little.items() if name not in of_logs} == {n: j for n, j in whole.items() if n not in of_logs}
-    assert "A goal is judged on a log of 900 MB at least" in run.page(small)
+    assert "A goal is judged only on logs of at least 900 MB" in run.page(small)
     assert "is judged on" not in run.page(FIGURES)
 
 

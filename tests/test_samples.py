@@ -90,7 +90,7 @@ def test_a_moved_case_opens_in_a_users_own_spark(sample_case, tmp_path: Path) ->
 def test_a_sample_says_what_was_done_and_what_is_true(name: str) -> None:
     text = (SAMPLES / name / "README.md").read_text(encoding="utf-8")
     assert re.search(r"Kafka \d+\.\d+\.\d+", text)
-    for title in ("## What was done", "## What is true", "## What was left out"):
+    for title in ("## Actions", "## Ground truth", "## Lines removed"):
         assert title in text
     assert sum(f.stat().st_size for f in (SAMPLES / name).rglob("*.log")) < 600 * 1024
 
