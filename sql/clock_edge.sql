@@ -160,7 +160,7 @@ WITH membership_line AS (
     FROM member_round l JOIN member_round o
       ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
     LEFT JOIN troubled d ON d.process_id = l.broker
-    WHERE l.is_leader AND (l.broker IS NULL OR d.process_id IS NOT NULL) AND l.process_id <> o.process_id
+    WHERE l.is_leader AND (l.stabilized.at_ms IS NULL OR d.process_id IS NOT NULL) AND l.process_id <> o.process_id
   ) LATERAL VIEW inline(array(
     CASE WHEN leader_fresh THEN
       named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later',

@@ -38,7 +38,7 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   waited_for_member_id COMMENT 'Member that the join phase waited for',
   waited_why       COMMENT 'last_joiner, expired (no heartbeat), not_rejoined (removed, because it had not asked to join in time) or
     pending_expired (it never came back with the member id that it was given)',
-  seen_by_broker   COMMENT 'True when the coordinator''s log has it',
+  seen_by_broker   COMMENT 'True when the coordinator''s log has it; false where a filtered log has its beginning only',
   seen_by_members  COMMENT 'Members whose logs have it',
   witness          COMMENT 'Events that prove it'
 )
@@ -221,7 +221,7 @@ SELECT
   CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN CASE o.expired_how WHEN 'rebalance_timeout' THEN 'not_rejoined'
       WHEN 'pending_timeout' THEN 'pending_expired' ELSE 'expired' END
     WHEN o.last_of_all IS NOT NULL THEN 'last_joiner' END AS waited_why,
-  o.broker IS NOT NULL AS seen_by_broker,
+  o.stabilized_ms IS NOT NULL AS seen_by_broker,
   coalesce(o.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))),
     e -> e IS NOT NULL) AS witness

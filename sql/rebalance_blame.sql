@@ -135,7 +135,7 @@ WITH timed AS (
     CASE WHEN joined_ms - last_ms <= heartbeat_late_ms THEN last_member END, NULL,
     coordinator, true, last_ms - first_ms, array(first_id, last_id, joined_id)
   FROM turn
-  WHERE prepared_ms IS NULL AND joined_ms >= first_ms
+  WHERE (prepared_ms IS NULL OR stabilized_ms IS NULL) AND joined_ms >= first_ms
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'sync', stabilized_ms, assigned_ms, leader_member_id, NULL,
     coordinator, false, NULL, array(stabilized_id, assigned_id)

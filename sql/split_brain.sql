@@ -1,6 +1,6 @@
 -- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
 -- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
--- Reads: client_event, clock_offset, join_round, generation, early_end, process_life
+-- Reads: client_event, clock_offset, join_round, generation, early_end, process_life, event, process_cluster, filtered_log
 -- Reads: duplicate_ledger, process_trouble
 -- Grain: ownership_a, ownership_b
 -- Words: by view
@@ -188,11 +188,23 @@ WITH judged AS (
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
 ), coordinated AS (
-  -- Whose coordinator's log is here, wholly or in part.
-  SELECT kafka_cluster, group_id, bool_and(seen_by_broker) AS is_whole
-  FROM generation
+  -- Whose coordinator's log is here, wholly or in part. Of a filtered one any line of the group shows that.
+  SELECT kafka_cluster, group_id, bool_and(has_end) AS is_whole, bool_or(is_part) AS is_filtered
+  FROM (
+    SELECT g.kafka_cluster, g.group_id, g.seen_by_broker AS has_end, f.process_id IS NOT NULL AS is_part
+    FROM generation g
+    LEFT JOIN filtered_log f ON f.process_id = g.coordinator
+    UNION ALL
+    SELECT c.kafka_cluster, e.group_id, false, true
+    FROM event e
+    JOIN filtered_log f ON f.process_id = e.process_id
+    JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+      AND coalesce(e.stream_pos < c.to_pos, true)
+    WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied', 'group_loaded', 'member_added',
+      'member_left', 'member_expired')
+  )
   GROUP BY kafka_cluster, group_id
-  HAVING bool_or(seen_by_broker)
+  HAVING bool_or(has_end OR is_part)
 ), told AS (
   SELECT p.*, d.records,
     CASE p.resource_kind WHEN 'task' THEN g.assigned.assigned_tasks ELSE g.assigned.assigned_connectors END AS b_assigned,
@@ -220,7 +232,7 @@ WITH judged AS (
       CASE WHEN p.clock_how = 'stepped' THEN 'clock_set'
         WHEN p.clock_how = 'none' OR p.hi_ms - p.lo_ms > clocks_close_ms THEN
           CASE WHEN l.group_id IS NULL THEN 'coordinator_log' WHEN p.has_stepped THEN 'clock_set'
-            WHEN NOT l.is_whole THEN 'coordinator_lines' END
+            WHEN l.is_filtered THEN 'coordinator_whole' WHEN NOT l.is_whole THEN 'coordinator_lines' END
       END,
       CASE WHEN p.asks_a_end AND p.a_stop_hi_ms IS NULL AND p.a_stop_lo_ms IS NOT NULL AND NOT coalesce(p.a_stop_lost, false)
         THEN 'end_of_a' END,

@@ -76,7 +76,7 @@ def test_no_recording_looks_like_a_selection() -> None:
         assert (profile.filtered, profile.headings) == ("", ()), file
 
 
-VIEWS = ("filtered_log", "shared_log", "open_rebalance", "rule_assigned_not_working", "rule_clock_skew", "coverage")
+VIEWS = ("filtered_log", "shared_log", "open_rebalance", "rule_assigned_not_working", "rule_clock_skew", "coverage", "generation", "split_brain")
 
 
 @pytest.mark.engine
@@ -87,6 +87,25 @@ def test_grep_of_a_whole_case_proves_nothing_by_what_it_lacks(tmp_path: Path) ->
     assert rows(case, "open_rebalance") == []
     assert found_by(case, "assigned-not-working") == []
     assert {c["process_id"] for c in rows(case, "coverage") if c["kind"] == "filtered"} == workers
+    # Each rebalance that the coordinator's lines begin is there, with its time and reason, also of groups that no other line shows.
+    found = {(g["group_id"], g["generation"]): g for g in rows(case, "generation")}
+    assert {n for group, n in found if group == "connect-cluster"} == set(range(1, 15))
+    assert {g["trigger"] for g in found.values()} == {
+        "member_joined",
+        "leader_rejoined",
+        "member_expired",
+        "member_metadata_changed",
+        "member_left",
+    }
+    frozen = found["connect-cluster", 11]
+    assert (frozen["trigger"], frozen["trigger_inferred"]) == ("member_expired", False)
+    assert str(frozen["prepared_ts"]).startswith("2026-11-21 07:51:48.84")
+    assert (frozen["coordinator"], frozen["seen_by_broker"], frozen["stabilized_ts"]) == ("broker-1/server.log", False, None)
+    assert {("connect-b", n) for n in range(1, 6)} <= found.keys()
+    # The coordinator's log is here, in part.
+    evidence = {e for pair in rows(case, "split_brain") for e in pair["facts"]["evidence"] or ()}
+    assert "coordinator_whole" in evidence
+    assert evidence.isdisjoint({"coordinator_log", "coordinator_lines"})
 
 
 @pytest.mark.engine

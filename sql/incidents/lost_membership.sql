@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it came back.
 -- Reads: member_removal, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
--- Reads: event, client_event, fact_line, common_clock, namesake
+-- Reads: event, client_event, fact_line, common_clock, namesake, filtered_log
 -- Grain: kafka_cluster, group_id, loss_id
 -- A live member of the classic protocol notices by itself that its session ran out, at the moment at which its coordinator does: one that
 -- says so much later did not run in between. Nor did one of which several clients, each with a thread of its own, give up requests long
@@ -49,7 +49,9 @@ AS
 WITH told AS (
   SELECT DISTINCT group_id, incarnation, generation,
     generation < max(generation) OVER (PARTITION BY group_id, incarnation, process_id) AS is_followed
-  FROM broker_generation
+  FROM broker_generation b
+  -- What a filtered log does not say is not known.
+  LEFT ANTI JOIN filtered_log f ON f.process_id = b.process_id
 ), every AS (
   SELECT r.kafka_cluster, r.group_id, concat(r.removed_id, '/', r.member_id) AS loss_id, r.member_id, r.process_id, r.instance, r.client,
     l.is_worker, r.how, true AS is_replaced, r.protocol, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.heard_ms,

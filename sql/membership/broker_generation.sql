@@ -1,10 +1,12 @@
 -- One row per generation as its coordinator's log tells it.
--- Reads: event, process_cluster, range_row
+-- Reads: event, process_cluster, range_row, filtered_log, join_round
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Positions order one broker's lines; when the coordinator moves, brokers are ordered by their own clocks, which a broker's operators
 -- keep together, unless the generations tell that they did not: the one after another's last is later, whatever the clocks say. The
 -- incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats
 -- (ghost).
+-- A filtered log may have no line that ends a join phase. A generation that is prepared there was reached if the next rebalance begins
+-- from it, or a member joined it; when it was reached is then not known. Nor does such a log show that a group was not deleted.
 -- A coordinator waits for a member as long as its timers say. Where it printed nothing while it waited, and the wait fits none of them,
 -- the coordinator itself may have been paused (a host that sleeps, a long garbage collection): then it waited for nobody.
 CREATE OR REPLACE TEMPORARY VIEW broker_generation (
@@ -20,7 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   prepared_member  COMMENT 'Member that its reason names',
   reason           COMMENT 'Reason, verbatim',
   client_reason    COMMENT 'Reason that the member gave',
-  stabilized_ms    COMMENT 'Stabilized: the join phase is over',
+  stabilized_ms    COMMENT 'Stabilized: the join phase is over; NULL: the log is filtered, and has its beginning only',
   stabilized_id    COMMENT 'Its event',
   member_count     COMMENT 'Members, where printed',
   assigned_ms      COMMENT 'The leader''s assignment arrived',
@@ -83,7 +85,7 @@ WITH line AS (
     max(generation) FILTER (WHERE event = 'group_stabilized') AS generation,
     max(at_ms) FILTER (WHERE event = 'group_stabilized') AS stabilized_ms,
     max(event_id) FILTER (WHERE event = 'group_stabilized') AS stabilized_id,
-    max(stream_pos) FILTER (WHERE event = 'group_stabilized') AS stabilized_pos,
+    max(stream_pos) FILTER (WHERE event = 'group_stabilized') AS pos,
     max(member_count) FILTER (WHERE event = 'group_stabilized') AS stabilized_members,
     max(member_count) FILTER (WHERE is_its_assignment) AS assigned_members,
     min(at_ms) FILTER (WHERE is_its_assignment) AS assigned_ms,
@@ -101,23 +103,41 @@ WITH line AS (
     max(resolution_ms) AS resolution_ms
   FROM aligned
   GROUP BY kafka_cluster, process_id, group_id, phase
+), prepared AS (
+  SELECT l.kafka_cluster, l.process_id, l.group_id, l.offsets_partition, l.at_ms, l.event_id, l.member_id, l.reason, l.client_reason,
+    l.old_generation, l.old_generation + 1 AS generation, l.stream_pos, l.resolution_ms,
+    lead(l.old_generation) OVER (PARTITION BY l.process_id, l.kafka_cluster, l.group_id ORDER BY l.stream_pos) AS next_generation
+  FROM line l
+  LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
+  WHERE l.event = 'rebalance_preparing' AND l.old_generation IS NOT NULL
+), joined AS (
+  SELECT kafka_cluster, group_id, max(generation) AS generation FROM join_round GROUP BY kafka_cluster, group_id
+), reached AS (
+  SELECT * FROM phase WHERE generation IS NOT NULL
+  UNION ALL
+  SELECT p.kafka_cluster, p.process_id, p.group_id, CAST(NULL AS BIGINT) AS phase, p.offsets_partition, p.at_ms, p.event_id, p.member_id,
+    p.reason, p.client_reason, p.old_generation, p.generation, NULL, NULL, p.stream_pos, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, false, false, p.resolution_ms
+  FROM prepared p
+  LEFT JOIN joined j ON j.kafka_cluster = p.kafka_cluster AND j.group_id = p.group_id
+  LEFT ANTI JOIN phase g ON g.kafka_cluster = p.kafka_cluster AND g.group_id = p.group_id AND g.generation = p.generation
+  WHERE CASE WHEN p.next_generation IS NULL THEN j.generation = p.generation ELSE p.next_generation >= p.generation END
 ), told AS (
   -- A clock that was set back does not put a broker's lines in another order.
-  SELECT *, max(stabilized_ms) OVER lines AS told_ms,
+  SELECT *, max(coalesce(stabilized_ms, prepared_ms)) OVER lines AS told_ms,
     lag(generation) OVER its AS its_last, lead(generation) OVER its AS its_next
-  FROM phase
-  WHERE generation IS NOT NULL
-  WINDOW its AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stabilized_pos),
-    lines AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stabilized_pos ROWS UNBOUNDED PRECEDING)
+  FROM reached
+  WINDOW its AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY pos),
+    lines AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY pos ROWS UNBOUNDED PRECEDING)
 ), follower AS (
   -- What follows another broker's last generation: how much too early its own clock puts it, if at all.
-  SELECT b.kafka_cluster, b.group_id, b.process_id, b.stabilized_pos,
+  SELECT b.kafka_cluster, b.group_id, b.process_id, b.pos,
     CASE WHEN min(a.told_ms) > b.told_ms THEN min(a.told_ms) - b.told_ms + 1 END AS behind_ms
   FROM told b
   JOIN told a ON a.kafka_cluster = b.kafka_cluster AND a.group_id = b.group_id AND a.process_id <> b.process_id
     AND a.generation = b.generation - 1 AND coalesce(a.its_next <> b.generation, true)
   WHERE coalesce(b.its_last <> b.generation - 1, true) AND coalesce(b.old_generation, b.generation - 1) = b.generation - 1
-  GROUP BY b.kafka_cluster, b.group_id, b.process_id, b.stabilized_pos, b.told_ms
+  GROUP BY b.kafka_cluster, b.group_id, b.process_id, b.pos, b.told_ms
 ), late AS (
   SELECT kafka_cluster, group_id, process_id, max(behind_ms) AS behind_ms FROM follower GROUP BY kafka_cluster, group_id, process_id
 ), timed AS (
@@ -131,7 +151,7 @@ WITH line AS (
     lag(emptied_after) OVER time AS emptied_before,
     lag(died_after) OVER time AS died_before
   FROM timed
-  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos)
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos)
 ), begun AS (
   SELECT *, last_generation IS NULL OR generation <= last_generation AS begins
   FROM ordered
@@ -141,18 +161,20 @@ WITH line AS (
     count_if(begins) OVER so_far AS incarnation,
     coalesce(begun_why, lag(begun_why) IGNORE NULLS OVER time) AS incarnation_why
   FROM (
-    SELECT *, CASE WHEN begins THEN CASE
+    SELECT b.*, CASE WHEN begins THEN CASE
       WHEN last_generation IS NULL THEN CASE WHEN coalesce(old_generation, generation - 1) = 0 THEN 'first' ELSE 'unknown' END
       WHEN coalesce(old_generation, generation - 1) > 0 THEN 'ghost'
       WHEN died_before AND emptied_before THEN 'expired_empty'
       WHEN died_before THEN 'deleted'
+      WHEN f.process_id IS NOT NULL THEN 'unknown'
       ELSE 'metadata_lost'
     END END AS begun_why
-    FROM begun
+    FROM begun b
+    LEFT JOIN filtered_log f ON f.process_id = b.process_id
   )
   WINDOW
-    time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos),
-    so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, stabilized_pos ROWS UNBOUNDED PRECEDING)
+    time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos),
+    so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos ROWS UNBOUNDED PRECEDING)
 ), timer AS (
   -- Timeouts that some log here prints, and Kafka's defaults.
   SELECT max(session_ms) AS session_ms, collect_set(rebalance_ms) AS rebalance_ms
