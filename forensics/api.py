@@ -125,53 +125,51 @@ class Report:
 
     @property
     def brief(self) -> str:
-        """The answer in at most six lines: what happened, who was hit, what to do first, how sure it is, what was not seen."""
-        from forensics.report import brief, content, names
+        """The first screen as plain text: the verdict, what happened, who was hit, what to do, how sure it is, what the logs do not contain."""
+        return self.text().strip()
 
-        told = self._told
-        return "\n".join(
-            f"{said.label}: {said.text}" if said.label else said.text for said in brief.write(told, names.Names(told), content.clock(told))
-        )
-
-    def text(self, *, width: int | None = None, all_lines: bool = False) -> str:
-        """The report as plain text.
+    def text(self, *, width: int | None = None, full: bool = False, all_lines: bool = False) -> str:
+        """Return the report as plain text.
 
         Args:
             width: columns to fit it to; None: wide enough for all tables.
-            all_lines: every line of each proof, not the three that tell the most.
+            full: the whole report; False: its first screen.
+            all_lines: every line of each proof of the whole report, not only three.
         """
         from forensics.report import text
 
-        return text.as_text(self.document(all_lines=all_lines), *(() if width is None else (width,)))
+        return text.as_text(self.document(full=full or all_lines, all_lines=all_lines), *(() if width is None else (width,)))
 
     def markdown(self, *, all_lines: bool = False) -> str:
         """The report as Markdown. `all_lines` as for `text`."""
         from forensics.report import markdown
 
-        return markdown.render(self.document(all_lines=all_lines))
+        return markdown.render(self.document(full=True, all_lines=all_lines))
 
     def html(self) -> str:
         """The report as a page: one file that needs no network."""
         from forensics.report.page import render, sight
 
-        told = self._told
+        told = self._worded
         return render.render(told, sight.read(self.case, told))
 
     def json(self) -> str:
         """The report as JSON, as `report-schema.json` describes it. Times are ISO 8601 in UTC."""
-        from forensics.report import json_form
+        from forensics.report import json_form, story
+        from forensics.report.names import Names
 
-        return json_form.render(self.model)
+        worded = self._in(UTC)
+        return json_form.render(self.model, story.stories(worded, Names(worded)))
 
-    def render(self, form: ReportFormat | str = ReportFormat.text, *, all_lines: bool = False) -> str:
-        """The report in a form: `text`, `markdown`, `html` or `json`.
+    def render(self, form: ReportFormat | str = ReportFormat.text, *, full: bool = False, all_lines: bool = False) -> str:
+        """Return the report in a form: `text`, `markdown`, `html` or `json`; `full` and `all_lines` as for `text`.
 
         Raises:
             UsageError: there is no such form.
         """
         match form:
             case ReportFormat.text:
-                return self.text(all_lines=all_lines)
+                return self.text(full=full, all_lines=all_lines)
             case ReportFormat.markdown:
                 return self.markdown(all_lines=all_lines)
             case ReportFormat.html:
@@ -180,18 +178,39 @@ class Report:
                 return self.json()
         raise UsageError(f"There is no form `{form}`.", where="form", fix=f"The forms: {', '.join(ReportFormat)}.")
 
-    def document(self, *, all_lines: bool = False) -> Document:
-        """The blocks that the text is made of, their times told in the reader's zone. `all_lines` as for `text`."""
+    def document(self, *, full: bool = True, all_lines: bool = False) -> Document:
+        """Return the blocks that the text is made of; `full` and `all_lines` as for `text`."""
         from forensics.report import content
 
-        return content.compose(self._told, all_lines=all_lines)
+        worded = self._worded
+        return content.compose(worded, all_lines=all_lines) if full else content.first_screen(worded)
+
+    def finding(self, finding_id: str) -> Document:
+        """Return the blocks of one finding: its facts, and every line of its proof with its role.
+
+        Raises:
+            UsageError: the report has no such finding.
+        """
+        from forensics.report import content
+
+        return content.one_finding(self._worded, finding_id)
+
+    def notes(self) -> Document:
+        """Return the blocks of all notes: settings worth a look, and normal events that look like trouble."""
+        from forensics.report import content
+
+        return content.notes(self._worded)
 
     @property
-    def _told(self) -> Model:
-        """The rows, their sentences told in the reader's zone."""
-        from forensics.report import retold
+    def _worded(self) -> Model:
+        """The rows with their sentences as the reader has them."""
+        return self._in(self.model.zone)
 
-        return retold.in_zone(self.case, self.model, self.model.zone)
+    def _in(self, zone: tzinfo) -> Model:
+        from forensics.report import localize
+        from forensics.report.names import Names
+
+        return localize.for_reader(self.case, self.model, zone, Names(self.model).processes)
 
 
 class Case:

@@ -28,6 +28,7 @@ from forensics.evidence.objects import place as location
 
 if TYPE_CHECKING:
     from forensics.inventory.evidence import Evidence
+    from forensics.report.document import Document
 
 app = typer.Typer(
     name="forensics",
@@ -293,6 +294,13 @@ def report(
     proof: Annotated[
         ProofLines, typer.Option("--proof", help="Lines shown of each proof: the three that tell the most, or all. With --rule, all.")
     ] = ProofLines.telling,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print everything: proofs, findings, generations, clocks, and what the logs do not show.")
+    ] = False,
+    finding: Annotated[
+        str, typer.Option("--finding", metavar="ID", autocompletion=_complete_id, help="Print one finding with every line of its proof.")
+    ] = "",
+    notes: Annotated[bool, typer.Option("--notes", help="Print the notes.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")] = None,
     fail_on: Annotated[
         FailOn,
@@ -310,10 +318,14 @@ def report(
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Show what happened: split brain first, then findings, each group's generations, coordinators, clocks, and what was not seen.
+    """Show what happened, who was hit and what to do, on one screen; --full prints the proofs, generations, clocks and gaps too.
 
-    With LOGS, they are read first. Their case is kept in the user's cache, so that the same logs are answered at once the next time; --case DIR puts it
+    With LOGS, they are read first. Their case is kept in the user's cache, so a second run on the same logs answers from there; --case DIR puts it
     elsewhere.
+
+    Example: forensics report /path/to/logs
+
+    Example: forensics report --case my-case --since 07:50 -o report.html
     """
     unread = False
     # A wrong name is said before logs are read.
@@ -326,7 +338,10 @@ def report(
     is_named = case is not None
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
-    _tell(told, form, output, all_lines=proof is ProofLines.all, pager=not no_pager)
+    if notes or finding:
+        _print(told.finding(finding) if finding else told.notes(), pager=False)
+    else:
+        _write(told, form, output, full=full or bool(rule), all_lines=proof is ProofLines.all, pager=not no_pager)
     if is_named:
         where = f"The case is in {location(case)}: " if logs else ""
         say(f"{where}`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
@@ -420,18 +435,23 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
 
 
 def _make_yours(case: Path) -> str:
-    """What to do with a case that was moved."""
+    """Say what to do with a case that was moved."""
     return f"`forensics verify {quote(str(location(case)))} --rebuild` makes it yours."
 
 
-def _tell(told: api.Report, form: ReportFormat, output: Path | None, *, all_lines: bool, pager: bool) -> None:
-    """Writes a report whole, to a file or to standard output."""
-    if form is ReportFormat.text and output is None:
-        from forensics.report import text
+def _print(document: Document, *, pager: bool) -> None:
+    from forensics.report import text
 
-        text.render(told.document(all_lines=all_lines), pager=pager)
+    text.render(document, pager=pager)
+
+
+def _write(told: api.Report, form: ReportFormat, output: Path | None, *, full: bool, all_lines: bool, pager: bool) -> None:
+    """Write a report, to a file or to standard output; only the whole one may be longer than the screen."""
+    full = full or all_lines
+    if form is ReportFormat.text and output is None:
+        _print(told.document(full=full, all_lines=all_lines), pager=pager and full)
         return
-    written = told.render(form, all_lines=all_lines)
+    written = told.render(form, full=full, all_lines=all_lines)
     if output is None:
         if form in (ReportFormat.html, ReportFormat.json) and isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # as the page says of itself, and as JSON has to be

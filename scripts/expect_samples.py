@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ import make_notebook
 from forensics.case.ingestion import ingest
 from forensics.case.views import build
 from forensics.engines import engine
-from forensics.report import content, model, text
+from forensics.report import content, localize, model, text
+from forensics.report.names import Names
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
@@ -71,10 +73,10 @@ def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
 
 
 def excerpt(case: Case) -> str:
-    """What a report opens with: the answer in six lines."""
-    lines = text.as_text(content.compose(model.read(case, model.Filters())), 110).splitlines()
-    brief = next(i for i, line in enumerate(lines) if line.startswith("━━ In brief"))
-    return "\n".join(lines[brief : lines.index("", brief)])
+    """Return the report's first screen."""
+    report = model.read(case, model.Filters())
+    worded = localize.for_reader(case, report, UTC, Names(report).processes)
+    return text.as_text(content.first_screen(worded), 110).strip()
 
 
 def with_excerpt(readme: str, shown: str) -> str:

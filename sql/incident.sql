@@ -40,7 +40,10 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
     no_coordinator, declared, clock, not_started',
   targets           COMMENT 'Processes or brokers that have to be stopped or started; of what a shutdown ended, what was shut down',
   outcome           COMMENT 'Whether it is over, since when, or what is not',
-  stop_now          COMMENT 'What ends it now; NULL: it is over'
+  stop_now          COMMENT 'What ends it now; NULL: it is over',
+  step              COMMENT 'The cause in a few words, as the first step of what happened',
+  next              COMMENT 'Where to look for what brought it about; NULL: as advice, or as its findings advise',
+  prevent           COMMENT 'Which setting or change prevents it; NULL: none that holds in general'
 )
 COMMENT 'One row per root cause, with all that followed from it.'
 AS
@@ -168,7 +171,10 @@ SELECT
   n.still AS still,
   n.targets AS targets,
   CAST(NULL AS STRING) AS outcome,
-  CAST(NULL AS STRING) AS stop_now
+  CAST(NULL AS STRING) AS stop_now,
+  CAST(NULL AS STRING) AS step,
+  CAST(NULL AS STRING) AS next,
+  CAST(NULL AS STRING) AS prevent
 FROM known k
 LEFT JOIN incident_state n ON n.incident_id = k.incident_id
 LEFT JOIN hit h ON h.incident_id = k.incident_id

@@ -156,7 +156,7 @@ def test_every_form_is_what_the_command_prints(case) -> None:
         if form is not api.ReportFormat.text:  # its width is the terminal's
             assert printed.stdout == told.render(form), form
     assert json.loads(told.json())["case"]["filters"]["groups"] == ["connect-cluster"]
-    assert "In brief" in told.text()
+    assert "In brief" in told.text(full=True)
     assert max(map(len, told.text(width=60).splitlines())) < max(map(len, told.text(width=160).splitlines()))
     assert len(case.report().text(all_lines=True)) >= len(case.report().text())
 

@@ -278,8 +278,9 @@ def case(sample_case) -> str:
 def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
     shown = run("report", "--case", case)
     assert shown.returncode == 0, shown.stderr
-    assert "Split brain: PROVED" in shown.stdout
-    assert re.search(r"w2/connect\.log:\d+ ", shown.stdout)
+    assert "SPLIT BRAIN PROVED" in shown.stdout
+    assert re.search(r"w2/connect\.log:\d+", shown.stdout)
+    assert len(shown.stdout.splitlines()) <= 60
     page = run_here("report", "--case", case, "--format", "html", "-o", str(tmp_path / "r.html"))
     assert page.returncode == 0
     assert page.stdout == ""
@@ -454,7 +455,7 @@ def test_an_empty_folder_has_a_report_too(tmp_path: Path) -> None:
     assert "there are no files" in done.stderr
     shown = CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case")])
     assert shown.exit_code == 0, shown.output
-    assert "Split brain: NOT EXAMINED" in shown.stdout
+    assert "SPLIT BRAIN NOT EXAMINED" in shown.stdout
     assert "No log was read into this case." in shown.stdout
     assert CliRunner().invoke(app, ["report", "--case", str(tmp_path / "case"), "--fail-on", "any"]).exit_code == 3
 
@@ -478,6 +479,6 @@ def test_an_ending_that_no_form_has_is_a_wrong_use_unless_the_form_is_told(tmp_p
     assert not (tmp_path / "x.pdf2").exists()
     for name in ("x", "x.txt"):
         assert CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / name)]).exit_code == 0
-        assert "Split brain" in (tmp_path / name).read_text()
+        assert "SPLIT BRAIN" in (tmp_path / name).read_text()
     assert CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / "x.pdf2"), "--format", "json"]).exit_code == 0
     assert json.loads((tmp_path / "x.pdf2").read_text())["version"] == 1

@@ -18,7 +18,7 @@ from made_case import HOSTILE, T0, at, finding, generation, incident, made, owne
 
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
-from forensics.report import brief, content, json_form, loggers, markdown, model, retold, text
+from forensics.report import brief, content, json_form, localize, loggers, markdown, model, text
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
 from forensics.report.page import render
@@ -657,7 +657,7 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
             "no_coordinator",
             "No group formed in these logs",
         ),
-        (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records tells of a group's generations or assignments"),
+        (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records shows a generation or an assignment of a group"),
         (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
         (
             nothing(
@@ -1233,9 +1233,9 @@ def test_a_zone_is_told_with_its_offset(zone: tzinfo, said: str) -> None:
 def test_sentences_told_again_are_those_of_the_case_with_other_times(name: str, sample_case) -> None:
     case = sample_case(name)
     report = model.read(case, model.Filters())
-    same = retold.in_zone(case, report, ZoneInfo("Etc/UTC"))
+    same = localize.for_reader(case, report, ZoneInfo("Etc/UTC"), {})
     assert (same.findings, same.split_brain, same.coverage) == (report.findings, report.split_brain, report.coverage)
-    there = retold.in_zone(case, report, INDIA)
+    there = localize.for_reader(case, report, INDIA, {})
     clock_times = re.compile(r"\b(\d\d):(\d\d):(\d\d\.\d{3})")
     moved = 0
     for before, after in zip([*report.findings, *report.split_brain], [*there.findings, *there.split_brain], strict=True):

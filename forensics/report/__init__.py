@@ -1,4 +1,4 @@
-"""Views to text, JSON, Markdown and HTML. No Spark: built views are Parquet, and pyarrow reads them.
+"""Turn views into text, JSON, Markdown and HTML. No Spark: built views are Parquet, and pyarrow reads them.
 
 The modules, in reading order:
 
@@ -9,13 +9,14 @@ The modules, in reading order:
     names, resources      what processes and members are called; tasks and partitions in a sentence
     document    blocks: what is said, without how it looks
     proof       the lines that prove something, in order of time
-    retold      sentences told again in the reader's zone
+    localize    sentences in the words of their reader: time zone, names of processes
     incidents   root causes and what followed from them
     brief       the answer in six lines
+    story, collect, summary         the first screen: each incident's story, which evidence to collect, all of it as blocks
     verdict, findings, groups, unseen, offsets_topic      the report's parts, rows to blocks
     loggers     what to turn on to see more
     timeline    lanes of owners, drawn in the terminal
-    content     the parts in their order
+    content     the parts in their order; one finding; the notes
     anchors     addresses inside a page
     screen      the terminal: its size, and a pager
     columns     a table's cells to lines of a width

@@ -94,7 +94,7 @@ def write(report: Report, names: Names, clock: Clock) -> list[Said]:
         told[1:] = [Said(_others(matters[1:]), tone=_TONES[matters[1].severity], anchor="findings")]
     # What happened stands before what did not: a group that never settled is no all-clear.
     lines = [*told, split] if told and tone != "bad" else [split, *told]
-    sure, unseen = _how_sure(report), _unseen(report, clock)
+    sure, unseen = how_sure(report), missing(report, clock)
     if tone == "good" and told and sure:
         lines.remove(split)
         sure = f"{sure} {title}."
@@ -350,7 +350,7 @@ def _tells_cause(findings: Sequence[Row]) -> bool:
     return any(facts.get("error") or facts.get("is_shut_down") for facts in (json.loads(f.get("facts") or "{}") for f in findings))
 
 
-def _how_sure(report: Report) -> str:
+def how_sure(report: Report) -> str:
     """What is proved, what is open."""
     graver = [f for f in report.findings if f["severity"] != "note"]
     open_ = [f for f in graver if f["verdict"] == "undecided"]
@@ -378,7 +378,7 @@ def _how_sure(report: Report) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _unseen(report: Report, clock: Clock) -> str:
+def missing(report: Report, clock: Clock) -> str:
     """What is missing, in a few words; where nothing is known to be, what was looked at."""
     facts, parts = report.examined, []
     if filtered := filtered_logs(report):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from forensics.report import brief, findings, groups, unseen, verdict
+from forensics.errors import UsageError, did_you_mean
+from forensics.report import brief, findings, groups, summary, unseen, verdict
 from forensics.report.document import Document, Heading, Para
 from forensics.report.model import VIEWS
 from forensics.report.names import Names
 from forensics.report.proof import Proofs
 from forensics.report.reference import Reference
 from forensics.report.window import Window
-from forensics.wording.formats import Clock, count, joined, zone_name
+from forensics.wording.formats import Clock, count, joined
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
@@ -30,7 +32,7 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
     """
     names, out = Names(report), Document()
     times = clock(report)
-    proofs = Proofs(times, Reference(report.clocks, report.case["processes"]), everything=all_lines)
+    proofs = _proofs(report, times, everything=all_lines)
     out.add(Heading(1, "Kafka group forensics"), Para(case_line(report)))
     if window := window_line(report):
         out.add(Para(window, tone="dim"))
@@ -49,6 +51,50 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
         out.section("Clocks", unseen.clocks(report, names))
     out.section("What was not seen", unseen.section(report, names, times))
     return out
+
+
+def first_screen(report: Report) -> Document:
+    """Write the verdict and the incidents, as short as one screen."""
+    out = Document()
+    out.add(*summary.compose(report, Names(report), clock(report), window_line(report)))
+    return out
+
+
+def one_finding(report: Report, finding_id: str) -> Document:
+    """Write one finding with every line of its proof.
+
+    Raises:
+        UsageError: no finding has this id, or one that begins with it.
+    """
+    found = [f for f in report.findings if f["finding_id"].startswith(finding_id)] if finding_id else []
+    if len(found) != 1:
+        known = [f["finding_id"] for f in report.findings]
+        why = f"{len(found)} ids begin with it" if found else "the report has no finding of this id"
+        raise UsageError(
+            f"Cannot show the finding `{finding_id}`.", why=why, where="--finding",
+            fix=did_you_mean(finding_id, known, "`forensics sql finding` lists the findings; `forensics show ID` takes ids of other things."),
+        )  # fmt: skip
+    times = clock(report)
+    out = Document()
+    out.add(*findings.section(replace(report, findings=found, incidents=[]), times, _proofs(report, times, everything=True), everything=True))
+    return out
+
+
+def notes(report: Report) -> Document:
+    """Write all notes."""
+    mine = [f for f in report.findings if f["severity"] == "note"]
+    times = clock(report)
+    out = Document()
+    if not mine:
+        out.add(Para("No notes."))
+        return out
+    only = replace(report, findings=mine, incidents=[])
+    out.section(findings.title(only), findings.section(only, times, _proofs(report, times, everything=False), everything=True))
+    return out
+
+
+def _proofs(report: Report, times: Clock, *, everything: bool) -> Proofs:
+    return Proofs(times, Reference(report.clocks, report.case["processes"]), everything=everything)
 
 
 def clock(report: Report) -> Clock:
@@ -77,14 +123,8 @@ def case_line(report: Report) -> str:
     if reach := Reference(report.clocks, processes).reach(processes):
         begin, end = (at.astimezone(report.zone) for at in reach)
         until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
-        text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {zones(report)}"
+        text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {summary.zone_names(report)}"
     return text + "."
-
-
-def zones(report: Report) -> str:
-    """The reader's zone as it is called in the time of the logs: two names where the clocks are changed in between."""
-    ends = [p[end] for p in report.case["processes"] for end in ("first_ts", "last_ts") if p[end]] or [datetime.now(UTC)]
-    return " and ".join(dict.fromkeys((zone_name(report.zone, min(ends)), zone_name(report.zone, max(ends)))))
 
 
 def window_line(report: Report) -> str:

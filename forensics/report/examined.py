@@ -204,8 +204,8 @@ def _is_member(c: Row) -> bool:
     return c["kind"] == "missing_process" and (c["process_id"] or "").startswith("member ")
 
 
-def not_examined(report: Report, clock: Clock) -> list[Block]:
-    """Why nothing was examined, and what to turn on or to bring."""
+def why_not_examined(report: Report) -> str:
+    """Say in a sentence or two why nothing was examined."""
     facts = report.examined
     told: dict[str, Any] = {
         "files": count(facts["files"], "file"),
@@ -216,7 +216,12 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         "owned": and_more(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
         "known": _named(report),
     }
-    text = _WHY[facts["why"]].format(**told)
+    return _WHY[facts["why"]].format(**told)
+
+
+def not_examined(report: Report, clock: Clock) -> list[Block]:
+    """Say why nothing was examined, and what to turn on or to bring."""
+    facts, text = report.examined, why_not_examined(report)
     blocks: list[Block] = [
         Para(text + " Whether two owned the same work at once cannot be said: this is not an all-clear.", label="Why", tone="warn")
     ]

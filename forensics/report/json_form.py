@@ -10,7 +10,10 @@ from forensics.report import incidents
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from forensics.report.model import Report
+    from forensics.report.story import Story
 
 
 #: The version of the document's shape, and the `$id` of the schema that says what holds for it: keys are added within it, and never taken away.
@@ -20,13 +23,19 @@ SCHEMA = f"urn:kafka-forensics:report:{VERSION}"
 MOST_REPEATS = 1000
 
 
-def render(report: Report) -> str:
-    """The whole report as one JSON object."""
+def render(report: Report, told: Iterable[Story] = ()) -> str:
+    """Write the whole report as one JSON object.
+
+    Args:
+        report: what was found.
+        told: the stories of its incidents, with names and sentences as the first screen has them.
+    """
+    stories = {s.incident["incident_id"]: _story(s) for s in told}
     parts = {
         "schema": SCHEMA,
         "version": VERSION,
         "case": {**report.case, "filters": report.filters},
-        "brief": incidents.brief(report),
+        "brief": [i | stories.get(i["incident_id"], {}) for i in incidents.brief(report)],
         "examined": report.examined,
         "coverage": report.coverage,
         "clocks": report.clocks,
@@ -37,6 +46,17 @@ def render(report: Report) -> str:
         "findings": [f | {"repeats": f.get("repeats", [])[:MOST_REPEATS]} for f in report.findings],
     }
     return json.dumps(parts, default=_plain, indent=1, allow_nan=False) + "\n"
+
+
+def _story(story: Story) -> dict[str, Any]:
+    """What the first screen says of an incident, as keys of the incident."""
+    return {
+        "story": [{"from": s.lo, "to": s.hi, "text": s.text, "where": s.where or None, "role": s.role or None} for s in story.steps],
+        "impact": [{"what": h.what, "who": h.who, "lasted": h.lasted, "consequence": h.consequence} for h in story.hits],
+        "now": story.now or None,
+        "next": story.next or None,
+        "prevent": story.prevent or None,
+    }
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (whatever a column holds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
@@ -161,6 +162,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         kept("split_brain"), key=lambda s: (_place(VERDICTS, s["verdict"]), s["from_lo"] or _LATEST, s["resource"], s["process_a"], s["process_b"])
     )
     incidents = kept("incident")
+    splits = _with_incidents(splits, rows.get("occurrence", []))
     # What no finding reports is proved by its own lines.
     unreported = [i for i in incidents if not i["finding_ids"]]
     lines = lookup({i for r in (*findings, *splits, *unreported) for i in r.get("witness") or ()})
@@ -191,6 +193,23 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
         examined=examine(rows, owned, splits, coverage, window, filters.groups),
     )
+
+
+def _with_incidents(splits: list[Row], occurrences: Iterable[Row]) -> list[Row]:
+    """Pairs of owners with the incident that brought them about, as the findings of split brain have it; None where none does.
+
+    Partitions of one hand-over are one occurrence; it has the two owners and the moment in common.
+    """
+    of: dict[tuple[Any, ...], str] = {}
+    for o in occurrences:
+        if o.get("rule") in ("split-brain-task", "split-brain-partition") and o.get("facts") and o.get("incident_id"):
+            facts = json.loads(o["facts"])
+            of[facts.get("ownership_a"), facts.get("ownership_b")] = o["incident_id"]
+            of[o["group_id"], facts.get("process_a"), facts.get("process_b"), o["from_ts"]] = o["incident_id"]
+    return [
+        s | {"incident_id": of.get((s["ownership_a"], s["ownership_b"])) or of.get((s["group_id"], s["process_a"], s["process_b"], s["from_lo"]))}
+        for s in splits
+    ]
 
 
 def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:

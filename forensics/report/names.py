@@ -18,6 +18,7 @@ class Names:
         processes = report.case["processes"]
         hosts = Counter(p["host"] for p in processes if p["host"])
         self._process = {p["process_id"]: p["host"] if hosts[p["host"]] == 1 else p["process_id"] for p in processes}
+        self.processes: dict[str, str] = {process: name for process, name in self._process.items() if name}
         self._member: dict[str, str] = {}
         self._owner = {o["ownership_id"]: o["member_id"] for o in report.ownership}
         for group in report.groups:

@@ -18,8 +18,8 @@ from forensics.evidence.streams import BLOCK, BROKEN
 from forensics.inventory.evidence import LOG
 from forensics.records.line_reader import decode
 from forensics.redaction import hide_line, scrub
+from forensics.report import localize
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
-from forensics.report.retold import findings_in
 from forensics.wording.formats import count, iso
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
         rows = rows_in(path).to_table(filter=pc.starts_with(pc.field(column), wanted)).to_pylist()
         _one_only(wanted, [r[column] for r in rows])
         if rows:
-            (row,) = findings_in(case, rows[:1], zone) if view == "finding" else rows[:1]
+            (row,) = localize.findings(case, rows[:1], zone, {}) if view == "finding" and zone != UTC else rows[:1]
             title = " ".join(str(iso(v, zone)) if isinstance(v, datetime) else str(v) for v in (row[t] for t in titles) if v is not None)
             out.add(Heading(2, f"{word} {rows[0][column]}: {title}"))
             return list(rows[0]["witness"] or ())

@@ -52,7 +52,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         clock: how times are printed.
         proofs: tells each proof, and what to do; None where the findings beside it do.
     """
-    by_verdict = {v: [s for s in report.split_brain if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
+    by_verdict = _by_verdict(report)
     unseen = _without(report.examined)
     # Pairs inside one log, which its own order refutes, are no look at the others.
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
@@ -77,6 +77,18 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         blocks.append(Para(rests_on(report, clock), tone="" if any(by_verdict[v] for v in ("proved", "undecided")) else tone))
     blocks.append(Para(_pairs(report, by_verdict), tone="dim"))
     return title, tone, blocks
+
+
+def title(report: Report) -> tuple[str, Tone]:
+    """Return the verdict on split brain in one sentence, and its tone."""
+    by_verdict = _by_verdict(report)
+    if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
+        return "Split brain: NOT EXAMINED", "warn"
+    return _title(by_verdict, _without(report.examined), _elsewhere(report))
+
+
+def _by_verdict(report: Report) -> dict[str, list[Row]]:
+    return {v: [s for s in report.split_brain if s["verdict"] == v] for v in ("proved", "undecided", "refuted")}
 
 
 def clock_jumped(report: Report) -> bool:

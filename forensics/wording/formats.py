@@ -106,6 +106,18 @@ def span(ms: float | None, unknown: str = "?") -> str:
     return sign + text
 
 
+def about(ms: float, *, up: bool = False) -> str:
+    """A span for a headline: whole seconds above ten, which a bound from below rounds down and one from above up.
+
+    Args:
+        ms: milliseconds.
+        up: the span is a bound from above.
+    """
+    if abs(ms) < 10_000 or abs(ms) >= 60_000:
+        return span(ms)
+    return f"{-(-ms // 1000) if up else ms // 1000:.0f} s"
+
+
 def bounded(lo_ms: float | None, hi_ms: float | None) -> str:
     """Return a duration with bounds: `41.000 s ±1 ms` if they are close, else both."""
     if lo_ms is None or hi_ms is None:

@@ -44,6 +44,16 @@ def clock(context: Context, ms: int | None, date: bool = False) -> str:
 
 
 @pass_context
+def second(context: Context, ms: int | None, up: bool = False) -> str:
+    """Return a moment to the second, `07:51:44`, rounded down, or up where something was over by then; with its date where `clock` has it."""
+    ts = moment(None if ms is None else -(-ms // 1000) * 1000 if up else ms)
+    if ts is None:
+        return "an unknown time"
+    local = ts.astimezone(_zone(context) or UTC)
+    return f"{local:%Y-%m-%d %H:%M:%S}" if context.get("with_dates") else f"{local:%H:%M:%S}"
+
+
+@pass_context
 def minute(context: Context, ms: int | None) -> str:
     """Return a moment to the minute, with its date: `2026-11-21 07:51`."""
     ts = moment(ms)
@@ -63,6 +73,11 @@ def count(number: int | None, one: str, many: str = "") -> str:
 def times(number: int | None) -> str:
     """Return a number of times: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(number or 0) or formats.count(number or 0, "time")
+
+
+def seconds(ms: int | None, up: bool = False) -> str:
+    """A span in a headline: whole seconds above ten, rounded down, or up where it is a bound from above."""
+    return formats.about(ms, up=up) if ms is not None else "?"
 
 
 def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "and") -> str:
@@ -101,7 +116,7 @@ def shell(text: object) -> str:
 
 
 FILTERS = {
-    "clock": clock, "minute": minute, "duration": duration, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
+    "clock": clock, "second": second, "minute": minute, "duration": duration, "seconds": seconds, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
     "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "ahead_of": ahead_of, "triggers": formats.trigger_count,
     "shell": shell,
 }  # fmt: skip

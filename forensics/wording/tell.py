@@ -19,22 +19,27 @@ COLUMNS = ("severity", "verdict", "kafka_cluster", "group_id", "subject")
 TEXTS = ("headline", "explanation", "advice")
 
 
-def findings(rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType], zone: tzinfo | None = None) -> list[dict[str, Any]]:
+def findings(
+    rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType], zone: tzinfo | None = None, names: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
     """Return the rows with their sentences.
 
     Args:
-        rows: of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps its sentences.
-        types: the Arrow type of each rule's facts, a struct. NULL fields at any depth are missing in the JSON text, and are None here.
-        zone: the reader's time zone; None for UTC.
+        rows: of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps the sentences that it has.
+        types: the Arrow type of each rule's facts, a struct: what is NULL is not in the JSON text, at any depth, and is None here.
+        zone: the reader's time zone; UTC when None.
+        names: what to call processes, by process_id; as their id where it has none.
 
     Raises:
         ForensicsError: a rule has no words for a code, or they use an unknown fact.
     """
     words = rule_words()
-    return [{**row, **_sentences(row, words, types, zone)} if row.get("code") else dict(row) for row in rows]
+    return [{**row, **_sentences(row, words, types, zone, names or {})} if row.get("code") else dict(row) for row in rows]
 
 
-def _sentences(row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: tzinfo | None) -> dict[str, str]:
+def _sentences(
+    row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: tzinfo | None, names: Mapping[str, str]
+) -> dict[str, str]:
     rule, code = row["rule"], row["code"]
     if rule not in words or code not in words[rule].codes:
         raise ForensicsError(
@@ -46,6 +51,7 @@ def _sentences(row: Mapping[str, Any], words: Mapping[str, Words], types: Mappin
     known |= {"from_at_ms": _millis(row.get("from_ts")), "to_at_ms": _millis(row.get("to_ts"))}
     case = words[rule].codes[code]
     try:
+        known = _called(known, names)
         return {text: tell(getattr(case, text), known) for text in TEXTS}
     except jinja2.TemplateError as e:
         raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/rules/{rule}.toml") from e
@@ -60,7 +66,16 @@ def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
     return [_whole(item, type_.value_type) for item in value] if pa.types.is_list(type_) else value
 
 
-def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = None) -> list[dict[str, Any]]:
+def _called(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  (facts)
+    """Put names in place of process ids, at any depth."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {key: _called(item, names) for key, item in value.items()}
+    return [_called(item, names) for item in value] if isinstance(value, list) else value
+
+
+def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = None, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """Return the rows of a view that has a word file, with their sentences.
 
     A template may use the row's columns, the moments of columns that end in `_ts` (`from_ts` is `from_at_ms`), and the fields of the struct `facts`.
@@ -68,16 +83,17 @@ def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = 
     Args:
         name: name of the view.
         rows: of the view.
-        zone: the reader's time zone; None for UTC.
+        zone: the reader's time zone; UTC when None.
+        names: what to call processes, by process_id.
 
     Raises:
         ForensicsError: the view has no words for a code, or they use a name that the row does not have.
     """
     words = view_words()[name]
-    return [{**row, **_texts(words, row, zone)} for row in rows]
+    return [{**row, **_texts(words, row, zone, names or {})} for row in rows]
 
 
-def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None) -> dict[str, str | None]:
+def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None, names: Mapping[str, str]) -> dict[str, str | None]:
     where, templates = f"sql/{words.name}.toml", words.texts(row.get("code"))
     if templates is None:
         raise ForensicsError(
@@ -85,7 +101,7 @@ def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None) -> dic
         )
     facts = row["facts"] if isinstance(row.get("facts"), Mapping) else {}
     moments = {f"{column.removesuffix('_ts')}_at_ms": _millis(ts) for column, ts in row.items() if column.endswith("_ts")}
-    known = {**row, **moments, **facts, "zone": zone, "with_dates": _several_days(row, facts, zone)}
+    known = {**_called(row, names), **moments, **_called(facts, names), "zone": zone, "with_dates": _several_days(row, facts, zone)}
     try:
         return {column: tell(template, known) or None for column, template in templates.items()}
     except jinja2.TemplateError as e:

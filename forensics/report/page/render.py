@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from forensics.report import anchors, brief, content, groups, unseen, verdict
+from forensics.report import anchors, brief, content, groups, summary, unseen, verdict
 from forensics.report.names import Names
 from forensics.report.page import build, cards, charts, drawing, figures, journal, pack, payload, policy, still
 from forensics.report.page import sight as sights
@@ -78,7 +78,7 @@ def render(report: Report, sight: Sight | None = None) -> str:
             islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
             split_brain=split_brain,
             sections=cards.sections(report, found, clock, Proofs(clock, reference)),
-            zone=content.zones(report),
+            zone=summary.zone_names(report),
             most_cards=_MOST_CARDS,
             groups=[
                 {

@@ -1,0 +1,80 @@
+"""Say which evidence is missing and how to get it: which log, from when on, with which loggers, by which command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from forensics.report import loggers
+from forensics.report.resources import and_more
+from forensics.wording.formats import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from forensics.report.model import Report, Row
+
+_MOST = 5
+_COORDINATOR, _MEMBER = "coordinator of ", "member "
+#: Reasons for which nothing was examined that more logs, at the levels that they have, would not change.
+_LEVELS = ("no_group_lines", "no_info", "not_kafka", "no_assignments")
+
+
+def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
+    """Sentences, the most decisive evidence first, at most five.
+
+    Args:
+        report: what was found; `coverage` names the processes whose logs are missing.
+        undecided: pairs of owners whose `missing` says what would decide them.
+    """
+    found = list(dict.fromkeys([*_coordinators(report), *_members(report), *_levels(report), *_asked(undecided)]))
+    return found[:_MOST]
+
+
+def meanwhile(report: Report) -> str:
+    """Say how to ask the running system who owns what, until the logs are there; empty where no group is known."""
+    groups = [g["group_id"] for g in report.groups if g["group_id"]]
+    workers = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}
+    asked = []
+    if workers:
+        asked.append("`curl http://WORKER:8083/connectors?expand=status` on each worker shows what it believes to run")
+    if others := [g for g in groups if g not in workers]:
+        asked.append(f"`kafka-consumer-groups.sh --describe --members --verbose --group {others[0]}` shows who owns what now")
+    return "; ".join(asked)
+
+
+def _coordinators(report: Report) -> Iterator[str]:
+    groups = sorted({c["process_id"].removeprefix(_COORDINATOR) for c in _missing(report, _COORDINATOR)})
+    if groups:
+        yield f"server.log of the broker that coordinates {and_more(groups, 3)} ({loggers.BROKER[0]} or {loggers.BROKER[1]} at INFO)"
+
+
+def _members(report: Report) -> Iterator[str]:
+    found = _missing(report, _MEMBER)
+    if not found:
+        return
+    names = sorted({c["process_id"].removeprefix(_MEMBER) for c in found})
+    since = min((c["from_ts"] for c in found if c["from_ts"]), default=None)
+    how = f": `kubectl logs POD --since-time={(iso(since) or '')[:19]}Z`, or the file of each host" if since else ""
+    yield f"the logs of {and_more(names, 4)}{how}"
+
+
+def _levels(report: Report) -> Iterator[str]:
+    if report.examined.get("why") in _LEVELS:
+        yield f"the same logs with {', '.join(loggers.CLIENT[:2])} and {loggers.WORKER[0]} at INFO (`forensics report --full` prints the settings)"
+
+
+def _asked(undecided: Sequence[Row]) -> Iterator[str]:
+    """What pairs ask for, the most frequent first."""
+    wanted = Counter(part for s in undecided for part in _parts(s["missing"] or ""))
+    for text, _ in wanted.most_common(2):
+        yield text
+
+
+def _parts(missing: str) -> list[str]:
+    """`1. a; 2. b` is a list; a sentence alone is one."""
+    return [part.split(". ", 1)[-1] if part[:1].isdigit() else part for part in missing.split("; ") if part][:1]
+
+
+def _missing(report: Report, what: str) -> list[Row]:
+    return [c for c in report.coverage if c["kind"] == "missing_process" and (c["process_id"] or "").startswith(what)]

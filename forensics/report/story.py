@@ -1,0 +1,256 @@
+"""Tell each incident as an engineer on call reads it: what happened in order, who was hit, and what to do now, next and in the long run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from forensics.report.incidents import by_incident, effects, is_worth_telling, walk
+from forensics.report.resources import in_words
+from forensics.wording.formats import about, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from forensics.report.model import Report, Row
+    from forensics.report.names import Names
+
+ROOT = "root cause"
+SPLIT_RULES = ("split-brain-task", "split-brain-partition")
+#: Rules whose findings are in the impact, with their times.
+_IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
+_MOST_STEPS, _SAME_RULE, _MOST_LEDGER = 8, 2, 3
+_DID = {"partition": ("was given", "held"), "task": ("started", "ran"), "connector": ("started", "ran")}
+_PROOF = {
+    "work": "both worked in that time",
+    "thread": "no line shows both working",
+    "held": "no line shows both reading",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that happened.
+
+    Attributes:
+        lo, hi: bounds of the moment, or begin and end (UTC); None: unknown.
+        text: what happened.
+        where: `path:line` that shows it; empty where no single line does.
+        role: `root cause`, or empty.
+    """
+
+    lo: datetime | None
+    hi: datetime | None
+    text: str
+    where: str = ""
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Resources that had two owners, or none: which, who, for how long, and what follows from it."""
+
+    what: str
+    who: str
+    lasted: str
+    consequence: str = ""
+
+
+@dataclass(frozen=True)
+class Story:
+    """One incident.
+
+    Attributes:
+        incident: its row.
+        headline: what its root cause did, in one sentence.
+        steps: what happened, in order of time.
+        hits: the impact.
+        pairs: the pairs of owners that it brought about, without refuted ones.
+        now: what stops it; after its end what to check.
+        next: where to look for the cause of the cause.
+        prevent: what to change.
+        left_out: steps that are not here.
+    """
+
+    incident: Row
+    headline: str
+    steps: tuple[Step, ...]
+    hits: tuple[Hit, ...]
+    pairs: tuple[Row, ...]
+    now: str
+    next: str
+    prevent: str
+    left_out: int = 0
+
+
+def stories(report: Report, names: Names) -> list[Story]:
+    """Tell the incidents of a report, the gravest first; those without consequence are left out."""
+    of = by_incident(report.findings)
+    worth = [i for i in report.incidents if is_worth_telling(i, of.get(i["incident_id"], []))]
+    return [_story(report, names, incident, of.get(incident["incident_id"], [])) for incident in worth]
+
+
+def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row]) -> Story:
+    tree = [f for _, f in walk(effects(findings))]
+    pairs = [s for s in report.split_brain if s.get("incident_id") == incident["incident_id"] and s["verdict"] != "refuted"]
+    headline = tree[0]["headline"] if incident["code"] == "unexplained" and tree else incident["headline"]
+    cause = Step(
+        incident["from_lo"],
+        incident["from_hi"],
+        headline if incident["code"] == "unexplained" else incident.get("step") or headline,
+        _line(incident.get("proof") or (), incident["from_hi"]),
+        ROOT,
+    )
+    others = sorted([*_effects(incident, tree, headline), *_owners(pairs, names)], key=_order)
+    shown = others if len(others) < _MOST_STEPS else [*others[: _MOST_STEPS - 2], others[-1]]
+    graver = (f["advice"] for f in tree if f["advice"] and f["severity"] != "note")
+    return Story(
+        incident=incident,
+        headline=headline,
+        steps=(cause, *shown),
+        hits=(*_twice(pairs, names), *_unowned(report, incident), *_read_again(report, incident)),
+        pairs=tuple(pairs),
+        now=incident.get("stop_now") or _check(incident, pairs),
+        next=incident.get("next") or incident["advice"] or next(graver, ""),
+        prevent=incident.get("prevent") or "",
+        left_out=len(others) - len(shown),
+    )
+
+
+def _check(incident: Row, pairs: Sequence[Row]) -> str:
+    """Say what to check after the end; empty where it is not over, or nobody may have worked twice."""
+    worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work"})
+    if incident.get("state") != "over" or not worked:
+        return ""
+    return f"nothing to stop; check what {in_words(worked, pairs)} wrote for duplicates"
+
+
+def _order(step: Step) -> tuple[bool, float]:
+    at = step.lo or step.hi
+    return at is None, at.timestamp() if at else 0.0
+
+
+def _effects(incident: Row, tree: Iterable[Row], told: str) -> Iterator[Step]:
+    """What followed, without what the impact lists; of many of one rule the first and how many more there were."""
+    by_rule: dict[str, list[Row]] = {}
+    for f in tree:
+        if f["severity"] != "note" and f["rule"] not in _IN_IMPACT and f.get("caused_how") != "cause" and f["headline"] != told:
+            by_rule.setdefault(f["rule"], []).append(f)
+    for same in by_rule.values():
+        same.sort(key=lambda f: (f["from_ts"] is None, f["from_ts"] and f["from_ts"].timestamp()))
+        kept = same if len(same) <= _SAME_RULE else same[:1]
+        for f in kept:
+            more = len(same) - len(kept)
+            mine = [o for o in f.get("repeats") or () if o["incident_id"] == incident["incident_id"]]
+            start, end = (mine[0]["from_ts"], mine[-1]["to_ts"]) if mine else (f["from_ts"], f["to_ts"])
+            yield Step(
+                start,
+                same[-1]["to_ts"] if more else end,
+                f["headline"] + f", and {more:,} more like it" * bool(more),
+                _line(f["witness"], f["from_ts"]),
+            )
+
+
+def _owners(pairs: Iterable[Row], names: Names) -> Iterator[Step]:
+    """When two owners began and ceased to have the same, by the two and the moment."""
+    proved = [s for s in pairs if s["verdict"] == "proved"]
+    for same in _together(proved, lambda s: s["from_lo"] or s["from_hi"]):
+        a, b = names.owners(same[0])
+        took, had = _DID[same[0]["resource_kind"]]
+        what = in_words(sorted({s["resource"] for s in same}), same)
+        began = min((s["from_lo"] for s in same if s["from_lo"]), default=None)
+        yield Step(
+            began, began, f"{b} {took} {what}, which {a} still {had}" if a != b else f"{a} {took} {what} a second time", _role(same[0], "B starts")
+        )
+    for same in _together([s for s in proved if s["to_hi"]], lambda s: s["to_hi"]):
+        a, b = names.owners(same[0])
+        what = in_words(sorted({s["resource"] for s in same}), same)
+        ended = max(s["to_hi"] for s in same)
+        yield Step(ended, ended, f"{what} had one owner again", _role(same[0], "A ends"))
+
+
+def _together(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> list[list[Row]]:
+    """Pairs of the same two and kind of resource whose moments are in the same second."""
+    of: dict[tuple[str, ...], list[Row]] = {}
+    for s in pairs:
+        moment = at(s)
+        kind = "partition" if s["resource_kind"] == "partition" else ""
+        of.setdefault((s["process_a"] or "", s["process_b"] or "", kind, f"{moment:%F %T}" if moment else ""), []).append(s)
+    return list(of.values())
+
+
+def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
+    """Resources with two owners, proved ones first."""
+    of: dict[tuple[str, ...], list[Row]] = {}
+    for s in pairs:
+        a, b = names.owners(s)
+        of.setdefault((s["verdict"], s["kind"] or "", s["resource_kind"], a, b), []).append(s)
+    for (verdict, kind, _, a, b), same in sorted(
+        of.items(), key=lambda item: (item[0][0] != "proved", ("work", "thread", "held").index(item[0][1] or "held"))
+    ):
+        what, who = in_words(sorted({s["resource"] for s in same}), same), f"{a} and {b}" if a != b else f"{a}, twice"
+        risk = sum(s["records_at_risk"] or 0 for s in same)
+        if verdict == "proved":
+            there = max(s["there_certain_ms"] or 0 for s in same)
+            working = max(s["work_certain_ms"] or 0 for s in same)
+            proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
+            follows = f"{count(risk, 'record')} read by both" if risk else "may have been written twice" * (kind == "work")
+            yield Hit(what, who, f"at least {about(there)}", "; ".join(x for x in (proof, follows) if x))
+        else:
+            most = [s["there_possible_ms"] for s in same]
+            yield Hit(what, f"perhaps {who}", f"up to {about(max(most), up=True)}" if None not in most else "unknown", "undecided")
+
+
+def _unowned(report: Report, incident: Row) -> Iterator[Hit]:
+    """Resources without an owner, by group and kind."""
+    of: dict[tuple[str, str], list[Row]] = {}
+    for gap in report.incident_gaps:
+        if gap["incident_id"] == incident["incident_id"] and gap["unowned_ms"]:
+            of.setdefault((gap["group_id"], gap["resource_kind"]), []).append(gap)
+    for (group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
+        resources = sorted({g["resource"] for g in gaps})
+        what = in_words(resources, gaps) + f" ({group})" * (kind == "partition")
+        longest = "at least " + about(max(g["unowned_ms"] for g in gaps))
+        yield Hit(what, "no owner", longest, "not consumed" if kind == "partition" else "not running")
+
+
+def _read_again(report: Report, incident: Row) -> Iterator[Hit]:
+    """Offsets that may be processed twice, of partitions that the incident hit, while it lasted."""
+    if not incident["from_lo"]:
+        return
+    rows = [
+        d
+        for g in report.groups
+        if g["group_id"] in incident["group_ids"]
+        for d in g["duplicate_ledger"]
+        if d["records_lo"] and d["read_to"] is not None and d["restarted_hi"] and d["restarted_hi"] >= incident["from_lo"]
+        and (incident["to_hi"] is None or d["restarted_lo"] <= incident["to_hi"])
+    ]  # fmt: skip
+    rows.sort(key=lambda d: -d["records_lo"])
+    for d in rows[:_MOST_LEDGER]:
+        last = d["read_to"] - 1
+        offsets = f"offset {last}" if last == d["restarted_at"] else f"offsets {d['restarted_at']}-{last}"
+        yield Hit(f"{d['resource']} ({d['group_id']})", offsets, count(d["records_lo"], "record"), "may be processed twice")
+    if len(rows) > _MOST_LEDGER:
+        yield Hit(
+            count(len(rows) - _MOST_LEDGER, "more partition"),
+            "",
+            count(sum(d["records_lo"] for d in rows[_MOST_LEDGER:]), "record"),
+            "may be processed twice",
+        )
+
+
+def _line(witness: Sequence[Row], at: datetime | None) -> str:
+    """`path:line` of the line nearest to a moment; the first where none is given."""
+    known = [w for w in witness if w.get("path")]
+    if not known:
+        return ""
+    timed = [w for w in known if w.get("ts")]
+    w = min(timed, key=lambda w: abs((w["ts"] - at).total_seconds())) if at and timed else known[0]
+    return f"{w['path']}:{w['line']}"
+
+
+def _role(pair: Row, role: str) -> str:
+    return _line([w for w in pair.get("witness") or () if w.get("role") == role], None)

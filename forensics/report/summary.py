@@ -1,0 +1,215 @@
+"""Write the report's first screen: the verdict, and for each incident what happened, who was hit and what to do, in 60 lines for one root cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from forensics.report import brief, collect, verdict
+from forensics.report.document import Block, Column, Heading, Para, Table, Tone
+from forensics.report.examined import rests_on, why_not_examined
+from forensics.report.resources import and_more, in_words
+from forensics.report.story import ROOT, Story, stories
+from forensics.wording.formats import Clock, count, joined, shorten, zone_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import tzinfo
+
+    from forensics.report.model import Report
+    from forensics.report.names import Names
+
+#: Incidents in full; of the others a line each, up to so many.
+_IN_FULL, _LISTED = 3, 12
+_LONGEST = 220
+_TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
+_ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
+#: Causes that befall several processes in the same way: one story is enough.
+_ALIKE = ("clock_wrong",)
+_LABELLED = (Column("", fixed=True), Column(""))
+
+
+def compose(report: Report, names: Names, clock: Clock, window: str = "") -> list[Block]:
+    """Write the first screen.
+
+    Args:
+        report: what was found, with its sentences as the reader has them.
+        names: what processes and members are called.
+        clock: how times are printed.
+        window: the time or groups that the reader asked for, in a sentence.
+    """
+    told = _merged(stories(report, names))
+    graver = [s for s in told if s.incident["severity"] != "note"] or told[:1]
+    title, tone = _title(report, graver)
+    blocks: list[Block] = [Heading(1, title, tone), Para(_scope(report, graver))]
+    if window:
+        blocks.append(Para(window, tone="dim"))
+    for number, story in enumerate(graver[:_IN_FULL], 1):
+        if len(graver) > 1:
+            text = f"{number} of {len(graver)}: {shorten(story.headline, _LONGEST)}{_after(story)}"
+            blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
+        blocks += _incident(report, story, _days(report, graver), _again(report, names, story, graver))
+    if more := graver[_IN_FULL:]:
+        blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, _days(report, graver))]
+    blocks += _open(report, graver)
+    if alone := [f for f in report.findings if not f.get("incident_id") and f["severity"] != "note"]:
+        rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in alone[:_LISTED]]
+        rows += [("", f"and {len(alone) - _LISTED} more: `forensics report --full`", "")] * (len(alone) > _LISTED)
+        blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))]
+    return [*blocks, Heading(3, ""), _foot(report, clock)]
+
+
+def _merged(told: Iterable[Story]) -> list[Story]:
+    """Put the steps of incidents that are alike into the first of them."""
+    kept: dict[str, Story] = {}
+    for s in told:
+        key = s.incident["cause"] if s.incident["cause"] in _ALIKE else s.incident["incident_id"]
+        first = kept.get(key)
+        kept[key] = replace(first, steps=first.steps + s.steps, hits=first.hits + s.hits, pairs=first.pairs + s.pairs) if first else s
+    return list(kept.values())
+
+
+def _title(report: Report, told: Sequence[Story]) -> tuple[str, Tone]:
+    """The gravest matter, and whether it is over."""
+    kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
+    first = told[0] if told else None
+    after = _after(first) if first else ""
+    if "work" in kinds:
+        return f"SPLIT BRAIN PROVED{after}", "bad"
+    if first and first.incident["severity"] != "critical" and "thread" in kinds:
+        return f"TWO OWNERS PROVED, but not that both worked{after}", "warn"
+    if first:
+        return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{after}", _TONES[first.incident["severity"]]
+    if not report.examined["examined"]:
+        return "SPLIT BRAIN NOT EXAMINED", "warn"
+    if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
+        return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
+    if graver := [f for f in report.findings if f["severity"] != "note"]:
+        return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST)}", _TONES[graver[0]["severity"]]
+    return "NO INCIDENT FOUND", "good"
+
+
+def _after(story: Story) -> str:
+    """` - over by 07:52:25`: the state of an incident behind its title; empty where it is unknown."""
+    outcome = story.incident.get("outcome")
+    return f" - {outcome}" if outcome else ""
+
+
+def _scope(report: Report, told: Sequence[Story]) -> str:
+    """Groups, time and processes: `connect-cluster, 21 Nov 2026 07:51:40-07:52:25 UTC (Kafka 3.9.1, 3 workers, 1 broker)`."""
+    processes = report.case["processes"]
+    roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
+    versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
+    groups = list(dict.fromkeys(g for s in told for g in s.incident["group_ids"])) or [g["group_id"] for g in report.groups if g["group_id"]]
+    read = [f"Kafka {and_more(versions, 3)}"] * bool(versions) + [count(n, role) for role, n in sorted(roles.items(), reverse=True)]
+    moments = [m for s in told for m in (s.incident["from_lo"], s.incident["to_hi"] or s.incident["from_hi"], *(p["to_hi"] for p in s.pairs)) if m]
+    lo, hi = (min(moments), max(moments)) if moments else (report.examined["from_ts"], report.examined["to_ts"])
+    when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""
+    text = f"{and_more(groups, 3) or 'no group'}{when} ({', '.join(read) or 'no process'})"
+    # The title has these already.
+    is_said = any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain) or not told and not report.examined["examined"]
+    return text if is_said else f"{text}. {verdict.title(report)[0]}"
+
+
+def zone_names(report: Report) -> str:
+    """Return the reader's zone as it is called in the time of the logs: two names where the clocks are changed in between."""
+    ends = [p[end] for p in report.case["processes"] for end in ("first_ts", "last_ts") if p[end]] or [datetime.now(UTC)]
+    return " and ".join(dict.fromkeys((zone_name(report.zone, min(ends)), zone_name(report.zone, max(ends)))))
+
+
+def between(lo: datetime | None, hi: datetime | None, zone: tzinfo) -> str:
+    """`07:51:40`, `07:51:40-48`, `07:51:40-07:52:25`; with the day of the end when it is another."""
+    if lo is None or hi is None:
+        at = lo or hi
+        return "?" if at is None else f"{'by ' * (lo is None)}{at.astimezone(zone):%H:%M:%S}"
+    a, b = lo.astimezone(zone), hi.astimezone(zone)
+    if b - a < timedelta(seconds=1) or f"{a:%F %T}" == f"{b:%F %T}":
+        return f"{a:%H:%M:%S}"
+    if a.date() != b.date():
+        return f"{a:%H:%M:%S} to {b:%-d %b %H:%M:%S}"
+    return f"{a:%H:%M:%S}-{b:%S}" if f"{a:%H%M}" == f"{b:%H%M}" else f"{a:%H:%M:%S}-{b:%H:%M:%S}"
+
+
+def _days(report: Report, told: Iterable[Story]) -> bool:
+    """Whether times need their date."""
+    return len({m.astimezone(report.zone).date() for s in told for step in s.steps for m in (step.lo, step.hi) if m}) > 1
+
+
+def _when(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool) -> str:
+    if lo is None and hi is None:
+        return ""
+    day = f"{(lo or hi or datetime.now(UTC)).astimezone(zone):%-d %b} " if dated else ""
+    return day + between(lo, hi, zone)
+
+
+def _again(report: Report, names: Names, story: Story, told: Sequence[Story]) -> str:
+    """When the same cause befell the same subject: `21 Nov 07:51, 24 Nov 07:51`; empty where it happened once, or is said already."""
+    cause = story.incident["cause"], story.incident["subject"]
+    same = [s for s in told if (s.incident["cause"], s.incident["subject"]) == cause and s.incident["from_hi"]]
+    if cause[0] == "unknown" or len(same) < 2 or story is not same[0]:
+        return ""
+    moments = sorted(s.incident["from_hi"].astimezone(report.zone) for s in same)
+    return f"{names.process(story.incident['subject'])}: {count(len(same), 'time')}, {joined([f'{m:%-d %b %H:%M}' for m in moments])}"
+
+
+def _incident(report: Report, story: Story, dated: bool, again: str) -> list[Block]:
+    known = story.incident["cause"] != "unknown"
+    steps = tuple((_when(s.lo, s.hi, report.zone, dated=dated), s.text, "ROOT CAUSE" if s.role == ROOT and known else s.where) for s in story.steps)
+    blocks: list[Block] = [Heading(3, "What happened"), Table((Column("", fixed=True), Column(""), Column("")), steps)]
+    if story.left_out:
+        blocks.append(Para(f"and {count(story.left_out, 'more step')}: `forensics report --full`", tone="dim"))
+    if story.hits:
+        hits = tuple((h.what, h.who, h.lasted, h.consequence) for h in story.hits)
+        blocks += [Heading(3, "Impact"), Table((Column(""), Column("", fixed=True), Column("", fixed=True), Column("")), hits)]
+    labelled = (("Now", story.now), ("Next", story.next), ("Prevent", story.prevent), ("Recurred", again))
+    if rows := tuple((label, text) for label, text in labelled if text):
+        blocks += [Heading(3, ""), Table(_LABELLED, rows)]
+    return blocks
+
+
+def _others(report: Report, told: Sequence[Story], dated: bool) -> Table:
+    rows = [
+        (
+            _when(s.incident["from_lo"], s.incident["from_hi"], report.zone, dated=dated),
+            shorten(s.headline, 160) + _after(s),
+            s.incident["incident_id"],
+        )
+        for s in told[:_LISTED]
+    ]
+    rows += [("", f"and {len(told) - _LISTED} more: `forensics sql incident`", "")] * (len(told) > _LISTED)
+    return Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))
+
+
+def _open(report: Report, told: Sequence[Story]) -> list[Block]:
+    """What is not decided: what is known, what to collect, and what to do until then."""
+    shown = {id(p) for s in told for p in s.pairs}
+    undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
+    rows = []
+    if not report.examined["examined"]:
+        rows.append(("Known", why_not_examined(report)))
+    elif alone := [s for s in undecided if id(s) not in shown]:
+        who = Counter(tuple(sorted((s["process_a"] or "?", s["process_b"] or "?"))) for s in alone)
+        pairs = and_more([f"{a} and {b}" if a != b else f"{a} (twice)" for (a, b), _ in who.most_common()], 4)
+        rows.append(("Known", f"{in_words(sorted({s['resource'] for s in alone}), alone)} may have had two owners: {pairs}"))
+    elif not undecided:
+        return []
+    rows += [("Collect" if not n else "", text) for n, text in enumerate(collect.rows(report, undecided))]
+    if rows and (until := collect.meanwhile(report)):
+        rows.append(("Until then", f"this is not an all-clear; {until}"))
+    return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
+
+
+def _foot(report: Report, clock: Clock) -> Table:
+    sure = brief.how_sure(report) or (rests_on(report, clock, but=False) if report.examined["examined"] else "")
+    more = ["`forensics report --full`", "`forensics timeline`"]
+    more += [f"`forensics show {f['finding_id']}`" for f in report.findings[:1]]
+    notes = sum(f["severity"] == "note" for f in report.findings)
+    rows = (
+        ("Sure", sure),
+        ("Missing", brief.missing(report, clock)),
+        ("More", " | ".join([*more, "`-o report.html`"])),
+        ("Hidden", f"{count(notes, 'note')}: `--notes`" * bool(notes)),
+    )
+    return Table(_LABELLED, tuple(row for row in rows if row[1]))

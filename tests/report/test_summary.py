@@ -1,0 +1,142 @@
+"""The report's first screen: short, the gravest first, each step with its line, and nothing claimed that is not known."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, timedelta, timezone
+
+import pytest
+from made_case import HOSTILE, LINES, at, finding, incident, made, rows
+
+from forensics.report import content, json_form, story, text
+from forensics.report.names import Names
+from forensics.report.summary import between
+
+
+def screen(views: dict | None = None, width: int = 100, **filters: object) -> str:
+    return text.as_text(content.first_screen(made(views, **filters)), width)
+
+
+def flat(written: str) -> str:
+    return " ".join(written.split())
+
+
+def test_the_title_says_that_split_brain_is_proved_and_what_its_state_is() -> None:
+    views = rows()
+    (cause,) = views["incident"]
+    views["incident"] = [cause | {"state": "over", "outcome": "over by 10:01:05"}]
+    assert screen(views).strip().splitlines()[0] == "SPLIT BRAIN PROVED - over by 10:01:05"
+
+
+def test_what_happened_begins_with_the_root_cause_and_cites_lines() -> None:
+    lines = screen().splitlines()
+    start = lines.index("What happened")
+    assert lines[start + 1].endswith("ROOT CAUSE")
+    assert any(f"{line['path']}:{line['line']}" in written for line in LINES.values() for written in lines[start:])
+
+
+def test_an_incident_with_much_evidence_fits_sixty_lines() -> None:
+    views = rows()
+    (cause,) = views["incident"]
+    more = [
+        finding(f"session-timeout-{n}", "warning", finding_id=f"f-{n}", incident_id=cause["incident_id"], caused_by=None, caused_how="member")
+        for n in range(300)
+    ]
+    views["finding"] += more
+    views["incident"] = [cause | {"finding_ids": [*cause["finding_ids"], *(f["finding_id"] for f in more)]}]
+    for width in (80, 120, 160):
+        assert len(screen(views, width).splitlines()) <= 60
+
+
+def test_the_fourth_incident_and_later_ones_are_a_line_each() -> None:
+    views = rows()
+    views["incident"] = [
+        incident("process_killed", [], "warning", incident_id=f"i-{n}", headline=f"w{n} died", resources_hit=["orders-0"]) for n in range(6)
+    ]
+    written = screen(views)
+    assert "1 of 6: w0 died" in written
+    assert "3 of 6:" in written
+    assert "4 of 6" not in written
+    assert "3 more incidents" in written
+
+
+def test_a_cause_that_came_back_to_the_same_host_is_said() -> None:
+    views = rows()
+    views["incident"] = [
+        incident("process_killed", [], incident_id=f"i-{n}", headline="w2 died", from_lo=at(n * 86400), from_hi=at(n * 86400), resources_hit=["x"])
+        for n in (0, 3)
+    ]
+    assert "Recurred w2: 2 times, 1 Mar 10:00 and 4 Mar 10:00" in flat(screen(views))
+
+
+def test_without_an_incident_there_is_none_and_what_that_rests_on_is_said() -> None:
+    quiet = rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []}
+    written = flat(screen(quiet))
+    assert written.startswith("NO INCIDENT FOUND")
+    assert "Split brain: NONE FOUND" in written
+    assert "This rests on" in written
+
+
+def test_what_was_not_examined_names_what_to_collect() -> None:
+    empty = rows() | {"ownership": [], "split_brain": [], "finding": [], "incident": []}
+    written = flat(screen(empty))
+    assert written.startswith("SPLIT BRAIN NOT EXAMINED")
+    assert "this is not an all-clear" in written
+    assert "Known" in written
+
+
+def test_undecided_pairs_are_no_proof_and_say_what_would_decide() -> None:
+    views = rows() | {"finding": [], "incident": []}
+    pair = next(s for s in views["split_brain"] if s["verdict"] == "proved")
+    views["split_brain"] = [pair | {"verdict": "undecided", "missing": "the log of the broker that coordinated connect-cluster"}]
+    written = flat(screen(views))
+    assert written.startswith("SPLIT BRAIN UNDECIDED for 1 pair of owners")
+    assert "PROVED" not in written
+    assert "the log of the broker that coordinated connect-cluster" in written
+
+
+def test_processes_are_called_by_their_hosts() -> None:
+    views = rows()
+    pair, (cause,) = next(s for s in views["split_brain"] if s["verdict"] == "proved"), views["incident"]
+    facts = {"ownership_a": pair["ownership_a"], "ownership_b": pair["ownership_b"]}
+    views["occurrence"] = [
+        finding("split-brain-task", "critical", occurrence_id="o1", lasted_ms=1, facts=json.dumps(facts), incident_id=cause["incident_id"])
+    ]
+    report = made(views)
+    (hit, *_) = next(s for s in story.stories(report, Names(report)) if s.pairs).hits
+    assert hit.who == "w2 and w1"
+
+
+def test_text_of_logs_steers_no_terminal() -> None:
+    views = rows()
+    (cause,) = views["incident"]
+    views["incident"] = [cause | {"headline": HOSTILE, "outcome": HOSTILE}]
+    assert "\x1b" not in screen(views)
+    assert "\u202e" not in screen(views)
+
+
+def test_json_has_the_story_of_each_incident() -> None:
+    report = made()
+    (told,) = json.loads(json_form.render(report, story.stories(report, Names(report))))["brief"]
+    assert told["story"][0]["role"] == "root cause"
+    assert {"what", "who", "lasted", "consequence"} <= told["impact"][0].keys()
+    assert {"now", "next", "prevent"} <= told.keys()
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "said"),
+    [
+        (0, 0.4, "10:00:00"),
+        (0, 8, "10:00:00-08"),
+        (0, 85, "10:00:00-10:01:25"),
+        (0, 86400, "10:00:00 to 2 Mar 10:00:00"),
+        (None, 5, "by 10:00:05"),
+        (5, None, "10:00:05"),
+    ],
+)
+def test_two_moments_are_as_short_as_they_can_be(lo: float | None, hi: float | None, said: str) -> None:
+    assert between(None if lo is None else at(lo), None if hi is None else at(hi), UTC) == said
+
+
+def test_the_screen_is_in_the_reader_s_zone() -> None:
+    assert between(at(0), at(1), timezone(timedelta(hours=2))) == "12:00:00-01"
