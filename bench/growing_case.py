@@ -1,9 +1,10 @@
-"""A case that grows every day, kept as Parquet or as a table of Delta Lake: what does a day's append cost, and what does a query?
+"""Measure a case that grows every day and is kept as Parquet or as a Delta Lake table: the cost of a day's append, and of a query.
 
     python bench/growing_case.py FOLDER [--days 30] [--megabytes 20]
 
-Each day's log is ingested into the same case, and its events are then appended by Spark to a plain folder of Parquet and to a table of Delta Lake, a session each.
-Spark fetches Delta Lake's packages the first time. Iceberg is not here: it has no runtime for the Spark releases that this program runs on.
+Each day's log is ingested into the same case. Spark then appends its events to a plain Parquet folder and to a Delta Lake table, in a session for
+each. Spark downloads Delta Lake's packages the first time. Iceberg is not included, because it has no runtime for the Spark releases that this
+program uses.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from make_log import START
 
 from forensics.case.ingestion import ingest
 
-#: Delta Lake's packages are made for one minor release of Spark each.
+#: Each release of Delta Lake's packages is for one minor release of Spark.
 DELTA = f"io.delta:delta-spark_{'.'.join(version('pyspark').split('.')[:2])}_2.13:4.4.0"
 SETTINGS = {
     "parquet": {},
@@ -42,10 +43,10 @@ begun = time.perf_counter()
 from pathlib import Path
 from pyspark.sql import SparkSession
 form, target, settings, *days = sys.argv[1:]
-told = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "2g")
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "2g")
 for name, value in json.loads(settings).items():
-    told = told.config(name, value)
-spark = told.getOrCreate()
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
 spark.sql("SELECT 1").collect()
 found = {"session": time.perf_counter() - begun, "append": [], "query": []}
 for day in days:
@@ -61,15 +62,15 @@ print(json.dumps(found))
 
 
 def growing(day: Path, days: int) -> dict[str, Any]:
-    """Ingests a day's log again and again with other dates, and appends its events to a table of each kind.
+    """Ingest a day's log repeatedly with other dates, and append its events to a table of each kind.
 
     Args:
-        day: a made log of one day.
-        days: how many.
+        day: a generated log of one day.
+        days: number of days.
 
     Returns:
-        `delta` (Delta Lake's package), `bytes` of a day's log, `days`, `events` of all; `ingest` with the seconds of each day's ingest; by kind of table `session`
-        (seconds until Spark answers), `append` (seconds, each day) and `query` (seconds, median of those after the first).
+        `delta` (Delta Lake's package), `bytes` of a day's log, `days`, and total `events`; `ingest` with the seconds of each day's ingest. For each
+        kind of table: `session` (seconds until Spark answers), `append` (seconds, each day) and `query` (seconds, median without the first).
     """
     text = day.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory(dir=day.parent) as folder:
@@ -93,22 +94,22 @@ def growing(day: Path, days: int) -> dict[str, Any]:
 
 def _appended(form: str, target: Path, parts: list[Path]) -> dict[str, Any]:
     settings = json.dumps(SETTINGS[form])
-    measure(APPENDS, [form, str(target), settings])  # once before, so that no download counts
+    measure(APPENDS, [form, str(target), settings])  # a first run, so that downloads do not count
     shutil.rmtree(target, ignore_errors=True)
     found: dict[str, Any] = json.loads(measure(APPENDS, [form, str(target), settings, *map(str, parts)]).said.splitlines()[-1])
     return {**found, "query": median(found["query"][1:])}
 
 
 def main() -> None:
-    """Measures, and prints a line."""
+    """Measure, and print a line."""
     import run
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--megabytes", type=float, default=20)
-    told = parser.parse_args()
-    print(json.dumps(growing(run.made_log(told.folder, told.megabytes, 0.7), told.days)))
+    options = parser.parse_args()
+    print(json.dumps(growing(run.made_log(options.folder, options.megabytes, 0.7), options.days)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Ingest of a log in which every line is relevant, against DuckDB taking the header and one message's fields out of the same file.
+"""Compare the ingest of a log in which every line is relevant with DuckDB, which extracts the header and one message's fields from the same file.
 
     pip install duckdb
     python bench/make_log.py LOGS OUT --gigabytes 0.3 --relevant 1.0
     python bench/ingest_vs_duckdb.py OUT [--jobs 2] [--rounds 1]
 
-DuckDB's side reads lines, takes time, level, logger and source line of each and the generation and member id of one message with
-`regexp_extract`, and writes Parquet: a small part of what ingest finds in them. Both run as processes of their own, in turn, on as many cores.
+DuckDB reads lines, extracts time, level, logger and source line of each and the generation and member ID of one message with `regexp_extract`, and
+writes Parquet: a small part of what ingest finds in them. Both run as separate processes, alternately, on the same number of cores.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ print(rows, "rows")
 
 
 def main() -> None:
-    """Runs both in turn and prints the ratio."""
+    """Run both alternately and print the ratio."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("log", type=Path, help="one file")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
     best = compare(args.log, args.jobs, args.rounds, {"ingest": INGEST, "duckdb": DUCKDB})
-    print(f"ratio of wall times {best['duckdb'].wall / best['ingest'].wall:.2f} (above 1: ingest is quicker)")
+    print(f"ratio of wall times {best['duckdb'].wall / best['ingest'].wall:.2f} (above 1: ingest is faster)")
 
 
 if __name__ == "__main__":

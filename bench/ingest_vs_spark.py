@@ -1,10 +1,10 @@
-"""Ingest against what Spark does by itself with the same log, whole process against whole process.
+"""Compare ingest with plain Spark on the same log, whole process against whole process.
 
     python bench/ingest_vs_spark.py LOG [--jobs 2] [--rounds 1]
 
-Spark's side reads the text source, keeps lines that a dozen literals match (`rlike`), extracts time, level, logger, source line and generation
-(`regexp_extract`), and writes Parquet. Both run as processes of their own, in turn, on as many cores. Wall time, CPU time and peak resident
-memory are of the whole process tree: Python, the JVM and Spark's Python workers.
+Spark reads the text source, keeps lines that match a dozen literals (`rlike`), extracts time, level, logger, source line and generation
+(`regexp_extract`), and writes Parquet. Both run as separate processes, alternately, on the same number of cores. Wall time, CPU time and peak
+resident memory are of the whole process tree: Python, the JVM and Spark's Python workers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process tree needed: seconds of wall time, seconds of CPU, bytes resident at the peak."""
+    """Resources that a process tree used: seconds of wall time, seconds of CPU time, peak resident memory in bytes."""
 
     wall: float
     cpu: float
@@ -59,7 +59,7 @@ class Cost:
 
 
 def measure(program: str, arguments: Sequence[str]) -> Cost:
-    """Runs a Python program and watches its tree."""
+    """Run a Python program and monitor its process tree."""
     begun, before = time.perf_counter(), os.times()
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     cpu: dict[int, float] = {}
@@ -72,13 +72,13 @@ def measure(program: str, arguments: Sequence[str]) -> Cost:
                 fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
                 name = names.get(pid) or f"{pid} " + Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")[-40:]
             except OSError:
-                continue  # it has ended meanwhile
+                continue  # it ended in the meantime
             cpu[pid], names[pid] = (int(fields[11]) + int(fields[12])) / _TICK, name
             resident += int(fields[21]) * _PAGE
         peak = max(peak, resident)
         time.sleep(0.1 if time.perf_counter() - begun > 3 else 0.01)  # some programs end within a tenth of a second
     wall, after = time.perf_counter() - begun, os.times()
-    # Of what ended between two looks only the system knows; of what nobody waited for, only the looks do.
+    # Only the system knows the costs of processes that ended between two samples; only samples know those of processes without a waiting parent.
     waited = after.children_user + after.children_system - before.children_user - before.children_system
     if os.environ.get("BENCH_VERBOSE"):
         print({names[pid]: round(seconds, 1) for pid, seconds in sorted(cpu.items(), key=lambda x: -x[1])[:8]})
@@ -89,7 +89,7 @@ def measure(program: str, arguments: Sequence[str]) -> Cost:
 
 
 def _children(pid: int) -> list[Path]:
-    """Where the threads of a process tell their children; none when it has ended."""
+    """Return the files in which the threads of a process list their children; none if it has ended."""
     try:
         return [Path(task.path, "children") for task in os.scandir(f"/proc/{pid}/task")]
     except OSError:
@@ -97,7 +97,7 @@ def _children(pid: int) -> list[Path]:
 
 
 def _tree(root: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all its descendants."""
     found, open_ = [], [root]
     while open_:
         pid = open_.pop()
@@ -106,12 +106,12 @@ def _tree(root: int) -> list[int]:
             try:
                 open_.extend(map(int, children.read_text().split()))
             except OSError:
-                continue  # its thread has ended meanwhile
+                continue  # its thread ended in the meantime
     return found
 
 
 def compare(log: Path, jobs: int, rounds: int, programs: Mapping[str, str]) -> dict[str, Cost]:
-    """Runs programs in turn, prints what each run needed, and gives the quickest run of each."""
+    """Run programs alternately, print the costs of each run, and return the fastest run of each."""
     size = sum(p.stat().st_size for p in ([log] if log.is_file() else log.rglob("*")) if p.is_file())
     best: dict[str, Cost] = {}
     for _ in range(rounds):
@@ -131,7 +131,7 @@ def compare(log: Path, jobs: int, rounds: int, programs: Mapping[str, str]) -> d
 
 
 def main() -> None:
-    """Runs both in turn and prints the ratio."""
+    """Run both alternately and print the ratio."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("log", type=Path)
     parser.add_argument("--jobs", type=int, default=2)

@@ -1,10 +1,10 @@
-"""Writes a large worker log for benchmarks: real records of relevant loggers among a stream of others.
+"""Generate a large worker log for benchmarks: real records of relevant loggers among many others.
 
     python bench/make_log.py LOGS OUT --gigabytes 2 --relevant 0.05
 
-LOGS is a folder of real logs in Kafka's default layout. Of the lines written, the share `--relevant` is records of it whose logger the
-catalogue knows (with their continuation lines); the rest are records of connectors, converters, REST and applications, now and then with
-a stack trace. Times rise steadily; the same arguments give the same file.
+LOGS is a folder of real logs in Kafka's default layout. The share `--relevant` of the written lines are records from it whose logger the catalogue
+knows (with their continuation lines); the rest are records of connectors, converters, REST and applications, sometimes with a stack trace. Times rise
+steadily; the same arguments produce the same file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WORDS = ("orders", "payments", "users", "clicks", "stock", "invoice", "session"
 
 
 def relevant_records(folder: Path) -> list[str]:
-    """Records of the logs whose logger some pattern is for, without their time; each ends with a line break."""
+    """Return the records of the logs whose logger has a pattern, without their times; each ends with a line break."""
     recogniser = Recogniser(load())
     reader = RecordReader(packaged(), Profile())
     found = []
@@ -57,7 +57,7 @@ def relevant_records(folder: Path) -> list[str]:
 
 
 def blocks(relevant: list[str], share: float, seed: int) -> Iterator[list[str]]:
-    """Records without their times, in blocks of about `BLOCK_LINES` lines, for ever."""
+    """Yield records without their times, in blocks of about `BLOCK_LINES` lines, for ever."""
     rng = random.Random(seed)
     while True:
         block, lines, good = [], 0, 0
@@ -77,7 +77,7 @@ def blocks(relevant: list[str], share: float, seed: int) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Writes the file."""
+    """Write the file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("logs", type=Path)
     parser.add_argument("out", type=Path)

@@ -1,9 +1,10 @@
-"""Many small processes: the logs of some hundred Kafka clusters, each with a broker and three clients, made from the samples.
+"""Measure many small processes: logs of several hundred Kafka clusters, each with a broker and three clients, generated from the samples.
 
     python bench/many_processes.py WORKFOLDER --processes 1900 --engines sail
 
-A copy of a sample is a cluster of its own: other addresses, groups, members and cluster ids, and later by some seconds than the copy before. Of each log stay
-the records of one line that are about groups, or name the cluster, in their order, at most 200; of the samples' consumers and brokers that is all there are.
+Each copy of a sample is a cluster of its own: it has other addresses, groups, members and cluster IDs, and is some seconds later than the copy
+before. Of each log, at most 200 single-line records stay, in their order: those about groups, and those that name the cluster. The samples'
+consumers and brokers have no others.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ABOUT_GROUPS = re.compile(
     r"[.](?:ConsumerCoordinator|WorkerCoordinator|AbstractCoordinator|ConsumerRebalanceListenerInvoker|\w*KafkaConsumer|DistributedHerder|Worker"
     r"|GroupCoordinator|GroupMetadataManager|SubscriptionState|Fetcher|AppInfoParser|KafkaServer|KafkaRaftServer)(?::\d+)?\)$|[Cc]luster ?I[Dd]"
 )
-#: What a broker says of each of its partitions, not of groups.
+#: A broker's lines about its partitions, not about groups.
 _OF_PARTITIONS = re.compile(r"Elected as the group|Scheduling (?:un)?loading|Finished (?:un)?loading")
 _CLUSTER_ID = re.compile(r"(?:[Cc]luster ?I[Dd])\W+([\w-]{22})\b")
 _ADDRESS = re.compile(r"\b10\.77\.0\.(?=\d)")
@@ -35,7 +36,7 @@ _GROUP = re.compile(r"\b(connect-cluster|connect-[a-c]|orders-app)\b")
 
 
 def small_logs(sample: Path) -> dict[str, list[str]]:
-    """The lines that stay of a sample's logs, by their place in its folder."""
+    """Return the lines that stay of a sample's logs, by path in its folder."""
     found = {}
     for path in sorted((sample / "logs").rglob("*.log")):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -45,7 +46,7 @@ def small_logs(sample: Path) -> dict[str, list[str]]:
 
 
 def copied(lines: list[str], number: int) -> str:
-    """These lines as another cluster would have written them."""
+    """Return these lines as another cluster would have written them."""
     address, late = f"10.{100 + number // 250}.{number % 250}.", timedelta(seconds=SECONDS_APART * number)
     written = []
     for text in lines:
@@ -62,7 +63,7 @@ def copied(lines: list[str], number: int) -> str:
 
 
 def make(folder: Path, processes: int) -> None:
-    """Writes a folder of logs for so many processes."""
+    """Write a folder of logs for this number of processes."""
     samples = [small_logs(sample) for sample in sorted(SAMPLES.iterdir()) if (sample / "logs").is_dir()]
     number = made = 0
     while made < processes:
@@ -76,10 +77,10 @@ def make(folder: Path, processes: int) -> None:
 
 
 def many(folder: Path, processes: int, engine: str) -> dict[str, Any]:
-    """Reads the logs of so many processes and builds all views.
+    """Read the logs of this number of processes and build all views.
 
     Returns:
-        What `built` tells, with `processes`, `lines` and `bytes` of the logs.
+        The results of `built`, with `processes`, `lines` and `bytes` of the logs.
     """
     logs = folder / f"processes-{processes}"
     if not logs.exists():
@@ -90,14 +91,14 @@ def many(folder: Path, processes: int, engine: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Makes the logs, builds their case on each engine, prints a line."""
+    """Generate the logs, build their case on each engine, and print a line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--processes", type=int, default=1900)
     parser.add_argument("--engines", nargs="+", default=["sail"])
-    told = parser.parse_args()
-    for engine in told.engines:
-        print(json.dumps(many(told.folder, told.processes, engine)), flush=True)
+    options = parser.parse_args()
+    for engine in options.engines:
+        print(json.dumps(many(options.folder, options.processes, engine)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The pictures of docs/speed.md, drawn from bench/figures.json: what a picture shows is what the figures hold.
+"""Draw the pictures of docs/speed.md from bench/figures.json.
 
-Drawing needs matplotlib (`pip install 'kafka-forensics[bench]'`); texts do not. The same figures give the same files: no dates, no ids by chance.
-They stand on white, so that they can be read on a dark page too, and their letters are those of the reader's machine.
+Drawing needs matplotlib (`pip install 'kafka-forensics[bench]'`); the texts do not. The same figures produce the same files, without dates or random
+IDs. The pictures have a white background, so that they are readable on a dark page too, and use the fonts of the reader's machine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 Figures = dict[str, Any]
-#: How programs and engines are called on the page.
+#: Names of programs and engines on the page.
 PROGRAMS = {"ingest": "forensics ingest", "spark": "Spark", "duckdb": "DuckDB", "polars": "polars", "lnav": "lnav", "ripgrep": "ripgrep"}
 COMMANDS = {
     "bare": "Spark starts, one query",
@@ -22,14 +22,14 @@ COMMANDS = {
     "stored": "forensics sql split_brain",
 }
 STAGES = {"look": "look", "rows": "rows", "write": "write"}
-# Colours that differ for the colour-blind too (Okabe and Ito).
+# Colours that colour-blind readers can distinguish too (Okabe and Ito).
 BLUE, SKY, ORANGE, RED, GREY = "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#9a9a9a"
 ENGINES = {"spark": (RED, "s"), "sail": (BLUE, "o")}
 LETTERS = ["DejaVu Sans", "Verdana", "Arial", "Helvetica", "sans-serif"]
 
 
 def seconds(value: float) -> str:
-    """As the page's tables say it."""
+    """Return a duration as in the page's tables."""
     return f"{value:.3g} s" if value < 100 else f"{value:.0f} s"
 
 
@@ -62,15 +62,15 @@ def _small_text(figures: Figures) -> str:
     )
 
 
-def _bars(axes: Any, names: list[str], values: list[float], colours: list[str], told: Callable[[float], str]) -> None:  # noqa: ANN401
-    """Bars that lie, the first at the top, each with its value at its end."""
+def _bars(axes: Any, names: list[str], values: list[float], colours: list[str], label: Callable[[float], str]) -> None:  # noqa: ANN401
+    """Draw horizontal bars, the first at the top, each with its value at its end."""
     axes.barh(range(len(names)), values, color=colours, height=0.68)
-    _label(axes, names, values, told)
+    _label(axes, names, values, label)
 
 
-def _label(axes: Any, names: list[str], values: list[float], told: Callable[[float], str]) -> None:  # noqa: ANN401
+def _label(axes: Any, names: list[str], values: list[float], label: Callable[[float], str]) -> None:  # noqa: ANN401
     for place, value in enumerate(values):
-        axes.annotate(told(value), (value, place), xytext=(4, 0), textcoords="offset points", va="center")
+        axes.annotate(label(value), (value, place), xytext=(4, 0), textcoords="offset points", va="center")
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
@@ -143,7 +143,7 @@ def _small(pyplot: Any, figures: Figures) -> Any:  # noqa: ANN401
     return picture
 
 
-#: By the part of the figures: its title, what it says in words, and how it is drawn.
+#: For each part of the figures: the picture's title, its description in words, and the function that draws it.
 PICTURES: dict[str, tuple[str, Callable[[Figures], str], Callable[[Any, Figures], Any]]] = {
     "small": ("A small case: seconds of each command", _small_text, _small),
     "reading": ("Reading: microseconds a record, by log", _reading_text, _reading),
@@ -153,12 +153,12 @@ PICTURES: dict[str, tuple[str, Callable[[Figures], str], Callable[[Any, Figures]
 
 
 def texts(figures: Figures) -> dict[str, str]:
-    """What each picture says, in words, for those who do not see it."""
+    """Return a description of each picture for readers who cannot see it."""
     return {part: text(figures) + "." for part, (_, text, _) in PICTURES.items() if part in figures}
 
 
 def draw(figures: Figures, folder: Path) -> None:
-    """Writes `speed-PART.svg` for each part that has figures."""
+    """Write `speed-PART.svg` for each part that has figures."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -175,6 +175,6 @@ def draw(figures: Figures, folder: Path) -> None:
             with mpl.rc_context(settings):
                 picture = drawn(pyplot, figures)
                 picture.tight_layout()
-                told = {"Date": None, "Creator": None, "Title": title}
-                picture.savefig(folder / f"speed-{part}.svg", metadata=told)
+                metadata = {"Date": None, "Creator": None, "Title": title}
+                picture.savefig(folder / f"speed-{part}.svg", metadata=metadata)
                 pyplot.close(picture)

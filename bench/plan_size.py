@@ -1,10 +1,10 @@
-"""How large an engine's plans of all views are: operators, and of these sorts, exchanges and joins.
+"""Count the operators in an engine's plans of all views, including sorts, exchanges and joins.
 
     python bench/plan_size.py CASE [--engine spark] [--by-view]
 
-All views of CASE are built once more, in a folder that is thrown away, and each query that is planned for it is counted as the engine explains it: a view that
-cannot have rows there is not planned, and has no operator. Spark's adaptive plans are off, so a plan shows all its exchanges; whole-stage code is off, so it
-shows nothing else. Plans of two engines do not compare.
+All views of CASE are built again in a temporary folder, and the operators of each planned query are counted in the engine's EXPLAIN output. A view
+that cannot have rows is not planned and has no operators. Adaptive plans and whole-stage code are off in Spark, so that plans show all operators.
+Plans of different engines are not comparable.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS = {"sorts": ("Sort",), "exchanges": ("Exchange", "Repartition", "CoalesceP
 
 
 def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
-    """Operators of the plan of each view that is kept, by their kind; all others are `other`."""
+    """Return the operators in the plan of each stored view, by kind; all others are `other`."""
     if runs.name == SPARK:
         for key, value in PLAIN.items():
             runs.session.conf.set(key, value)
@@ -65,7 +65,7 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
         count(rows)
         keep_rows(engine, name, rows, path)
 
-    lock = Lock()  # what is printed is redirected for all threads
+    lock = Lock()  # output is redirected for all threads
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.object(materialise._Build, "_compute", computed),
@@ -77,7 +77,7 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
 
 
 def operators(plan: str) -> list[str]:
-    """The kinds of the operators in a plan's tree, one a line. What is used again is planned once."""
+    """Return the kinds of the operators in a plan's tree, one per line. A reused part is planned once."""
     names = [match[1] for line in plan.splitlines() if (match := OPERATOR.match(line)) and match[1] != "ReusedExchange"]
     return [next((kind for kind, ends in KINDS.items() if name.endswith(ends)), "other") for name in names]
 
@@ -85,8 +85,8 @@ def operators(plan: str) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", type=Path)
-    parser.add_argument("--engine", default="", help="spark or sail; the one that a report would choose, if not given")
-    parser.add_argument("--by-view", action="store_true", help="each view, the largest first")
+    parser.add_argument("--engine", default="", help="spark or sail; by default the one that a report would choose")
+    parser.add_argument("--by-view", action="store_true", help="print each view, the largest first")
     given = parser.parse_args()
     found = sizes(engine(given.engine), open_case(given.case))
     print("| view | operators | sorts | exchanges | joins |\n|---|---|---|---|---|")

@@ -1,12 +1,12 @@
-"""What the reading of logs costs, stage by stage, beside DuckDB and ripgrep on the same file.
+"""Measure the cost of reading logs, stage by stage, compared with DuckDB and ripgrep on the same file.
 
     python bench/make_log.py LOGS OUT --gigabytes 0.3 --relevant 0.05
     python bench/reading_cost.py OUT... [--rounds 3] [--json FILE] [--duckdb PYTHON] [--keep-all]
 
-Evidence is read to Parquet as `ingest` does in each of its processes, in one process and without an engine: the start (imports, the catalogue), the
-look at the file, rows, and writing them. DuckDB takes what `ingest_vs_duckdb.py` says, with one thread; ripgrep counts the lines that hold a dozen
-words. All is processor time (user and system), the median of some rounds in turn: it tells less of what else runs on the machine than wall time.
-Markdown goes to standard output. Peers that are not there are left out; `--duckdb` names a Python that has it.
+Evidence is read to Parquet as in one process of `ingest`, without an engine. The stages are the start (imports, the catalogue), the examination of
+the file, rows, and writing. DuckDB does the same as in `ingest_vs_duckdb.py`, with one thread; ripgrep counts the lines that contain a dozen words.
+All figures are processor time (user and system), the median of several alternating rounds, because other programs on the machine influence it less
+than wall time. Markdown is printed to standard output. Missing programs are skipped; `--duckdb` names a Python that has DuckDB.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ with PartWriter(Path(sys.argv[2]), tools.schemas) as writer:
         writing += time.process_time() - before
     ended = time.process_time()
 writing += time.process_time() - ended
-# Not ru_maxrss: that is of the process which started this one, if it was larger.
+# Not ru_maxrss: that is the parent process's if it was larger.
 peak = next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
 print(json.dumps({**counts, "start": started - begun, "look": looked - started, "rows": ended - looked - writing + (time.process_time() - ended),
     "write": writing, "cpu": time.process_time(), "peak": peak}))
@@ -72,16 +72,16 @@ print(json.dumps({**counts, "start": started - begun, "look": looked - started, 
 
 
 def cpu_of(command: list[str]) -> tuple[float, str]:
-    """Processor seconds of a command, and what it said."""
+    """Return the processor seconds of a command, and its output."""
     before = os.times()
-    said = subprocess.run(command, check=command[0] != "rg", capture_output=True).stdout  # rg: nothing found is 1
+    said = subprocess.run(command, check=command[0] != "rg", capture_output=True).stdout  # rg exits with 1 if nothing is found
     after = os.times()
-    # Ticks of a hundredth of a second: a short command may take none.
+    # The resolution is a hundredth of a second, so a short command may seem to need none.
     return max(after.children_user + after.children_system - before.children_user - before.children_system, 0.0), said[:1000].decode(errors="replace")
 
 
 def round_of(log: Path, duckdb: str | None, *, keep_all: bool = False) -> dict[str, Any]:
-    """One round: each program once."""
+    """Run each program once."""
     folder = Path(tempfile.mkdtemp(prefix="forensics-bench-"))
     try:
         found = json.loads(cpu_of([sys.executable, "-c", READING, str(log), str(folder / "rows"), *["--keep-all"] * keep_all])[1])
@@ -96,20 +96,20 @@ def round_of(log: Path, duckdb: str | None, *, keep_all: bool = False) -> dict[s
     return dict(found)
 
 
-def python_with_duckdb(told: str | None) -> str | None:
-    """A Python that can import DuckDB."""
-    python = told or sys.executable
+def python_with_duckdb(named: str | None) -> str | None:
+    """Return a Python that can import DuckDB."""
+    python = named or sys.executable
     return python if subprocess.run([python, "-c", "import duckdb"], capture_output=True, check=False).returncode == 0 else None
 
 
 def main() -> None:
-    """Measures, and prints a table."""
+    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("logs", type=Path, nargs="+")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--duckdb", help="a Python that has DuckDB")
-    parser.add_argument("--keep-all", action="store_true", help="as of ingest: lines without a fact are rows")
+    parser.add_argument("--keep-all", action="store_true", help="as for ingest: lines without a fact are rows")
     args = parser.parse_args()
     duckdb = python_with_duckdb(args.duckdb)
     results = []

@@ -1,14 +1,14 @@
-"""All benchmarks as one command: figures go to bench/figures.json, and docs/speed.md and its pictures are made from them.
+"""Run all benchmarks with one command: figures go to bench/figures.json, and docs/speed.md and its pictures are generated from them.
 
     python bench/run.py WORKFOLDER [--parts reading peers large small growth processes daily] [--megabytes 64] [--large 64 1000 8000] [--rounds 3]
     python bench/run.py WORKFOLDER --trial --parts reading --megabytes 16 --rounds 1
     python bench/run.py --page
 
-Parts that are not asked for keep the figures of an earlier run; each part has its own date and machine. `--page` only makes the page and its pictures again;
-`--trial` leaves the project's figures and page alone and writes its own into WORKFOLDER/trial. WORKFOLDER needs room for the logs that are made (a few times
-`--megabytes`, and `--large`). Programs that are compared run in turn, round after round; each figure is the median of its rounds, and how many times longer one
-program took is the median of the rounds' ratios. Pictures need matplotlib: `pip install -e '.[bench]'` installs it with the peers that are Python packages
-(DuckDB, polars; pysail comes with `[sail]`); ripgrep and lnav are `rg` and `lnav` on PATH. Peers that are not installed are left out.
+Parts that are not requested keep the figures of an earlier run; each part has its own date and machine. `--page` only regenerates the page and its
+pictures; `--trial` leaves the project's figures and page alone and writes to WORKFOLDER/trial. WORKFOLDER needs space for the generated logs (a few
+times `--megabytes`, and `--large`). Compared programs run alternately, round after round; each figure is the median of its rounds, and a ratio of two
+programs is the median of the rounds' ratios. Pictures need matplotlib: `pip install -e '.[bench]'` installs it with the compared Python packages
+(DuckDB, polars; pysail comes with `[sail]`). ripgrep and lnav are `rg` and `lnav` in PATH. Programs that are not installed are skipped.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ FIGURES = HERE / "figures.json"
 DOCS = HERE.parent / "docs"
 SAMPLES = HERE.parent / "sample_logs"
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
-#: Shares of lines whose loggers matter. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
+#: Shares of relevant lines. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
 SHARES = (0.01, 0.05, 0.7, 1.0)
 PARTS = ("reading", "peers", "large", "small", "growth", "processes", "daily")
-#: Events of the cases of `growth`, by engine.
+#: Numbers of events in the cases of `growth`, by engine.
 GROWTH = {"spark": (250_000, 500_000, 1_000_000), "sail": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)}
 FILES = 500
-#: Megabytes of a made log that are written record by record; a larger one repeats them day by day.
+#: Megabytes of a generated log that are written record by record; a larger one repeats them day by day.
 A_DAY = 1000
-#: A number that is a value by itself: no part of an address, of an id, of a date, of a partition's or a task's name; not nought, and no status of HTTP.
+#: A number that is a value by itself: not part of an address, an ID, a date, or the name of a partition or task; not zero, and not an HTTP status.
 _NUMBER = re.compile(r'(?<![\w.:/-])(?<!" )[1-9][0-9]*(?!\w|[.:/-]\w)')
-#: Header, context (the client, the group, the task that speaks), and who logged it at the end of the line.
+#: Header, and context (client, group, or task).
 _HEADER = re.compile(r"\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8},[0-9]{3}\] [A-Z]+ +(?:\[[^\]]*\]:? )*")
 _LOGGED_BY = re.compile(r" \([\w.$]+(?::[0-9]+)?\)\n?$")
-#: What the user's cache holds: built cases, and the JVM's class archive.
+#: Contents of the user's cache: built cases, and the JVM's class archive.
 CASES, CLASSES = "kafka-forensics/cases", "kafka-forensics/classes"
 PACKAGES = ("pyspark", "pyarrow", "regex", "pysail", "duckdb", "polars")
-#: Programs beside Python's, and how each tells its version; Java as Spark finds it.
+#: Programs other than Python's, and the commands that print their versions; Java as Spark finds it.
 PROGRAMS = {
     "ripgrep": ("rg", "--version"),
     "lnav": ("lnav", "-V"),
@@ -92,7 +92,7 @@ import os, sys
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 os.execvp("gzip", ["gzip", "-dkc", sys.argv[1]])
 """
-#: lnav knows a layout from a file below a folder that it is told; its home is a new one, so that nothing of a user's counts.
+#: lnav reads its formats from a given folder; its home is new, so that the user's settings have no effect.
 LNAV = r"""
 import json, os, pathlib, sys
 log, out, _ = sys.argv[1:]
@@ -123,7 +123,7 @@ main()
 
 
 def machine() -> dict[str, Any]:
-    """What was measured on, and when."""
+    """Return the machine of the measurement, and the date."""
     found = {}
     for name in PACKAGES:
         try:
@@ -133,7 +133,7 @@ def machine() -> dict[str, Any]:
     for name, command in PROGRAMS.items():
         if shutil.which(command[0]):
             done = subprocess.run(command, check=False, capture_output=True, text=True)
-            said = re.search(r"\d+(?:\.\d+)+", done.stdout + done.stderr)  # Java says it on the second
+            said = re.search(r"\d+(?:\.\d+)+", done.stdout + done.stderr)  # Java prints it to standard error
             found |= {name: said[0]} if said else {}
     model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     memory = next((int(line.split()[1]) // 1_000_000 for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
@@ -151,7 +151,7 @@ def _lines(path: str) -> list[str]:
 
 
 def made_log(work: Path, megabytes: float, share: float) -> Path:
-    """A log of so many megabytes in which this share of lines is of loggers that matter; made once."""
+    """Return a log of this many megabytes with this share of relevant lines; generate it once."""
     log = work / f"{megabytes:g}mb-{share * 100:g}.log"
     if not log.exists() and megabytes > A_DAY:
         return of_days(made_log(work, A_DAY, share), log, round(megabytes / A_DAY))
@@ -162,7 +162,7 @@ def made_log(work: Path, megabytes: float, share: float) -> Path:
 
 
 def of_days(day: Path, log: Path, count: int) -> Path:
-    """A log that repeats that of its first day, with the dates of as many days."""
+    """Return a log that repeats that of its first day with the dates of `count` days."""
     with log.open("wb") as out:
         for n in range(count):
             date = f"[{START + timedelta(days=n):%Y-%m-%d} ".encode()
@@ -172,7 +172,7 @@ def of_days(day: Path, log: Path, count: int) -> Path:
 
 
 def packed(log: Path) -> Path:
-    """The same log as gzip packs it."""
+    """Return the same log compressed by gzip."""
     found = log.with_suffix(".log.gz")
     if not found.exists():
         with log.open("rb") as source, gzip.open(found, "wb", compresslevel=6) as out:
@@ -181,7 +181,7 @@ def packed(log: Path) -> Path:
 
 
 def rewritten(log: Path, name: str, texts: Callable[[random.Random, Iterable[str]], Iterator[str]]) -> Path:
-    """Another log, made from the lines of this one by chance; made once."""
+    """Return another log, generated at random from the lines of this one; generate it once."""
     found = log.with_name(name)
     if not found.exists():
         with log.open(encoding="utf-8") as source, found.open("w", encoding="utf-8") as out:
@@ -190,10 +190,10 @@ def rewritten(log: Path, name: str, texts: Callable[[random.Random, Iterable[str
 
 
 def new_messages(rng: random.Random, lines: Iterable[str]) -> Iterator[str]:
-    """Every other record of one line with other numbers in its message, as a real stream has other offsets, sizes and times in each.
+    """Yield the records, every other single-line one with other numbers in its message, as offsets, sizes and times differ in a real stream.
 
-    A record whose message has no number gives its place to the last that has. What a real stream repeats stays: the context before the
-    message, who logged it (class and line of the source) behind, and records of several lines, such as printed configurations.
+    A record whose message has no number is replaced by the last one that has. What a real stream repeats stays the same: the context before the
+    message, the logger (class and source line) after it, and records of several lines, such as printed configurations.
     """
     place, numbered = 0, ""
     for line, following in pairwise(chain(lines, ("",))):
@@ -217,7 +217,7 @@ def _renumbered(rng: random.Random, line: str) -> str:
 
 
 def requests(rng: random.Random, lines: Iterable[str]) -> Iterator[str]:
-    """REST requests that only read, as a Connect worker's log has them, at the records' times: lines that are counted."""
+    """Yield read-only REST requests, as in a Connect worker's log, at the records' times: lines that are only counted."""
     for line in lines:
         if line.startswith("["):
             path = f"/connectors/{rng.choice(('orders', 'users', 'clicks'))}-{rng.randrange(100_000)}/status"
@@ -227,7 +227,7 @@ def requests(rng: random.Random, lines: Iterable[str]) -> Iterator[str]:
 
 
 def in_files(log: Path, count: int) -> Path:
-    """The same lines in a folder of so many files; made once."""
+    """Return the same lines in a folder of this many files; generate it once."""
     found = log.with_name(f"{log.stem}-in-{count}-files")
     if not found.exists():
         found.mkdir()
@@ -240,7 +240,7 @@ def in_files(log: Path, count: int) -> Path:
 
 
 def in_turn(programs: dict[str, Callable[[int], Cost]], rounds: int) -> dict[str, dict[str, float]]:
-    """Runs each program in each round.
+    """Run each program in each round.
 
     Returns:
         Medians by program: `wall` and `cpu` time (seconds), `peak` memory (bytes), and `times`, the wall time as a multiple of the
@@ -263,7 +263,7 @@ def in_turn(programs: dict[str, Callable[[int], Cost]], rounds: int) -> dict[str
 
 
 def reading(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
-    """Processor time of the stages of reading, by the share of lines that matter; and packed."""
+    """Measure the processor time of the stages of reading, by the share of relevant lines; also for compressed logs."""
     duckdb = sys.executable if find_spec("duckdb") else None
     logs = {f"{share:.0%} relevant": made_log(work, megabytes, share) for share in SHARES}
     few, all_of = made_log(work, megabytes, 0.05), made_log(work, megabytes, 1.0)
@@ -280,7 +280,7 @@ def reading(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
 
 
 def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
-    """A whole ingest on two cores beside programs that take only header and one message's fields out of the same log."""
+    """Measure a whole ingest on two cores, and programs that only extract the header and one message's fields from the same log."""
     programs = {"ingest": INGEST, "spark": SPARK}
     programs |= {name: text for name, text in (("duckdb", DUCKDB), ("polars", POLARS)) if find_spec(name)}
     programs |= {name: text for name, text in (("lnav", LNAV), ("ripgrep", RIPGREP)) if shutil.which(PROGRAMS[name][0])}
@@ -297,16 +297,16 @@ def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
         log = made_log(work, megabytes, share)
         found = in_turn({name: runs(program, log) for name, program in programs.items()}, rounds)
         results.append({"share": share, "bytes": log.stat().st_size, "programs": found})
-    told: dict[str, Any] = {"logs": results, "rounds": rounds}
+    found: dict[str, Any] = {"logs": results, "rounds": rounds}
     if shutil.which("gzip"):
         few = made_log(work, megabytes, 0.05)
         programs = {"ingest": runs(INGEST, packed(few)), "gzip": runs(GUNZIP, packed(few))}
-        told["packed"] = {"bytes": few.stat().st_size, "programs": in_turn(programs, rounds)}
-    return told
+        found["packed"] = {"bytes": few.stat().st_size, "programs": in_turn(programs, rounds)}
+    return found
 
 
 def large(work: Path, sizes: Sequence[float]) -> dict[str, Any]:
-    """One whole ingest of ever larger logs on two cores: does memory stay where it is?"""
+    """Measure one whole ingest of increasingly large logs on two cores, to see whether memory stays constant."""
     results = []
     for megabytes in sizes:
         log = made_log(work, megabytes, 0.05)
@@ -317,7 +317,7 @@ def large(work: Path, sizes: Sequence[float]) -> dict[str, Any]:
 
 
 def small(work: Path, rounds: int) -> dict[str, Any]:
-    """From a command to its answer, for a sample: the first report, that of other logs, the same again, and a stored view; beside a bare Spark session."""
+    """Measure the time from a command to its answer for a sample: first report, other logs, the same again, a stored view; and bare Spark."""
     engines = [name for name in GROWTH if name == "spark" or find_spec("pysail")]
     caches = {name: work / f"cache-{name}" for name in engines}
 
@@ -344,12 +344,12 @@ def small(work: Path, rounds: int) -> dict[str, Any]:
     found = in_turn(programs, rounds)
     case = next((caches[engines[-1]]).rglob("case.json")).parent
     found |= in_turn({"stored": command(engines[-1], "sql", "split_brain", "--case", str(case))}, rounds)
-    found["stored"]["times"] = found["stored"]["wall"] / found["bare"]["wall"]  # it did not run in turn with the others
+    found["stored"]["times"] = found["stored"]["wall"] / found["bare"]["wall"]  # it did not alternate with the others
     return {"lines": sum(len(p.read_bytes().splitlines()) for p in SAMPLE.rglob("*") if p.is_file()), "programs": found, "rounds": rounds}
 
 
 def _wait_for_archive(folder: Path) -> None:
-    """Until the JVM of the run before has written its class archive, which it does when the command has long answered; at most two minutes."""
+    """Wait until the previous run's JVM has written its class archive, which happens long after the answer; at most two minutes."""
     size = -1
     for _ in range(24):
         found = sum(path.stat().st_size for path in folder.glob("*.jsa"))
@@ -360,18 +360,18 @@ def _wait_for_archive(folder: Path) -> None:
 
 
 def growth(work: Path, events: Sequence[int], asked: Sequence[str]) -> dict[str, Any]:
-    """All views of ever larger cases, on each engine: seconds and peak memory, one run each."""
+    """Measure all views of increasingly large cases on each engine: seconds and peak memory, one run each."""
     engines = [name for name in asked if name == "spark" or find_spec("pysail")]
     return {"cases": [{"engine": name, **grown(work / "growth", size, name)} for name in engines for size in events or GROWTH[name]]}
 
 
 def processes(work: Path, counts: Sequence[int], asked: Sequence[str]) -> dict[str, Any]:
-    """Ingest and all views of many processes with a small log each: seconds and peak memory, one run each."""
+    """Measure ingest and all views of many processes with small logs: seconds and peak memory, one run each."""
     return {"cases": [many(work / "processes", count, name) for name in asked if name == "spark" or find_spec("pysail") for count in counts]}
 
 
 class scratch:  # noqa: N801 (used like a function)
-    """A folder that is gone afterwards."""
+    """A temporary folder."""
 
     def __init__(self, below: Path) -> None:
         self._path = below / "scratch"
@@ -386,7 +386,7 @@ class scratch:  # noqa: N801 (used like a function)
 
 
 def page(figures: dict[str, Any]) -> str:
-    """docs/speed.md for these figures."""
+    """Return docs/speed.md for these figures."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         undefined=jinja2.StrictUndefined,
@@ -399,7 +399,7 @@ def page(figures: dict[str, Any]) -> str:
 
 
 def make_page(figures: dict[str, Any], docs: Path) -> None:
-    """The page and its pictures in a folder of documentation."""
+    """Write the page and its pictures into a documentation folder."""
     docs.mkdir(parents=True, exist_ok=True)
     (docs / "speed.md").write_text(page(figures), encoding="utf-8")
     if find_spec("matplotlib"):
@@ -409,7 +409,7 @@ def make_page(figures: dict[str, Any], docs: Path) -> None:
 
 
 def main() -> None:
-    """Measures the parts that are asked for, and makes the page."""
+    """Measure the requested parts, and make the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
@@ -417,30 +417,30 @@ def main() -> None:
     parser.add_argument("--large", type=float, nargs="+", default=[64, 1000, 8000], help="megabytes of the logs of `large`")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--events", type=int, nargs="+", help="sizes of growth, instead of each engine's own")
-    parser.add_argument("--processes", type=int, nargs="+", default=[1900], help="how many processes the cases of `processes` have")
-    parser.add_argument("--engines", nargs="+", choices=GROWTH, help="of growth (both, if not told) and of processes (Sail alone, if not told)")
-    parser.add_argument("--page", action="store_true", help="only make docs/speed.md and its pictures again")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1900], help="numbers of processes in the cases of `processes`")
+    parser.add_argument("--engines", nargs="+", choices=GROWTH, help="engines of growth (default: both) and of processes (default: Sail only)")
+    parser.add_argument("--page", action="store_true", help="only regenerate docs/speed.md and its pictures")
     parser.add_argument("--trial", action="store_true", help="figures, page and pictures go to WORKFOLDER/trial, not to the project")
-    told = parser.parse_args()
-    if not told.page and not find_spec("matplotlib"):  # told before hours of measuring
+    options = parser.parse_args()
+    if not options.page and not find_spec("matplotlib"):  # checked before hours of measuring
         parser.error("the pictures of the page need matplotlib: pip install -e '.[bench]'")
-    if told.work is None and (told.trial or not told.page):
+    if options.work is None and (options.trial or not options.page):
         parser.error("WORKFOLDER is missing")
-    docs, file = (told.work / "trial", told.work / "trial" / FIGURES.name) if told.trial else (DOCS, FIGURES)
+    docs, file = (options.work / "trial", options.work / "trial" / FIGURES.name) if options.trial else (DOCS, FIGURES)
     figures = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    if not told.page:
-        told.work.mkdir(parents=True, exist_ok=True)
+    if not options.page:
+        options.work.mkdir(parents=True, exist_ok=True)
         docs.mkdir(parents=True, exist_ok=True)
         measured: dict[str, Callable[[], dict[str, Any]]] = {
-            "reading": lambda: reading(told.work, told.megabytes, told.rounds),
-            "peers": lambda: peers(told.work, told.megabytes, told.rounds),
-            "large": lambda: large(told.work, told.large),
-            "small": lambda: small(told.work, told.rounds),
-            "growth": lambda: growth(told.work, told.events, told.engines or tuple(GROWTH)),
-            "processes": lambda: processes(told.work, told.processes, told.engines or ("sail",)),
-            "daily": lambda: growing(made_log(told.work, 20, 0.7), 30),
+            "reading": lambda: reading(options.work, options.megabytes, options.rounds),
+            "peers": lambda: peers(options.work, options.megabytes, options.rounds),
+            "large": lambda: large(options.work, options.large),
+            "small": lambda: small(options.work, options.rounds),
+            "growth": lambda: growth(options.work, options.events, options.engines or tuple(GROWTH)),
+            "processes": lambda: processes(options.work, options.processes, options.engines or ("sail",)),
+            "daily": lambda: growing(made_log(options.work, 20, 0.7), 30),
         }
-        for part in told.parts:
+        for part in options.parts:
             print(f"{part} ...", file=sys.stderr, flush=True)
             figures[part] = {"machine": machine(), **measured[part]()}
             file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Times the building of all views as a case grows: it has to grow with the events and not faster.
+"""Measure the time to build all views as a case grows; it must be proportional to the number of events.
 
     python bench/views_cost.py WORKFOLDER --events 250000 500000 1000000
 
-The logs are made: one broker and 50 Connect groups of four workers, so about 200 processes; a generation every few seconds moves one task
-from one worker to the next, 50 events each. Each size is ingested and built in a process of its own.
+The logs are generated: one broker and 50 Connect groups of four workers, so about 200 processes; a generation every few seconds moves one task from
+one worker to the next, 50 events each. Each size is ingested and built in a process of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RUNTIME = "org.apache.kafka.connect.runtime.Worker"
 
 
 class Log:
-    """One process's log."""
+    """The log of one process."""
 
     def __init__(self, file: TextIO, source_line: bool) -> None:
         self._file, self._source_line = file, source_line
@@ -39,7 +39,7 @@ class Log:
 
 
 def _generations(group: int, broker: list[tuple[int, str]], workers: list[Log], number: int) -> Iterator[None]:
-    """One generation after another of one group; the broker's lines are gathered, to be merged by time."""
+    """Yield after each generation of one group; the broker's lines are collected, to be merged by time."""
     name = f"connect-{group:03d}"
     members = [f"connect-10.{group}.0.{w}:8083-{group:08x}-0000-4000-8000-{w:012x}" for w in range(WORKERS)]
     prefix = [f"[Worker clientId=connect-10.{group}.0.{w}:8083, groupId={name}] " for w in range(WORKERS)]
@@ -101,7 +101,7 @@ def _generations(group: int, broker: list[tuple[int, str]], workers: list[Log], 
 
 
 def make(folder: Path, events: int) -> None:
-    """Writes the logs of about so many events."""
+    """Write logs with about this number of events."""
     broker: list[tuple[int, str]] = []
     for group in range(GROUPS):
         files = []
@@ -144,7 +144,7 @@ print(json.dumps({"events": events, "read": read - begun, "views": seconds, "row
 
 
 def built(logs: Path, case: Path, engine: str) -> dict[str, Any]:
-    """Reads logs to a new case and builds its views, in a process of its own.
+    """Read logs into a new case and build its views, in a process of its own.
 
     Returns:
         `events`, seconds of `read` and `views`, `rows` by view, and `peak`: the largest resident memory of the process tree, bytes.
@@ -155,7 +155,7 @@ def built(logs: Path, case: Path, engine: str) -> dict[str, Any]:
 
 
 def grown(folder: Path, events: int, engine: str) -> dict[str, Any]:
-    """What `built` tells of a case of about so many events."""
+    """Return the results of `built` for a case of about this number of events."""
     logs = folder / f"logs-{events}"
     if not logs.exists():
         make(logs, events)
@@ -163,14 +163,14 @@ def grown(folder: Path, events: int, engine: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Makes each size, builds it, prints a line."""
+    """Generate and build each size, and print a line for it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--events", type=int, nargs="+", default=[250_000, 500_000, 1_000_000])
     parser.add_argument("--engine", default="spark")
-    told = parser.parse_args()
-    for events in told.events:
-        print(json.dumps(grown(told.folder, events, told.engine)), flush=True)
+    options = parser.parse_args()
+    for events in options.events:
+        print(json.dumps(grown(options.folder, events, options.engine)), flush=True)
 
 
 if __name__ == "__main__":

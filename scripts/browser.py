@@ -1,4 +1,4 @@
-"""A real browser for pages: the system's Chromium, driven by Playwright. Used by the tests of the page and by the command that makes its pictures."""
+"""Provide a real browser: the system's Chromium, controlled by Playwright, for the tests of the page and for its pictures."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 
 
 def found() -> str | None:
-    """The path of a Chromium: $CHROMIUM, or the first that PATH has; None when there is none."""
+    """Return the path of a Chromium: $CHROMIUM, or the first in PATH; None if there is none."""
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """The browser, started and ended.
+    """Yield a running browser; end it afterwards.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no Chromium.
     """
     from playwright.sync_api import sync_playwright
 
@@ -32,7 +32,7 @@ def browser() -> Iterator[Browser]:
     if path is None:
         raise FileNotFoundError("no Chromium on PATH, and $CHROMIUM names none (Debian, Ubuntu: apt-get install chromium)")
     with sync_playwright() as playwright:
-        # As root, which containers are, Chromium runs without its own sandbox only.
+        # As root, as in containers, Chromium only runs without its own sandbox.
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
         yield started
         started.close()

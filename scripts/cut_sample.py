@@ -1,9 +1,9 @@
-"""Cuts recorded logs down to a sample: leaves out whole records that say nothing about groups, and nothing else.
+"""Cut recorded logs down to a sample: leave out only whole records that have nothing to do with groups.
 
     python scripts/cut_sample.py RECORDING/logs sample_logs/NAME/logs
 
-What is left out: the scan for plugins, printed configurations of connectors, converters and admin clients, and the closing of metric
-reporters. They tell no event of a group. A record goes with its continuation lines; no line that stays is changed.
+These are the scan for plugins, printed configurations of connectors, converters and admin clients, and the closing of metric reporters. They contain
+no event of a group. A record is removed with its continuation lines; the other lines are not changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RECORD = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ")
 
 
 def cut(lines: list[str]) -> list[str]:
-    """The lines that stay; lines before the first record stay too."""
+    """Return the lines that stay, including lines before the first record."""
     kept, keep = [], True
     for line in lines:
         if RECORD.match(line):
@@ -38,7 +38,7 @@ def cut(lines: list[str]) -> list[str]:
 
 
 def main(source: Path, target: Path) -> None:
-    """Cuts every `*.log` below `source` into the same place below `target`."""
+    """Cut every `*.log` below `source` into the same path below `target`."""
     for path in sorted(source.rglob("*.log")):
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         kept = cut(lines)

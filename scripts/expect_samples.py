@@ -1,7 +1,7 @@
-"""Writes what the samples are expected to give, `sample_logs/*/expected/*.json`, the report that the README shows, the outputs of
-docs/notebook.ipynb, and the answers that pages of docs/ show.
+"""Write the expected results of the samples, `sample_logs/*/expected/*.json`; the report in the README; the outputs of docs/notebook.ipynb; and the
+answers in pages of docs/.
 
-A person reads the difference before it is committed.
+Read the difference before you commit it.
 
 python scripts/expect_samples.py [NAME...]        # or: make samples
 """
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from forensics.case.folder import Case
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_logs"
-#: The sample whose report the README shows.
+#: The sample whose report is in the README.
 SHOWN = "split-brain-frozen-worker-3.9.1"
-#: Columns that say what is true of an incident. Ids and explanations are left to other tests.
+#: Columns with the facts of an incident. Other tests cover IDs and explanations.
 COLUMNS = {
     "generation": (
         "group_id", "incarnation", "incarnation_why", "generation", "protocol_type", "rebalance_mode", "prepared_ts", "stabilized_ts",
@@ -50,18 +50,18 @@ COLUMNS = {
 
 
 def names() -> list[str]:
-    """Names of the samples."""
+    """Return the names of the samples."""
     return sorted(p.name for p in SAMPLES.iterdir() if (p / "logs").is_dir())
 
 
 def case_of(name: str, folder: Path) -> Case:
-    """Reads a sample into a case and builds its views."""
+    """Read a sample into a case and build its views."""
     summary = ingest([SAMPLES / name / "logs"], folder, jobs=2)
     return build(summary.case, engine(jobs=2, little=True))
 
 
 def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
-    """What is expected, from a case: rows of each view of `COLUMNS`, in a stable order."""
+    """Return the expected results of a case: rows of each view in `COLUMNS`, in a stable order."""
     report = model.read(case, model.Filters())
     found = {
         "generation": [g for group in report.groups for g in group["generations"]],
@@ -80,7 +80,7 @@ def excerpt(case: Case) -> str:
 
 
 def with_excerpt(readme: str, shown: str) -> str:
-    """The README with the excerpt in its place."""
+    """Return the README with the excerpt inserted."""
     begin, end = "<!-- report -->\n", "<!-- /report -->"
     before, rest = readme.split(begin)
     return before + begin + f"```text\n{shown}\n```\n" + end + rest.split(end)[1]
@@ -91,7 +91,7 @@ def _plain(value: object) -> object:
 
 
 def main() -> None:
-    """Writes the files of all samples, or of those named; of all of them also what the pages of docs/ show."""
+    """Write the files of all samples, or of the named ones; for all of them, also the outputs in docs/."""
     asked = sys.argv[1:] or names()
     with tempfile.TemporaryDirectory() as folder:
         cases = {name: case_of(name, Path(folder) / name) for name in asked}

@@ -1,8 +1,8 @@
-"""Runs the commands that pages of docs/ name, and writes what they answer below them.
+"""Run the commands in pages of docs/, and write their output below them.
 
 python scripts/make_answers.py         # or: make samples, which does it too
 
-In a page, a block of commands may be followed by an answer:
+In a page, an answer may follow a block of commands:
 
     ```sh
     forensics report --case frozen
@@ -10,10 +10,10 @@ In a page, a block of commands may be followed by an answer:
 
     <!-- answer: 12 lines from "In brief" -->
     ```text
-    what the last command of the block prints: so many lines, from the first that has these words; without them from the first line, and all of them
+    output of the last command of the block: this many lines, from the first that contains these words; without them, from the first line to the last
     ```
 
-Cases are called as the pages call them: those of the samples (`CASES`). A command without `--case` asks the first of them.
+Cases have the names that the pages use: those of the samples (`CASES`). A command without `--case` uses the first of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-#: What pages call the cases of samples.
+#: Names of the samples' cases in pages.
 CASES = {
     "frozen": "split-brain-frozen-worker-3.9.1",
     "timeouts": "session-timeouts-consumers-3.9.1",
@@ -46,29 +46,29 @@ _ANSWER = re.compile(
 
 
 def commands(block: str) -> list[list[str]]:
-    """The arguments of each `forensics` command of a block."""
+    """Return the arguments of each `forensics` command in a block."""
     return [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("forensics ")]
 
 
-def told(arguments: list[str], cases: Mapping[str, Path]) -> list[str]:
-    """A command's arguments with the cases and files where they are here."""
+def with_paths(arguments: list[str], cases: Mapping[str, Path]) -> list[str]:
+    """Return a command's arguments with local paths of cases and files."""
     return [str(cases[word]) if word in cases else str(ROOT / word) if word.startswith("sample_logs/") else word for word in arguments]
 
 
 def run(arguments: list[str], cases: Mapping[str, Path]) -> tuple[int, str]:
-    """Runs a command, in a folder of its own for what it writes; its exit code, and what it prints, or names of the files that it wrote."""
+    """Run a command in a folder of its own; return its exit code, and its output or the names of the files that it wrote."""
     from forensics.cli import app
 
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         env = {"COLUMNS": str(WIDTH), "FORENSICS_CASE": str(cases["frozen"]), "FORENSICS_PAGER": ""}
-        result = CliRunner().invoke(app, told(arguments, cases), env=env)
+        result = CliRunner().invoke(app, with_paths(arguments, cases), env=env)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result.exit_code, result.stdout or "".join(f"{name}\n" for name in sorted(path.name for path in Path(folder).iterdir()))
 
 
 def answered(page: str, cases: Mapping[str, Path]) -> str:
-    """A page with the answers of its commands."""
+    """Return a page with the answers of its commands."""
 
     def after(block: re.Match[str]) -> str:
         answer = _ANSWER.match(page, block.end())
@@ -91,7 +91,7 @@ def answered(page: str, cases: Mapping[str, Path]) -> str:
 
 
 def write(cases: Mapping[str, Path]) -> None:
-    """Writes the answers into all pages."""
+    """Write the answers into all pages."""
     for name in PAGES:
         page = DOCS / name
         page.write_text(answered(page.read_text(encoding="utf-8"), cases), encoding="utf-8")
@@ -99,7 +99,7 @@ def write(cases: Mapping[str, Path]) -> None:
 
 
 def main() -> None:
-    """Reads the samples and writes the answers."""
+    """Read the samples and write the answers."""
     from expect_samples import case_of
 
     with tempfile.TemporaryDirectory() as folder:

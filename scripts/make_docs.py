@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are made from their sources: views from the SQL comments, events and captures from the catalogue.
+"""Generate the pages of docs/ that have a source elsewhere: views from the SQL comments, events and captures from the catalogue.
 
 python scripts/make_docs.py          # or: make docs
 """
@@ -28,13 +28,13 @@ from forensics.wording.files import Words, rule_words, view_words
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 _COLUMN = re.compile(r"^\s+`?(\w+)`?\s+COMMENT\s+'((?:[^']|'')*)'", re.MULTILINE)
-_KNOB = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
+_THRESHOLD = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
 _TEMPLATES = Environment()  # noqa: S701  (nothing is rendered)
 _MADE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 
 def pages() -> dict[str, str]:
-    """File name to content of every page that is made."""
+    """Return the content of every generated page, by file name."""
     return {"views.md": views(), "rules.md": rules(), "events.md": events(), "commands.md": commands()}
 
 
@@ -48,13 +48,13 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 
 
 def _columns(view: view_files.View) -> list[tuple[str, str]]:
-    if view.name in ("event", "snapshot"):  # their columns are stated in the schema, once
+    if view.name in ("event", "snapshot"):  # the schema defines their columns
         return [(c.name, c.meaning) for c in schema.ENVELOPE] + [("...", "one column for each capture: see [events](events.md#captures)")]
     return [(name, comment.replace("''", "'")) for name, comment in _COLUMN.findall(view.sql)]
 
 
 def views() -> str:
-    """Every view with its columns; the public ones first, then steps."""
+    """Return every view with its columns; the public ones first, then steps."""
     found, words = sorted(view_files.views().values(), key=lambda v: v.name), view_words()
     parts = [
         _MADE,
@@ -68,31 +68,31 @@ def views() -> str:
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
         if view.name in words and words[view.name].codes:
             parts.append(f"`code` is one of {', '.join(f'`{code}`' for code in words[view.name].codes)}.\n")
-    parts += ["## Steps\n", "Views that other views are made of; their columns may change.\n"]
+    parts += ["## Steps\n", "Views from which other views are built; their columns may change.\n"]
     parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder not in ("", "rules"))))
     parts += [
         "## Thresholds\n",
-        "Session variables; `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
+        "Session variables. Use `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
     ]
-    knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _KNOB.findall(view_files.knobs()))
+    knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _THRESHOLD.findall(view_files.knobs()))
     parts.append(_table(("variable", "default", "meaning"), knobs))
     return "\n".join(parts)
 
 
 def _grain(view: view_files.View) -> str:
-    return f"Rows are told apart by: {', '.join(f'`{g}`' for g in view.grain)}.\n" if view.grain else ""
+    return f"Rows are identified by: {', '.join(f'`{g}`' for g in view.grain)}.\n" if view.grain else ""
 
 
 def rules() -> str:
-    """Every rule: what it answers, what it needs, when it is silent, and what shows it."""
+    """Return every rule: what it answers, what it needs, when it is silent, and what shows it."""
     found = sorted((v for v in view_files.views().values() if v.folder == "rules"), key=lambda v: v.name)
     samples = _samples()
     parts = [
         _MADE,
         "# Rules\n",
-        "Each is two files under `sql/rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` tells them in full. "
-        "Names like `3.9.1-worker_frozen` are recordings of real clusters, by release and by what was done to them. In what a rule says, *italics* stand for "
-        "what the logs tell, and [brackets] hold what is said only where they do.\n",
+        "Each rule consists of two files under `sql/rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` reports them in full. "
+        "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named by the release and by what was done to them. In a rule's texts, *italics* replace "
+        "facts from the logs, and [brackets] mark parts that are printed only if the logs contain these facts.\n",
     ]
     words = rule_words()
     for view in found:
@@ -102,13 +102,13 @@ def rules() -> str:
 
 
 def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list[str]:
-    """A rule's section: its words, its severities and thresholds, and what each of its cases says and advises."""
+    """Return a rule's section: its words, its severities and thresholds, and the text and advice of each of its cases."""
     sql = "\n".join(view_files.statements(view.sql))
     shown = [*(f"the sample [{name}](../sample_logs/{name}/README.md)" for name in samples), *filter(None, [words.shown])]
     rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))
-    knobs = [f"`{name}` ({default})" for _, name, _, default in _KNOB.findall(view_files.knobs()) if re.search(rf"\b{name}\b", sql)]
+    knobs = [f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.knobs()) if re.search(rf"\b{name}\b", sql)]
     rows += [("thresholds", ", ".join(knobs))] if knobs else []
     rows += [(f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []
@@ -118,7 +118,7 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
 
 
 def _in_general(template: str) -> str:
-    """What a template says of any finding: *names* for what the finding tells, [brackets] around what is said only where it tells so."""
+    """Return a template for any finding: *names* in place of the finding's facts, [brackets] around conditional parts."""
     return "".join(map(_phrase, _TEMPLATES.parse(template.strip()).body))
 
 
@@ -129,10 +129,10 @@ def _phrase(node: nodes.Node | None) -> str:
         return "".join(map(_phrase, node.nodes))
     if isinstance(node, nodes.If):
         ways = ["".join(map(_phrase, body)) for body in (node.body, *(e.body for e in node.elif_), node.else_)]
-        told = [way for way in ways if way.strip()]
-        # Blanks at the ends are of the sentence around it.
-        before, behind = (" " if told and told[at][end].isspace() else "" for at, end in ((0, 0), (-1, -1)))
-        return f"{before}[{' / '.join(way.strip() for way in told)}]{behind}" if told else ""
+        ways_with_text = [way for way in ways if way.strip()]
+        # Blanks at the ends belong to the sentence around it.
+        before, behind = (" " if ways_with_text and ways_with_text[at][end].isspace() else "" for at, end in ((0, 0), (-1, -1)))
+        return f"{before}[{' / '.join(way.strip() for way in ways_with_text)}]{behind}" if ways_with_text else ""
     if isinstance(node, nodes.For):
         return "".join(map(_phrase, node.body))
     if isinstance(node, nodes.CondExpr):
@@ -141,18 +141,18 @@ def _phrase(node: nodes.Node | None) -> str:
     if isinstance(node, nodes.Const):
         return str(node.value)
     if isinstance(node, nodes.Filter):
-        told = _phrase(node.node)
+        phrase = _phrase(node.node)
         if node.name == "count":
             one, *several = (str(a.value) for a in node.args if isinstance(a, nodes.Const))
-            return f"{told} {several[0] if several else f'{one}s'}"
-        return f"{told} times" if node.name == "times" else told
+            return f"{phrase} {several[0] if several else f'{one}s'}"
+        return f"{phrase} times" if node.name == "times" else phrase
     name = node.name if isinstance(node, nodes.Name) else next((n.name for n in node.find_all(nodes.Name)), "") if node else ""
     called = f"*{name.removesuffix('_ms').replace('_', ' ')}*" if name else ""
     return str(node.left.value).replace("%d", called) if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const) else called
 
 
 def _samples() -> dict[str, list[str]]:
-    """Samples that show a rule, by rule."""
+    """Return the samples that show each rule."""
     found: dict[str, list[str]] = {}
     for file in sorted((ROOT / "sample_logs").glob("*/expected/finding.json")):
         for rule in sorted({row["rule"] for row in json.loads(file.read_text(encoding="utf-8"))}):
@@ -161,13 +161,13 @@ def _samples() -> dict[str, list[str]]:
 
 
 def events() -> str:
-    """Every event by subject, with the releases of each wording; then the captures, and the layouts."""
+    """Return every event by subject, with the releases of each wording; then the captures, and the layouts."""
     catalogue = patterns.load()
     parts = [
         _MADE,
         "# Events\n",
-        "What the catalogue recognises. An event has one name for all releases, layouts and client libraries; `kafka` says which releases print "
-        "a wording. `forensics explain LINE` says all of this of one line, and what the line proves.\n",
+        "The events that the catalogue recognises. An event has one name for all releases, layouts and client libraries; `kafka` says which releases print "
+        "a wording. `forensics explain LINE` prints all of this for one line, and what the line proves.\n",
     ]
     everything = sorted(catalogue.events, key=lambda e: (e.category, e.name, e.file, e.line))
     for category, same in groupby(everything, key=lambda e: e.category):
@@ -179,16 +179,16 @@ def events() -> str:
                 shown = example if len(example) <= 140 else example[:139] + "…"
                 rows.append((f"`{name}`" if number == 0 else "", releases(e.kafka), f"`` {shown.replace('`', chr(39))} ``"))
         parts.append(_table(("event", "kafka", "example"), iter(rows)))
-    parts += ["## Captures\n", "What patterns take out of a message; each is a column of `event`.\n"]
+    parts += ["## Captures\n", "The values that patterns extract from a message; each is a column of `event`.\n"]
     parts.append(_table(("capture", "type", "meaning"), iter((f"`{f.name}`", f.type, f.meaning) for f in catalogue.fields.values())))
-    parts += ["## Layouts\n", "How whole lines look; the layout is chosen for each record. `--layout` on ingest tells another.\n"]
+    parts += ["## Layouts\n", "Formats of whole lines; the layout is chosen for each record. `--layout` on ingest adds another.\n"]
     known = layouts.packaged().layouts
     parts.append(_table(("layout", "example"), iter((f"`{x.name}`", f"`` {_first_line(x)} ``") for x in known)))
     return "\n".join(parts)
 
 
 def commands() -> str:
-    """Every command with its arguments and options, as its help tells them. Made from the functions: how help looks differs between releases of typer."""
+    """Return every command with its arguments and options, as in its help. They come from the functions, because typer's help differs by release."""
     parts = [_MADE, "# Commands\n", f"{app.info.help}\n", f"{app.info.epilog}\n"]
     for command in sorted(app.registered_commands, key=_command_name):
         function = command.callback
@@ -204,34 +204,34 @@ def _command_name(command: typer.models.CommandInfo) -> str:
     return command.name or command.callback.__name__  # type: ignore[union-attr]
 
 
-def _told(parameter: inspect.Parameter) -> typer.models.ArgumentInfo | typer.models.OptionInfo:
+def _info(parameter: inspect.Parameter) -> typer.models.ArgumentInfo | typer.models.OptionInfo:
     return parameter.annotation.__metadata__[0]  # type: ignore[no-any-return]
 
 
 def _choices(parameter: inspect.Parameter) -> list[str]:
-    """The words that an option takes, if they are few and known."""
+    """Return the possible values of an option if they are few and known."""
     kinds = get_args(parameter.annotation.__origin__) or (parameter.annotation.__origin__,)
     return [word.value for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum) for word in kind]
 
 
 def _named(parameter: inspect.Parameter) -> str:
-    """`--case DIR`, as help names it."""
-    told = _told(parameter)
-    if isinstance(told, typer.models.ArgumentInfo):
-        return told.metavar or parameter.name.upper()
-    # In an annotation the first name stands where the default would.
-    names = ", ".join(name for name in (told.default, *(told.param_decls or ())) if isinstance(name, str))
+    """Return `--case DIR`, as in the help."""
+    info = _info(parameter)
+    if isinstance(info, typer.models.ArgumentInfo):
+        return info.metavar or parameter.name.upper()
+    # In an annotation, the first name takes the place of the default.
+    names = ", ".join(name for name in (info.default, *(info.param_decls or ())) if isinstance(name, str))
     if parameter.annotation.__origin__ is bool:
         return names
-    return f"{names} {told.metavar or '|'.join(_choices(parameter)) or 'VALUE'}"
+    return f"{names} {info.metavar or '|'.join(_choices(parameter)) or 'VALUE'}"
 
 
 def _meaning(parameter: inspect.Parameter) -> str:
-    """What help says of a parameter, with the variable that it is read from and its default."""
-    told, said = _told(parameter), []
-    said.append((told.help or "").strip())
-    if told.envvar:
-        said.append(f"Also from `${told.envvar}`.")
+    """Return the help of a parameter, with its environment variable and its default."""
+    info, said = _info(parameter), []
+    said.append((info.help or "").strip())
+    if info.envvar:
+        said.append(f"Also from `${info.envvar}`.")
     default = getattr(parameter.default, "value", parameter.default)
     if default not in (None, "", False, inspect.Parameter.empty) and "by default" not in said[0]:
         said.append(f"By default `{default}`.")

@@ -1,9 +1,9 @@
-"""Runs docs/notebook.ipynb and writes what its cells give into it.
+"""Run docs/notebook.ipynb and write the outputs of its cells into it.
 
 python scripts/make_notebook.py        # or: make notebook
 
-Cells run in order, in one namespace, in the repository's folder. What a cell prints and the value of its last expression are its output, as in Jupyter; a
-pandas frame is kept as HTML and as text. No Jupyter is needed for it.
+Cells run in order, in one namespace, in the repository's folder. As in Jupyter, a cell's output is what it prints and the value of its last
+expression; a pandas frame is kept as HTML and as text. Jupyter is not needed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 
 
 def executed(notebook: dict[str, Any]) -> dict[str, Any]:
-    """The notebook with the outputs of its cells.
+    """Return the notebook with the outputs of its cells.
 
     Raises:
-        Exception: what a cell raises.
+        Exception: any exception of a cell.
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     cells, number = [], 0
@@ -37,7 +37,7 @@ def executed(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(source: str, number: int, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """A cell's outputs."""
+    """Return a cell's outputs."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None
@@ -61,7 +61,7 @@ def _lines(text: str) -> list[str]:
 
 
 def main() -> None:
-    """Writes the notebook."""
+    """Write the notebook."""
     given = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     NOTEBOOK.write_text(json.dumps(executed(given), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(NOTEBOOK.relative_to(ROOT))

@@ -1,10 +1,10 @@
-"""Makes the pictures of docs/pictures: each sample's page on a desktop, on a phone, in the dark, and printed, and its report in terminals of two widths.
+"""Make the pictures in docs/pictures: each sample's page on a desktop, a phone, in dark mode and printed; and its report in terminals of two widths.
 
-Look at every one of them before you commit it. It needs a Chromium (scripts/browser.py).
+Look at every picture before you commit it. This needs a Chromium (scripts/browser.py).
 
 python scripts/make_screenshots.py [--cases FOLDER] [NAME...]        # or: make pictures
 
-With --cases the samples' cases are taken from FOLDER/NAME where they are there already, and made there where they are not.
+With --cases, the samples' cases are FOLDER/NAME; missing ones are created there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
-#: How each picture is taken: what the browser is like.
+#: Browser settings for each kind of picture.
 KINDS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 1500}},
     "phone": {"viewport": {"width": 390, "height": 1700}, "is_mobile": True, "has_touch": True},
@@ -46,7 +46,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "print": {"viewport": {"width": 1000, "height": 1414}},
 }
 _COLOURS = 256
-#: Columns of the terminals, and how many lines of them are shown.
+#: Widths of the terminals in columns, and the number of lines shown.
 WIDTHS = (80, 160)
 LINES = 48
 _TERMINAL = """<!doctype html><style>
@@ -56,7 +56,7 @@ body {{ margin: 0; background: {background}; }} pre {{ display: inline-block; ma
 
 
 def page_of(name: str, cases: Path, to: Path) -> Path:
-    """The page of a sample, as `forensics report --format html` writes it."""
+    """Return the page of a sample, as `forensics report --format html` writes it."""
     folder = cases / name
     case = open_case(folder) if (folder / "case.json").exists() else case_of(name, folder)
     report = model.read(case, model.Filters())
@@ -66,7 +66,7 @@ def page_of(name: str, cases: Path, to: Path) -> Path:
 
 
 def take(started: Browser, page: Path, kind: str, to: Path) -> None:
-    """Takes one picture."""
+    """Take one picture."""
     context = started.new_context(reduced_motion="reduce", **KINDS[kind])
     shown = context.new_page()
     shown.goto(page.as_uri())
@@ -83,7 +83,7 @@ def take(started: Browser, page: Path, kind: str, to: Path) -> None:
 
 
 def printed(case: Path, width: int) -> str:
-    """What `forensics report` prints on a terminal of so many columns, with its colours."""
+    """Return what `forensics report` prints on a terminal of this width, with its colours."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, width, 0, 0))
     command = [sys.executable, "-m", "forensics", "report", "--no-pager", "--case", str(case)]
@@ -91,7 +91,7 @@ def printed(case: Path, width: int) -> str:
     told = bytearray()
     with subprocess.Popen(command, stdout=its, stderr=subprocess.DEVNULL, env=env):
         os.close(its)
-        with contextlib.suppress(OSError):  # the end of what a terminal says, on Linux
+        with contextlib.suppress(OSError):  # the end of a terminal's output on Linux
             while part := os.read(ours, 1 << 16):
                 told += part
     os.close(ours)
@@ -99,7 +99,7 @@ def printed(case: Path, width: int) -> str:
 
 
 def take_terminal(started: Browser, text: str, width: int, to: Path) -> None:
-    """Takes a picture of the first lines of a terminal."""
+    """Take a picture of the first lines of a terminal."""
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text.from_ansi("\n".join(["$ forensics report", *text.split("\n")[:LINES]])), overflow="crop", no_wrap=True)
     shown = started.new_page(viewport={"width": 1400, "height": 400})
@@ -111,7 +111,7 @@ def take_terminal(started: Browser, text: str, width: int, to: Path) -> None:
 
 
 def _few_colours(picture: Image.Image) -> Image.Image:
-    """The picture in half of its most frequent colours, which flat areas keep exactly, and as many that stand for the others: a third as large."""
+    """Return the picture with fewer colours: half are its most frequent ones, so that flat areas are exact. The file is a third as large."""
     counted = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)[: _COLOURS // 2]
     frequent = [part for _, colour in counted for part in colour]
     others = picture.quantize(_COLOURS // 2, Image.Quantize.FASTOCTREE).getpalette() or []
@@ -121,7 +121,7 @@ def _few_colours(picture: Image.Image) -> Image.Image:
 
 
 def _read_first_proof(shown: Page) -> None:
-    """Opens what a reader opens first: the lines of the gravest finding, and its proof in space and time."""
+    """Open what a reader opens first: the lines of the gravest finding, and its proof in space and time."""
     proved = shown.locator("article.card:has(svg.spacetime)")
     card = proved.first if proved.count() else shown.locator("article.card").first
     card.evaluate("(card) => { for (const fold of card.querySelectorAll('details')) fold.open = true; }")
@@ -130,7 +130,7 @@ def _read_first_proof(shown: Page) -> None:
 
 
 def main() -> None:
-    """Makes the pictures of all samples, or of those named."""
+    """Make the pictures of all samples, or of the named ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=names())
     parser.add_argument("--cases", type=Path)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes `parsers/source_lines.csv`: which releases print from which line of which class, out of tables of Kafka's log statements.
+"""Write `parsers/source_lines.csv` from tables of Kafka's log statements: which releases print from which line of which class.
 
     python scripts/make_source_lines.py FACTS_DIR
 
-A layout with %L then tells the release. One row a logger: its simple name, and `line:releases` for each line at INFO and above.
+With it, a layout with %L shows the release. One row for each logger: its simple name, and `line:releases` for each line at INFO and above.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from facts import PRINTED_BY, version_key  # noqa: E402
 from forensics.catalogue.patterns import load, simple_name  # noqa: E402
 from forensics.catalogue.recogniser import Recogniser  # noqa: E402
 
-#: The line that all clients of these releases print is one of their logging wrapper's, not the statement's.
+#: In these releases, all clients print the line of their logging wrapper, not that of the statement.
 WRONG_LINES = ("1.0.0", "1.0.1", "1.0.2")
 CLIENT_SIDE = "org.apache.kafka.clients."
 
 
 def statements(folder: Path) -> Iterator[tuple[str, int, str]]:
-    """Class, line and release of each statement."""
+    """Yield class, line and release of each statement."""
     with (folder / "fingerprints.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             for release in (row["tags"] or "").split():
@@ -40,7 +40,7 @@ def statements(folder: Path) -> Iterator[tuple[str, int, str]]:
 
 
 def runs(found: Iterable[str], known: list[str]) -> str:
-    """Releases as ranges over the known ones: `2.3.0..2.3.1 2.5.0`."""
+    """Return releases as ranges over the known ones: `2.3.0..2.3.1 2.5.0`."""
     places = sorted(known.index(r) for r in found)
     parts: list[list[int]] = []
     for place in places:
@@ -52,7 +52,7 @@ def runs(found: Iterable[str], known: list[str]) -> str:
 
 
 def main() -> None:
-    """Writes the table."""
+    """Write the table."""
     loggers = Recogniser(load()).interesting_loggers
     lines: dict[str, dict[int, set[str]]] = {}
     releases: set[str] = set()

@@ -1,4 +1,4 @@
-"""What mkdocs is told beside mkdocs.yml: pages that do not lie in docs/ (the notebook, the samples' own pages), and links that lead out of it."""
+"""Extend mkdocs.yml: add pages that are not in docs/ (the notebook, the samples' own pages), and convert links that lead out of docs/."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAMPLE = re.compile(r"\]\((?:\.\./)?sample_logs/([^/)]+)/README\.md")
 
 
 def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 (mkdocs' own mapping)
-    """Adds the pages that are made here."""
+    """Add the generated pages."""
     made = {f"samples/{page.parent.name}.md": page.read_text(encoding="utf-8") for page in sorted((ROOT / "sample_logs").glob("*/README.md"))}
     made["python.md"] = notebook(ROOT / "docs" / "notebook.ipynb")
     for name, text in made.items():
@@ -23,14 +23,14 @@ def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 (mkdocs' own m
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
-    """Points links to where the pages are in the site."""
+    """Change links to the pages' locations in the site."""
     if page.file.src_uri.startswith("samples/"):
         return markdown.replace("](../../docs/", "](../").replace("](../../README.md", "](../index.md")
     return _SAMPLE.sub(r"](samples/\1.md", markdown).replace("](notebook.ipynb", "](python.md").replace("](../README.md", "](index.md")
 
 
 def notebook(path: Path) -> str:
-    """A notebook as Markdown, with the outputs of its cells."""
+    """Return a notebook as Markdown, with the outputs of its cells."""
     parts = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])

@@ -31,7 +31,7 @@ def test_a_bug_without_a_fix_is_in_every_later_release() -> None:
         ("[[bug]", "not valid TOML"),
         (ONE.replace("since", "from"), "must have the keys fixed, id, since"),
         (ONE.replace("KAFKA-1", "9184"), "number of an issue"),
-        (ONE + ONE, "stand there once"),
+        (ONE + ONE, "unique"),
         (ONE.replace("2.3.0", "2.x"), "must be releases"),
         (ONE.replace('["2.5.1", "2.6.0"]', '["2.6.0", "2.5.1"]'), "the oldest first"),
         (ONE.replace("2.3.0", "2.7.0"), "the oldest first"),
