@@ -52,7 +52,7 @@ def copied(lines: list[str], number: int) -> str:
     for text in lines:
         head = _HEAD.match(text)
         assert head
-        at = datetime.fromisoformat(head[1]) + late  # noqa: DTZ007 (as it stands in the log)
+        at = datetime.fromisoformat(head[1]) + late  # noqa: DTZ007 (as in the log)
         text = _CLUSTER_ID.sub(lambda m: m[0].replace(m[1], f"{number:06d}{m[1][6:]}"), text[head.end() :])
         text = _STARTED.sub(lambda m: str(int(m[0]) + SECONDS_APART * 1000 * number), text)
         text = _ADDRESS.sub(address, text)

@@ -295,8 +295,8 @@ def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
 
     for share in (0.05, 0.7):
         log = made_log(work, megabytes, share)
-        found = in_turn({name: runs(program, log) for name, program in programs.items()}, rounds)
-        results.append({"share": share, "bytes": log.stat().st_size, "programs": found})
+        result = in_turn({name: runs(program, log) for name, program in programs.items()}, rounds)
+        results.append({"share": share, "bytes": log.stat().st_size, "programs": result})
     found: dict[str, Any] = {"logs": results, "rounds": rounds}
     if shutil.which("gzip"):
         few = made_log(work, megabytes, 0.05)

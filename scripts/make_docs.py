@@ -74,8 +74,8 @@ def views() -> str:
         "## Thresholds\n",
         "Session variables. Use `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
     ]
-    knobs = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _THRESHOLD.findall(view_files.knobs()))
-    parts.append(_table(("variable", "default", "meaning"), knobs))
+    thresholds = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _THRESHOLD.findall(view_files.knobs()))
+    parts.append(_table(("variable", "default", "meaning"), thresholds))
     return "\n".join(parts)
 
 
@@ -108,8 +108,8 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
     rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))
-    knobs = [f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.knobs()) if re.search(rf"\b{name}\b", sql)]
-    rows += [("thresholds", ", ".join(knobs))] if knobs else []
+    thresholds = [f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.knobs()) if re.search(rf"\b{name}\b", sql)]
+    rows += [("thresholds", ", ".join(thresholds))] if thresholds else []
     rows += [(f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []
     rows.append(("shown by", "; ".join(shown)))

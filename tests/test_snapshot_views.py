@@ -69,7 +69,7 @@ def test_a_witness_is_a_source_of_its_kind_and_no_process(case) -> None:
     assert kinds["w1.properties"] == "properties"
     assert {r["process_id"] for r in rows(case, "process")} == {"broker-1/server.log", "w1/connect.log", "w2/connect.log", "w3/connect.log"}
     broken = next(r for r in rows(case, "source_file") if r["path"].endswith("broken.json"))
-    assert "not whole" in broken["note"]
+    assert "incomplete" in broken["note"]
 
 
 def test_partitions_groups_and_configurations(case) -> None:

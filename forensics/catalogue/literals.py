@@ -1,6 +1,6 @@
 """Compute text that every match of a pattern must contain from the pattern itself.
 
-A record is tried only against patterns whose literal text it contains. `requirements` computes that text, so nobody has to write it.
+A record is tried only against patterns whose literal text it contains. `requirements` computes that text, so it need not be written down.
 """
 
 from __future__ import annotations

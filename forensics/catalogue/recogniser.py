@@ -112,12 +112,12 @@ class Recogniser:
 
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:
-        """Simple class names of all loggers that a block names."""
+        """Return the simple class names of all loggers that a block names."""
         return frozenset(simple_name(logger) for event in self.catalogue.events for logger in event.loggers)
 
     @cached_property
     def _blocks_of(self) -> dict[str, list[EventPattern]]:
-        """The blocks of each logger, by its simple class name."""
+        """Return the blocks of each logger, by its simple class name."""
         found: dict[str, list[EventPattern]] = {}
         for event in self.catalogue.events:
             for name in dict.fromkeys(map(simple_name, () if event.anywhere else event.loggers)):
@@ -126,7 +126,7 @@ class Recogniser:
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
-        """Texts of which every recognisable message contains at least one; none of them contains another."""
+        """Return texts of which every recognisable message contains at least one; none of them contains another."""
         found = {text for event in self.catalogue.events for text in requirements(event.pattern).anchors}
         kept: list[str] = []
         for text in sorted(found, key=lambda t: (len(t), t)):
@@ -136,7 +136,7 @@ class Recogniser:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Texts of which every record that is recognised whatever its logger contains one: beginnings of clients' words, and Kafka's own prefixes."""
+        """Return texts of which every record that is recognised for any logger contains one: beginnings of clients' words, and Kafka's own prefixes."""
         return (*self._anywhere.texts, *self._kafka.marks)
 
     @cached_property
@@ -145,7 +145,7 @@ class Recogniser:
 
     @cached_property
     def _index_of_telling(self) -> Index:
-        """Blocks of all loggers that contain more than the identity of a client."""
+        """Return blocks of all loggers that contain more than the identity of a client."""
         return Index((e for e in self.catalogue.events if not e.anywhere and not e.name.startswith(_OTHER)), self.catalogue.fields)
 
     def may_tell(self, logger: str | None) -> bool:
@@ -177,7 +177,7 @@ class Recogniser:
 
     @cached_property
     def telling(self) -> frozenset[str]:
-        """Captures that prevent a record from being only counted."""
+        """Return captures that prevent a record from being only counted."""
         return frozenset(name for name, capture in self.catalogue.fields.items() if capture.telling)
 
     @staticmethod

@@ -50,11 +50,11 @@ class Rows(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """The columns; several may have the same name."""
+        """Return the columns; several may have the same name."""
 
     @property
     def numeric(self) -> Sequence[bool]:
-        """True for each column of numbers."""
+        """Return True for each column of numbers."""
 
     def texts(self) -> Iterator[Sequence[str | None]]:
         """Yield rows as text: scalars as Spark casts them, other values as JSON."""

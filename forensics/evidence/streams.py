@@ -69,7 +69,7 @@ def fault_of(stream: object) -> str:
 
 @dataclass(frozen=True)
 class Lost:
-    """What a stream could not return because of its fault.
+    """Data that a stream could not return because of its fault.
 
     Attributes:
         size: bytes; 0 if unknown.

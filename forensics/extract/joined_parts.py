@@ -115,7 +115,7 @@ def _span(part: Part, times: Ints) -> tuple[int, int]:
 
 
 def _ordered(group: Sequence[Part], times: Ints, jitter: int) -> list[Part]:
-    """Parts by their time, cut where others go in between; none if they were printed side by side."""
+    """Return parts by time, cut where others belong in between; none if they were printed side by side."""
 
     def by_time(parts: Sequence[Part]) -> list[Part]:
         return sorted(parts, key=lambda p: _span(p, times))

@@ -201,7 +201,7 @@ class Layouts:
 
     @cached_property
     def nameless(self) -> frozenset[str]:
-        """Names of layouts whose records have no logger."""
+        """Return the names of layouts whose records have no logger."""
         return frozenset({JSON_LAYOUT, *(x.name for x in self.layouts if x.nameless)})
 
     def compiled(self, source: str) -> re.Pattern[str]:

@@ -1,7 +1,7 @@
 """Map a name to its pseudonym. Pseudonyms are built word by word, so names that share words still share them: the group `connect-orders` of the
 connector `orders`, the client `connector-consumer-orders-0` of its task, a topic and its dead letter topic.
 
-A keyed hash replaces each word: without the key, nobody can reverse it or try names. For a group, the pseudonym also keeps the partition of
+A keyed hash replaces each word: without the key it cannot be reversed, nor can names be tried. For a group, the pseudonym also keeps the partition of
 `__consumer_offsets` to which Kafka maps the group's name.
 """
 

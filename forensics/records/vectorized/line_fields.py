@@ -217,7 +217,7 @@ class _Columns(NamedTuple):
 
 
 class Tails:
-    """Tails by the hash of their last bytes. Each process salts the hash, so that nobody can craft a line that collides.
+    """Tails by the hash of their last bytes. Each process salts the hash, so that lines cannot be crafted to collide.
 
     Args:
         understand: finds the tail of a line with the slow reader.

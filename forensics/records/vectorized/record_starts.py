@@ -48,7 +48,7 @@ class RecordStarts:
 
 
 class _Found:
-    """What is known about each line so far."""
+    """Knowledge about each line so far."""
 
     def __init__(self, buffer: Buffer, starts: Ints, ends: Ints) -> None:
         self.buffer, self.starts, self.ends = buffer, starts, ends
