@@ -41,7 +41,6 @@ class Spoken:
     Attributes:
         text: the text to search for words.
         pairs: keys and values that accompany it; None if there are none.
-        pairs: keys and values beside them, None when there are none.
     """
 
     text: str
