@@ -103,11 +103,11 @@ class Finding(TypedDict):
 
 @dataclass(frozen=True)
 class Report:
-    """What a case tells, for the groups and the time that were asked for.
+    """A report of a case for the requested groups and time range.
 
     Attributes:
-        case: the case folder that it was read from.
-        model: all rows, with times as datetimes in UTC; what every form is made of.
+        case: the case folder from which it was read.
+        model: all rows, with times as datetimes in UTC, from which every format is rendered.
     """
 
     case: CaseFolder
@@ -116,11 +116,13 @@ class Report:
     def __repr__(self) -> str:
         from forensics.wording.formats import count
 
-        return f"<forensics.Report of {str(self.case.root)!r}: {count(len(self.model.findings), 'finding')}; print(report.brief) tells them>"
+        return (
+            f"<forensics.Report of {str(self.case.root)!r}: {count(len(self.model.findings), 'finding')}; print(report.brief) shows the first screen>"
+        )
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings, the gravest first."""
+        """The findings, most severe first."""
         return cast("list[Finding]", self.model.findings)
 
     @property
@@ -132,29 +134,29 @@ class Report:
         """Return the report as plain text.
 
         Args:
-            width: columns to fit it to; None: wide enough for all tables.
-            full: the whole report; False: its first screen.
-            all_lines: every line of each proof of the whole report, not only three.
+            width: width in characters; None: wide enough for all tables.
+            full: return the full report; False: its first screen.
+            all_lines: include every line of each proof of the full report, not only three.
         """
         from forensics.report import text
 
         return text.as_text(self.document(full=full or all_lines, all_lines=all_lines), *(() if width is None else (width,)))
 
     def markdown(self, *, all_lines: bool = False) -> str:
-        """The report as Markdown. `all_lines` as for `text`."""
+        """Return the full report as Markdown; `all_lines` as for `text`."""
         from forensics.report import markdown
 
         return markdown.render(self.document(full=True, all_lines=all_lines))
 
     def html(self) -> str:
-        """The report as a page: one file that needs no network."""
+        """Return the report as one HTML file that needs no network."""
         from forensics.report.page import render, sight
 
-        told = self._worded
-        return render.render(told, sight.read(self.case, told))
+        worded = self._worded
+        return render.render(worded, sight.read(self.case, worded))
 
     def json(self) -> str:
-        """The report as JSON, as `report-schema.json` describes it. Times are ISO 8601 in UTC."""
+        """Return the report as JSON that conforms to `report-schema.json`. Times are ISO 8601 in UTC."""
         from forensics.report import json_form, story
         from forensics.report.names import Names
 
@@ -162,10 +164,10 @@ class Report:
         return json_form.render(self.model, story.stories(worded, Names(worded)))
 
     def render(self, form: ReportFormat | str = ReportFormat.text, *, full: bool = False, all_lines: bool = False) -> str:
-        """Return the report in a form: `text`, `markdown`, `html` or `json`; `full` and `all_lines` as for `text`.
+        """Return the report in a format: `text`, `markdown`, `html` or `json`; `full` and `all_lines` as for `text`.
 
         Raises:
-            UsageError: there is no such form.
+            UsageError: there is no such format.
         """
         match form:
             case ReportFormat.text:
@@ -176,7 +178,7 @@ class Report:
                 return self.html()
             case ReportFormat.json:
                 return self.json()
-        raise UsageError(f"There is no form `{form}`.", where="form", fix=f"The forms: {', '.join(ReportFormat)}.")
+        raise UsageError(f"There is no format `{form}`.", where="form", fix=f"Use one of {', '.join(ReportFormat)}.")
 
     def document(self, *, full: bool = True, all_lines: bool = False) -> Document:
         """Return the blocks that the text is made of; `full` and `all_lines` as for `text`."""
@@ -196,7 +198,7 @@ class Report:
         return content.one_finding(self._worded, finding_id)
 
     def notes(self) -> Document:
-        """Return the blocks of all notes: settings worth a look, and normal events that look like trouble."""
+        """Return the blocks of all notes: settings worth checking, and normal events that look like problems."""
         from forensics.report import content
 
         return content.notes(self._worded)
@@ -410,8 +412,8 @@ class Case:
         """
         from forensics.report import text, timeline
 
-        told = self.report(since=since, until=until, groups=[group] if group else (), tz=tz)
-        return Text(text.as_text(timeline.compose(told.model, width, resources), width))
+        reported = self.report(since=since, until=until, groups=[group] if group else (), tz=tz)
+        return Text(text.as_text(timeline.compose(reported.model, width, resources), width))
 
     def report(self, *, since: str = "", until: str = "", groups: Sequence[str] = (), rules: Sequence[str] = (), tz: str = "") -> Report:
         """Return a report of what happened, which can be rendered in every format.

@@ -263,22 +263,26 @@ def report(
     logs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="LOGS", parser=_written, help="Files, folders, archives, s3://BUCKET/PREFIX, or - for standard input: read first, into a case."
+            metavar="LOGS",
+            parser=_written,
+            help="Log files, folders, archives, s3://BUCKET/PREFIX, or - for standard input, to be read into a case first.",
         ),
     ] = None,
     case: Annotated[
         Path | None,
-        typer.Option("--case", metavar="DIR", help="The case: a folder, or s3://BUCKET/PREFIX; by default $FORENSICS_CASE or forensics-case."),
+        typer.Option("--case", metavar="DIR", help="Case folder, or s3://BUCKET/PREFIX (default: $FORENSICS_CASE, else forensics-case)."),
     ] = None,
     since: Annotated[
         str,
         typer.Option(
             "--since",
             metavar="TIME",
-            help="From this time on: ISO 8601 (in your --tz unless it has a zone), a clock time of the case's day: 07:52, or a span back from the last event: 2h, 30m, 1d.",
+            help="From this time on: ISO 8601 (in --tz unless it has a time zone), a time of day on the case's day (07:52), or a duration before the last event (2h, 30m, 1d).",
         ),
     ] = "",
-    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to this time, written alike; a date alone is that whole day.")] = "",
+    until: Annotated[
+        str, typer.Option("--until", metavar="TIME", help="Up to this time, in the same formats as --since; a date includes the whole day.")
+    ] = "",
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="ID", autocompletion=_complete_group, help="Only this group. Repeatable.")
     ] = None,
@@ -289,10 +293,10 @@ def report(
     tz: TzOption = "",
     form: Annotated[
         ReportFormat | None,
-        typer.Option("--format", help="Form of the report; by default what FILE's name ends with (.html, .md, .json), else text."),
+        typer.Option("--format", help="Report format (default: by the extension of FILE: .html, .md, .json; else text)."),
     ] = None,
     proof: Annotated[
-        ProofLines, typer.Option("--proof", help="Lines shown of each proof: the three that tell the most, or all. With --rule, all.")
+        ProofLines, typer.Option("--proof", help="Lines shown of each proof: the three most informative ones, or all. With --rule always all.")
     ] = ProofLines.telling,
     full: Annotated[
         bool, typer.Option("--full", help="Print everything: proofs, findings, generations, clocks, and what the logs do not show.")
@@ -301,16 +305,18 @@ def report(
         str, typer.Option("--finding", metavar="ID", autocompletion=_complete_id, help="Print one finding with every line of its proof.")
     ] = "",
     notes: Annotated[bool, typer.Option("--notes", help="Print the notes.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report to FILE instead of standard output.")
+    ] = None,
     fail_on: Annotated[
         FailOn,
         typer.Option(
             "--fail-on",
-            help="Exit with 1 when there are critical or warning findings: proved ones, any, or never; with 3 when nothing could be examined.",
+            help="Exit with 1 if there are critical or warning findings: proved ones only, any, or never. Exit with 3 if nothing could be examined.",
         ),
     ] = FailOn.never,
     time_zone: Annotated[
-        list[str] | None, typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="With LOGS: as for ingest, which has more options.")
+        list[str] | None, typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="Time zone of LOGS whose times have none, as for ingest.")
     ] = None,
     assume_skew: AssumeSkewOption = None,
     no_pager: NoPagerOption = False,
@@ -328,7 +334,7 @@ def report(
     Example: forensics report --case my-case --since 07:50 -o report.html
     """
     unread = False
-    # A wrong name is said before logs are read.
+    # Report an invalid name before reading logs.
     form = form or _form_of(output)
     api.check_rules(rule or ())
     if logs:
@@ -435,7 +441,7 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
 
 
 def _make_yours(case: Path) -> str:
-    """Say what to do with a case that was moved."""
+    """Return a hint for a moved case."""
     return f"`forensics verify {quote(str(location(case)))} --rebuild` makes it yours."
 
 
@@ -446,7 +452,7 @@ def _print(document: Document, *, pager: bool) -> None:
 
 
 def _write(told: api.Report, form: ReportFormat, output: Path | None, *, full: bool, all_lines: bool, pager: bool) -> None:
-    """Write a report, to a file or to standard output; only the whole one may be longer than the screen."""
+    """Write a report to a file or to standard output; only the full report can be longer than the screen."""
     full = full or all_lines
     if form is ReportFormat.text and output is None:
         _print(told.document(full=full, all_lines=all_lines), pager=pager and full)

@@ -125,7 +125,7 @@ def test_wrong_names_are_answered_with_the_nearest(case) -> None:
         case.report(groups=["nobody"])
     with pytest.raises(UsageError, match="time zone"):
         case.report(tz="Mars/Olympus")
-    with pytest.raises(UsageError, match="no form"):
+    with pytest.raises(UsageError, match="no format"):
         case.report().render("pdf")
     with pytest.raises(CaseError, match="no case"):
         forensics.open_case(case.root / "nowhere")
