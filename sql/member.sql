@@ -1,11 +1,13 @@
 -- One row per member id of a group.
--- Reads: member_round, join_round, epoch_member, event, process_cluster, member_place
+-- Reads: member_round, join_round, epoch_member, event, process_cluster, member_place, worker_group
 -- Grain: kafka_cluster, group_id, member_id
+-- A Connect worker's member id has the address that it advertises (3.7 and later); of an earlier leader, others print it beside the id. A
+-- process that advertises that address and prints no member id of its own is that worker; localhost, or what several advertise, is nobody's.
 CREATE OR REPLACE TEMPORARY VIEW member (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
   member_id     COMMENT 'Member id',
-  process_id    COMMENT 'Process whose log has its lines; NULL when only others name it',
+  process_id    COMMENT 'Process whose log has its lines, or that advertises its address; NULL when only others name it',
   client_id     COMMENT 'client.id',
   client_host   COMMENT 'Address of its host as the broker saw it',
   group_instance_id COMMENT 'group.instance.id of a static member',
@@ -39,6 +41,31 @@ WITH own AS (
     AND m.process_id IS NOT NULL
   WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
   GROUP BY c.kafka_cluster, e.group_id, e.member_id
+), address AS (
+  SELECT w.group_id, u.address, max(u.process_id) AS process_id
+  FROM (
+    SELECT DISTINCT process_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM event WHERE event = 'worker_url_advertised'
+  ) u
+  JOIN (SELECT DISTINCT process_id, group_id FROM worker_group) w ON w.process_id = u.process_id
+  LEFT JOIN (SELECT DISTINCT group_id, process_id FROM own UNION SELECT DISTINCT group_id, process_id FROM member_place) o
+    ON o.group_id = w.group_id AND o.process_id = u.process_id
+  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):'
+  GROUP BY w.group_id, u.address
+  HAVING count(DISTINCT u.process_id) = 1 AND count(o.process_id) = 0
+), worker AS (
+  SELECT t.group_id, t.member_id, max(a.process_id) AS process_id
+  FROM (
+    SELECT group_id, leader_member_id AS member_id, regexp_extract(leader_url, '://([^/]+)', 1) AS address
+    FROM event
+    WHERE event = 'worker_assigned' AND leader_member_id IS NOT NULL
+    UNION
+    SELECT group_id, member_id, regexp_extract(member_id, '^connect-(.+:[0-9]+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 1)
+    FROM event
+    WHERE member_id LIKE 'connect-%:%'
+  ) t
+  JOIN address a ON a.group_id = t.group_id AND a.address = t.address
+  GROUP BY t.group_id, t.member_id
+  HAVING count(DISTINCT a.process_id) = 1
 ), line AS (
   SELECT
     c.kafka_cluster, e.group_id, who AS member_id,
@@ -68,7 +95,7 @@ WITH own AS (
   GROUP BY c.kafka_cluster, e.group_id, who
 )
 SELECT
-  l.kafka_cluster, l.group_id, l.member_id, coalesce(o.process_id, p.process_id) AS process_id,
+  l.kafka_cluster, l.group_id, l.member_id, coalesce(o.process_id, p.process_id, w.process_id) AS process_id,
   coalesce(o.client_id, l.client_id, p.client_id) AS client_id, l.client_host,
   coalesce(o.group_instance_id, l.group_instance_id) AS group_instance_id, coalesce(o.task, p.task) AS task, l.first_ts, l.last_ts,
   -- Who is refused by an id is told that the coordinator does not know it.
@@ -76,3 +103,4 @@ SELECT
 FROM line l
 LEFT JOIN own o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id
 LEFT JOIN member_place p ON p.kafka_cluster = l.kafka_cluster AND p.group_id = l.group_id AND p.member_id = l.member_id
+LEFT JOIN worker w ON w.group_id = l.group_id AND w.member_id = l.member_id

@@ -760,6 +760,20 @@ def one_worker() -> dict:
     return views
 
 
+@pytest.mark.parametrize(
+    ("member_id", "name"),
+    [
+        ("connect-10.77.0.13:8083-b4d2ae49-9c6d-4bfd-b595-b648eb420ae2", "10.77.0.13:8083"),
+        ("connect-[fe80::1]:8083-b4d2ae49-9c6d-4bfd-b595-b648eb420ae2", "[fe80::1]:8083"),
+        ("connect-w1:8083", "w1:8083"),
+        ("connect-1-b4d2ae49-9c6d-4bfd-b595-b648eb420ae2", "connect-1-b4d2ae49…"),
+        ("connect-http://w1:8083-b4d2ae49-9c6d-4bfd-b595-b648eb420ae2", "connect-http://w1:8083-b4d2ae49…"),
+    ],
+)
+def test_a_worker_is_called_by_the_address_in_its_member_id(member_id: str, name: str) -> None:
+    assert formats.short_member(member_id) == name
+
+
 def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     views = one_worker()
     assert "Split brain: NOT EXAMINED, because only one member's log is here" in flat(as_text(views=views))
@@ -772,7 +786,7 @@ def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     views["coverage"].append(missing | {"process_id": "coordinator of connect-cluster"})
     written = flat(as_text(views=views))
     assert "only one member's log is here (1 more has none)" in written
-    assert "Its lines name another member, and its log is missing: connect-w1:8083." in written
+    assert "Its lines name another member, and its log is missing: w1:8083." in written
     assert ("Missing", "the lines of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s.") in brief_of(views)
     assert "NONE FOUND" not in written
 

@@ -12,7 +12,7 @@ from forensics.report.document import Block, Code, Para
 from forensics.report.loggers import snippets
 from forensics.report.reference import Reference
 from forensics.report.resources import and_more
-from forensics.wording.formats import Clock, count, span
+from forensics.wording.formats import Clock, count, short_member, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -181,7 +181,7 @@ def _named(report: Report) -> str:
         whose = "holds the lines of several members" if len(shared) == 1 else "hold the lines of several members each"
         return f"{and_more(shared)} {whose}, which cannot be told apart. Keep the log of each process in a file of its own."
     rows = [c for c in report.coverage if _is_member(c)]
-    if members := sorted({c["process_id"].removeprefix("member ") for c in rows}):
+    if members := sorted({short_member(c["process_id"].removeprefix("member ")) for c in rows}):
         number = sum(map(members_of, rows))
         who, whose = ("another member", "its log is") if number == 1 else (f"{number:,} other members", "their logs are")
         return f"Its lines name {who}, and {whose} missing: {and_more(members)}."

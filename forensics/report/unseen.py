@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.report.document import Block, Column, Para, Table
 from forensics.report.examined import UNCUT, is_silence, members_of, undated
 from forensics.report.resources import and_more
-from forensics.wording.formats import Clock, bounded, count, joined, span
+from forensics.wording.formats import Clock, bounded, count, joined, short_member, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -265,7 +265,7 @@ def at_hosts(coverage: Iterable[Row]) -> str:
 def _who(c: Row) -> tuple[str, str]:
     """Name and host of a member whose lines are not here; no host where no line tells."""
     name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
-    return name, host.removeprefix("/")
+    return short_member(name), host.removeprefix("/")
 
 
 def _length(c: Row) -> str:

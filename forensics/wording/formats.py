@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 # Control characters (C0, DEL, C1) and format characters that reorder or hide text: log lines are untrusted and must not control a terminal.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{1,9})")
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 ELLIPSIS = "…"
 #: Closed vocabulary of the views, in descending order of severity.
@@ -205,6 +206,12 @@ def shorten(text: str, limit: int) -> str:
 
 
 def short_member(member_id: str) -> str:
-    """Return a member ID with its UUID shortened to eight digits: `consumer-1-3f2a9c01…`."""
+    """Return a member ID with its UUID shortened to eight digits: `consumer-1-3f2a9c01…`.
+
+    The member ID of a Connect worker (3.7 and later) contains the address that the worker advertises, which is its name:
+    `10.77.0.13:8083` of `connect-10.77.0.13:8083-…`.
+    """
+    if worker := re.fullmatch(rf"connect-((?:\[[^\]\s]+\]|[^\s:/\[\]]+):\d{{1,5}})(?:-{_UUID})?", member_id):
+        return worker[1]
     m = re.fullmatch(r"(.*[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", member_id)
     return m[1] + ELLIPSIS if m else member_id
