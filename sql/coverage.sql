@@ -231,6 +231,13 @@ WITH placed AS (
   FROM early_end x
   LEFT ANTI JOIN filtered_log f ON f.process_id = x.process_id
   UNION ALL
+  -- What is left of a filtered log shows that the process ended somewhere between two lines.
+  SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines', 'missing_lines' AS code, NULL,
+    'started_again', NULL
+  FROM process_life l
+  LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
+  WHERE l.next_start_ms IS NOT NULL
+  UNION ALL
   SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life l
   LEFT ANTI JOIN begun b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false) AND NOT coalesce(l.is_broker, false)

@@ -165,3 +165,35 @@ def test_a_coordinator_that_slept_proves_no_ghost(tmp_path: Path) -> None:
         "w": "m-5",
         "a": "m-5",
     }
+
+
+def begun(at: float, old_generation: int) -> str:
+    return (
+        f"{stamp(at)} INFO [GroupCoordinator 1]: Preparing to rebalance group g in state PreparingRebalance with old generation {old_generation} "
+        f"(__consumer_offsets-7) (reason: Adding new member m-{old_generation} with group instance id None) (kafka.coordinator.group.GroupCoordinator)\n"
+    )
+
+
+def reaper(at: float) -> str:
+    return f"{stamp(at)} INFO [ExpirationReaper-1-Rebalance]: Starting (kafka.server.DelayedOperationPurgatory$ExpiredOperationReaper)\n"
+
+
+@pytest.mark.engine
+def test_a_filtered_log_shows_what_it_can(tmp_path: Path) -> None:
+    """A broker that was started again, a coordinator that a worker lost, and one that another never names."""
+    broker = reaper(0) + "".join(begun(5 + n, n) for n in range(4)) + reaper(70) + begun(72, 4) + begun(75, 5)
+    head = "INFO [Worker clientId=connect-1, groupId=g]"
+    herder, again = "(org.apache.kafka.connect.runtime.distributed.DistributedHerder)", "Rebalance started"
+    joined = "(org.apache.kafka.connect.runtime.distributed.WorkerCoordinator)"
+    abstract = "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
+    rounds = "".join(f"{stamp(5 + n)} {head} {again} {joined}\n" for n in range(4))
+    lost = f"{stamp(20)} {head} Group coordinator b:9092 (id: 2147483646 rack: null) is unavailable or invalid due to cause: coordinator unavailable."
+    lost += f"isDisconnected: false. Rediscovery will be attempted. {joined}\n{stamp(200)} {head} Member m left {abstract}\n"
+    starts = f"{stamp(1)} {head} Herder starting {herder}\n"
+    views = ("filtered_log", "coverage", "rule_coordinator_unavailable", "generation")
+    case = case_of({"server.log": broker, "w1.log": rounds + lost, "w2.log": starts + f"--\n{stamp(90)} {head} x (a.B)\n--\n"}, tmp_path, views)
+    assert {r["process_id"] for r in rows(case, "filtered_log")} == {"server.log", "w1.log", "w2.log"}
+    again_row = [c for c in rows(case, "coverage") if c["kind"] == "missing_lines" and c["process_id"] == "server.log"]
+    assert [c["facts"]["why"] for c in again_row] == ["started_again"]
+    assert {g["generation"] for g in rows(case, "generation")} == {1, 2, 3, 4, 5}
+    assert found_by(case, "coordinator-unavailable") == []

@@ -1,6 +1,6 @@
 -- One row per time in which one member had no coordinator that answered it, with what that did to it.
 -- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, one_process, event, process_cluster
--- Reads: broker_generation
+-- Reads: broker_generation, filtered_log
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
 -- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
@@ -199,8 +199,9 @@ WITH closed AS (
   LEFT ANTI JOIN fact_line p ON p.process_id = a.process_id AND p.instance = a.instance AND p.client_id = a.client_id
     AND p.event IN ('position_set', 'offset_committed', 'commit_failed')
   LEFT ANTI JOIN task_life t ON a.is_worker AND t.process_id = a.process_id AND t.instance = a.instance
-  -- What it found may stand in a part of its log that is read as another process.
+  -- What it found may stand in a part of its log that is read as another process, or not be in a filtered log.
   LEFT ANTI JOIN one_process o ON o.process_id = a.process_id
+  LEFT ANTI JOIN filtered_log f ON f.process_id = a.process_id
   LEFT JOIN speaking s ON s.process_id = a.process_id
   LEFT JOIN cut_off_client x ON x.process_id = a.process_id AND x.client_id = a.client_id
   LEFT JOIN brokerless b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id
@@ -214,12 +215,14 @@ WITH closed AS (
   FROM never
 ), placed AS (
   SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id,
-    coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
+    -- A filtered log may lack the line that ends it.
+    e.found_ms IS NULL AND f.process_id IS NOT NULL OR coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= k.step_ms, false) AS is_doubted
   FROM every e
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock k ON k.process_id = e.process_id
+  LEFT JOIN filtered_log f ON f.process_id = e.process_id
 )
 SELECT
   kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,

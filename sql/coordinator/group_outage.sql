@@ -1,5 +1,5 @@
 -- One row per outage of a group's coordinator that did something to its members, over all of them.
--- Reads: coordinator_outage, client_event, worker_setting, setting
+-- Reads: coordinator_outage, client_event, worker_setting, setting, filtered_log
 -- Grain: outage_id
 CREATE OR REPLACE TEMPORARY VIEW group_outage (
   outage_id            COMMENT 'Stable id of the outage',
@@ -61,6 +61,8 @@ WITH answered AS (
   FROM coordinator_outage o
   LEFT JOIN fellow f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id AND f.client = o.client
     AND f.lost_ms = o.lost_ms
+  -- How long one was that nothing ends in a filtered log, and whether it was over, is not known.
+  LEFT ANTI JOIN filtered_log l ON l.process_id = o.process_id AND coalesce(o.found_ms, f.answered_ms) IS NULL
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms'
     AND s.client_id = o.client_id

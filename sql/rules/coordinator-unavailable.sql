@@ -1,7 +1,7 @@
 -- One row per outage of a group's coordinator, over all members that lost it, per process that never reached a broker, and per broker that
 -- processes without INFO lines could not reach.
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
--- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event
+-- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event, filtered_log
 -- Times are on the reference clock; a member's own lines are compared with its own span of the outage, by its own clock.
 WITH group_process AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
@@ -12,6 +12,8 @@ WITH group_process AS (
   JOIN group_process j ON j.kafka_cluster = o.kafka_cluster AND j.group_id = o.group_id AND NOT array_contains(o.who, j.process_id)
   JOIN process p ON p.process_id = j.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
+  -- A filtered log may lack the line with which it lost its coordinator, too.
+  LEFT ANTI JOIN filtered_log f ON f.process_id = j.process_id
   LEFT JOIN (
     SELECT o.outage_id, r.process_id
     FROM group_outage o
