@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,12 +19,17 @@ _FOLDED = 3
 #: A line is told up to so many characters where only three are told; all of it stands in the proof as a whole.
 _LONGEST = 300
 _B_BEGAN = ("B starts", "B already there", "B told to start")
+#: Where both worked, the order to start is the clearest line of the start: that B ran follows from its work.
+_B_ORDERED = ("B told to start", "B starts", "B already there")
 #: Of two owners: the second began, the first was at work still, and so was the second; else the first was there, the second began, the first was there still.
 _OF_OWNERS = (
-    (_B_BEGAN, ("A at work",), ("B at work",)),
+    (_B_ORDERED, ("A at work",), ("B at work",)),
     (("A starts", "A already there"), _B_BEGAN, ("A at work", "A still there", "A ends", "A told to stop")),
 )
-#: A line's own clock is told too where it is so far from the reference.
+#: The first line of a client that runs; it shows that the owner has started, not its start.
+_FIRST_SIGN = re.compile(r"(?:\[[^\]]*\] )?(?:Cluster ID: |Subscribed to )")
+_STARTS = ("A starts", "B starts")
+#: A line's own clock is printed too where it differs from the reference by more than this.
 _FAR_MS = 1000
 
 
@@ -63,7 +69,7 @@ class Proofs:
         return (moment.middle if moment else float("inf"), w.get("process_id") or "", w.get("line") or 0, w["event_id"])
 
     def _line(self, w: Row, *, whole: bool) -> Line:
-        role = (w.get("role") or "").replace("_", " ")
+        role = in_words((w.get("role") or "").replace("_", " "), w.get("text") or "")
         if w.get("path") is None:
             return Line("?", "", "(not in this case's tables)", w["event_id"], role)
         text = w["text"] or NO_TEXT
@@ -77,6 +83,11 @@ class Proofs:
         text = self._clock.at(datetime.fromtimestamp(moment.middle / 1000, UTC)) + (f" ±{bound:.0f} ms" if bound >= 1 else "")
         far = abs(w["ts"].timestamp() * 1000 - moment.middle) >= _FAR_MS
         return text + (f" (by its own clock {self._clock.at(w['ts'])})" if far else "")
+
+
+def in_words(role: str, text: str) -> str:
+    """Return a role as the reader sees it beside its line: `A starts` beside a client's first line is the first sign that A runs."""
+    return f"first sign that {role[0]} runs" if role in _STARTS and _FIRST_SIGN.match(text) else role
 
 
 def telling(witness: Sequence[Row]) -> list[Row]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import tzinfo
 
-    from forensics.report.model import Report
+    from forensics.report.model import Report, Row
     from forensics.report.names import Names
 
 #: Incidents in full; of the others a line each, up to so many.
@@ -40,25 +40,35 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         clock: how times are printed.
         window: the time or groups that the reader asked for, in a sentence.
     """
-    told = _merged(stories(report, names))
-    graver = [s for s in told if s.incident["severity"] != "note"] or told[:1]
-    title, tone = _title(report, graver)
-    blocks: list[Block] = [Heading(1, title, tone), Para(_scope(report, graver))]
+    graver = incidents(report, names)
+    words, tone = title(report, graver)
+    blocks: list[Block] = [Heading(1, words, tone), Para(scope(report, graver))]
     if window:
         blocks.append(Para(window, tone="dim"))
     for number, story in enumerate(graver[:_IN_FULL], 1):
         if len(graver) > 1:
-            text = f"{number} of {len(graver)}: {shorten(story.headline, _LONGEST)}{_after(story)}"
+            text = f"{number} of {len(graver)}: {shorten(story.headline, _LONGEST)}{after(story)}"
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
-        blocks += _incident(report, story, _days(report, graver), _again(report, names, story, graver))
+        blocks += _incident(report, story, days(report, graver), again(report, names, story, graver))
     if more := graver[_IN_FULL:]:
-        blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, _days(report, graver))]
-    blocks += _open(report, graver)
-    if alone := [f for f in report.findings if not f.get("incident_id") and f["severity"] != "note"]:
+        blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, days(report, graver))]
+    blocks += unsettled(report, graver)
+    if alone := without_incident(report):
         rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in alone[:_LISTED]]
         rows += [("", f"and {len(alone) - _LISTED} more: `forensics report --full`", "")] * (len(alone) > _LISTED)
         blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))]
-    return [*blocks, Heading(3, ""), _foot(report, clock)]
+    return [*blocks, Heading(3, ""), foot(report, clock)]
+
+
+def without_incident(report: Report) -> list[Row]:
+    """Return the findings above notes that belong to no incident."""
+    return [f for f in report.findings if not f.get("incident_id") and f["severity"] != "note"]
+
+
+def incidents(report: Report, names: Names) -> list[Story]:
+    """Return the incidents of the first screen, the gravest first: those above notes, else the first note."""
+    told = _merged(stories(report, names))
+    return [s for s in told if s.incident["severity"] != "note"] or told[:1]
 
 
 def _merged(told: Iterable[Story]) -> list[Story]:
@@ -71,17 +81,17 @@ def _merged(told: Iterable[Story]) -> list[Story]:
     return list(kept.values())
 
 
-def _title(report: Report, told: Sequence[Story]) -> tuple[str, Tone]:
+def title(report: Report, told: Sequence[Story]) -> tuple[str, Tone]:
     """The gravest matter, and whether it is over."""
     kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
     first = told[0] if told else None
-    after = _after(first) if first else ""
+    outcome = after(first) if first else ""
     if "work" in kinds:
-        return f"SPLIT BRAIN PROVED{after}", "bad"
+        return f"SPLIT BRAIN PROVED{outcome}", "bad"
     if first and first.incident["severity"] != "critical" and "thread" in kinds:
-        return f"TWO OWNERS PROVED, but not that both worked{after}", "warn"
+        return f"TWO OWNERS PROVED, but not that both worked{outcome}", "warn"
     if first:
-        return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{after}", _TONES[first.incident["severity"]]
+        return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{outcome}", _TONES[first.incident["severity"]]
     if not report.examined["examined"]:
         return "SPLIT BRAIN NOT EXAMINED", "warn"
     if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
@@ -91,13 +101,13 @@ def _title(report: Report, told: Sequence[Story]) -> tuple[str, Tone]:
     return "NO INCIDENT FOUND", "good"
 
 
-def _after(story: Story) -> str:
+def after(story: Story) -> str:
     """` - over by 07:52:25`: the state of an incident behind its title; empty where it is unknown."""
     outcome = story.incident.get("outcome")
     return f" - {outcome}" if outcome else ""
 
 
-def _scope(report: Report, told: Sequence[Story]) -> str:
+def scope(report: Report, told: Sequence[Story]) -> str:
     """Groups, time and processes: `connect-cluster, 21 Nov 2026 07:51:40-07:52:25 UTC (Kafka 3.9.1, 3 workers, 1 broker)`."""
     processes = report.case["processes"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
@@ -132,19 +142,20 @@ def between(lo: datetime | None, hi: datetime | None, zone: tzinfo) -> str:
     return f"{a:%H:%M:%S}-{b:%S}" if f"{a:%H%M}" == f"{b:%H%M}" else f"{a:%H:%M:%S}-{b:%H:%M:%S}"
 
 
-def _days(report: Report, told: Iterable[Story]) -> bool:
+def days(report: Report, told: Iterable[Story]) -> bool:
     """Whether times need their date."""
     return len({m.astimezone(report.zone).date() for s in told for step in s.steps for m in (step.lo, step.hi) if m}) > 1
 
 
-def _when(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool) -> str:
+def when(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool) -> str:
+    """Write a step's time, with its day where that is wanted; empty where it is unknown."""
     if lo is None and hi is None:
         return ""
     day = f"{(lo or hi or datetime.now(UTC)).astimezone(zone):%-d %b} " if dated else ""
     return day + between(lo, hi, zone)
 
 
-def _again(report: Report, names: Names, story: Story, told: Sequence[Story]) -> str:
+def again(report: Report, names: Names, story: Story, told: Sequence[Story]) -> str:
     """When the same cause befell the same subject: `21 Nov 07:51, 24 Nov 07:51`; empty where it happened once, or is said already."""
     cause = story.incident["cause"], story.incident["subject"]
     same = [s for s in told if (s.incident["cause"], s.incident["subject"]) == cause and s.incident["from_hi"]]
@@ -156,7 +167,7 @@ def _again(report: Report, names: Names, story: Story, told: Sequence[Story]) ->
 
 def _incident(report: Report, story: Story, dated: bool, again: str) -> list[Block]:
     known = story.incident["cause"] != "unknown"
-    steps = tuple((_when(s.lo, s.hi, report.zone, dated=dated), s.text, "ROOT CAUSE" if s.role == ROOT and known else s.where) for s in story.steps)
+    steps = tuple((when(s.lo, s.hi, report.zone, dated=dated), s.text, "ROOT CAUSE" if s.role == ROOT and known else s.where) for s in story.steps)
     blocks: list[Block] = [Heading(3, "What happened"), Table((Column("", fixed=True), Column(""), Column("")), steps)]
     if story.left_out:
         blocks.append(Para(f"and {count(story.left_out, 'more step')}: `forensics report --full`", tone="dim"))
@@ -172,8 +183,8 @@ def _incident(report: Report, story: Story, dated: bool, again: str) -> list[Blo
 def _others(report: Report, told: Sequence[Story], dated: bool) -> Table:
     rows = [
         (
-            _when(s.incident["from_lo"], s.incident["from_hi"], report.zone, dated=dated),
-            shorten(s.headline, 160) + _after(s),
+            when(s.incident["from_lo"], s.incident["from_hi"], report.zone, dated=dated),
+            shorten(s.headline, 160) + after(s),
             s.incident["incident_id"],
         )
         for s in told[:_LISTED]
@@ -182,7 +193,7 @@ def _others(report: Report, told: Sequence[Story], dated: bool) -> Table:
     return Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))
 
 
-def _open(report: Report, told: Sequence[Story]) -> list[Block]:
+def unsettled(report: Report, told: Sequence[Story]) -> list[Block]:
     """What is not decided: what is known, what to collect, and what to do until then."""
     shown = {id(p) for s in told for p in s.pairs}
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
@@ -201,7 +212,7 @@ def _open(report: Report, told: Sequence[Story]) -> list[Block]:
     return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
 
 
-def _foot(report: Report, clock: Clock) -> Table:
+def foot(report: Report, clock: Clock) -> Table:
     sure = brief.how_sure(report) or (rests_on(report, clock, but=False) if report.examined["examined"] else "")
     more = ["`forensics report --full`", "`forensics timeline`"]
     more += [f"`forensics show {f['finding_id']}`" for f in report.findings[:1]]

@@ -1,10 +1,10 @@
-"""A report's rows to the scene that is drawn."""
+"""Turn a report's rows into the scene that is drawn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.page import lanes, overlaps, rounds, tracks
+from forensics.report.page import causes, lanes, overlaps, rounds, tracks
 from forensics.report.page.scene import Scene
 from forensics.report.reference import Reference, ms
 from forensics.wording.formats import count
@@ -21,12 +21,12 @@ MOST_GENERATIONS = 20_000
 
 
 def build(report: Report, sight: Sight, names: Names, looks: Looks, reference: Reference) -> Scene:
-    """The scene of a report.
+    """Return the scene of a report.
 
     Args:
         report: what was found.
         sight: what else the case shows.
-        names: what members are called.
+        names: names of members and processes.
         looks: numbers of the processes.
         reference: the clocks.
     """
@@ -42,7 +42,9 @@ def build(report: Report, sight: Sight, names: Names, looks: Looks, reference: R
         turns = turns[:MOST_GENERATIONS]
     ids = tuple(group_id for _, group_id in known)
     below, states = tracks.find(report, sight, looks, reference, known, turns, first, last)
-    return Scene(first, last, ids, laid.rows, laid.bars, doubled, turns, below, states, tuple(left_out))
+    troubles, marks = causes.find(report, sight, names, looks, reference, known, first, last)
+    quiet = causes.quiet(report, known, marks)
+    return Scene(first, last, ids, laid.rows, laid.bars, doubled, turns, below, states, troubles, marks, quiet, tuple(left_out))
 
 
 def _extent(report: Report, reference: Reference) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from forensics.report.findings import repeats, when
 from forensics.report.incidents import Effect, began, by_incident, causes, effects, has_place
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
-from forensics.report.proof import Proofs, telling
+from forensics.report.proof import Proofs, in_words, telling
 from forensics.report.reference import ms
 from forensics.wording.formats import SEVERITIES, shorten
 
@@ -63,6 +63,7 @@ class Card:
         drawn: whether the timeline has a place to show it.
         cause: what caused it, in words, and the address of its card; None: nothing that is known.
         advised: the card or incident before that gives the same advice; empty when there is none.
+        nested: it is below the card of its cause, and folded.
     """
 
     anchor: str
@@ -78,6 +79,7 @@ class Card:
     drawn: bool
     cause: tuple[str, str] | None = None
     advised: str = ""
+    nested: bool = False
 
 
 def make(
@@ -156,8 +158,8 @@ def _of_owners(overlap: Overlap, bars: Mapping[str, Bar], edges: Iterable[Row]) 
 
 def _proof(number: int, line: Line, roles: Mapping[str, str], clock: Clock, looks: Looks) -> Proof:
     look = looks.all[line.process] if line.process >= 0 else None
-    role = ": ".join(x for x in (roles.get(line.event_id), line.event) if x)
-    return Proof(number, role, _time(line, clock), line, look.name if look else "?", swatch(look) if look else Markup(""))
+    role = roles.get(line.event_id) or line.event
+    return Proof(number, in_words(role, line.text), _time(line, clock), line, look.name if look else "?", swatch(look) if look else Markup(""))
 
 
 def _time(line: Line, clock: Clock) -> str:
@@ -223,6 +225,17 @@ class Section:
     advised: str = ""
     proof: tuple[Block, ...] = ()
 
+    @property
+    def severity(self) -> str:
+        """Its incident's severity, else that of its first card."""
+        return str((self.row or self.cards[0].shown[0].card.row)["severity"])
+
+    @property
+    def all(self) -> Iterator[Card]:
+        """Its cards and all below them."""
+        for fold in self.cards:
+            yield from fold.all
+
 
 def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs) -> list[Section]:
     """The cards as the page shows them: below their root causes, the gravest first; with rules that were asked for, by rule alone."""
@@ -248,13 +261,13 @@ def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs
         )
     alone = _folds([Node(card) for card in cards if card.row.get("incident_id") not in known])
     parts = [*found, *(Section((fold,)) for fold in alone)]
-    parts.sort(key=lambda part: SEVERITIES.index((part.row or part.cards[0].shown[0].card.row)["severity"]))
+    parts.sort(key=lambda part: SEVERITIES.index(part.severity))
     return _told_once(parts)
 
 
-def _node(effect: Effect, of: Mapping[str, Card]) -> Node:
-    # Where a card stands says what caused it.
-    return Node(replace(of[effect.finding["finding_id"]], cause=None), _folds([_node(e, of) for e in effect.effects]))
+def _node(effect: Effect, of: Mapping[str, Card], *, nested: bool = False) -> Node:
+    # The place of a card shows its cause.
+    return Node(replace(of[effect.finding["finding_id"]], cause=None, nested=nested), _folds([_node(e, of, nested=True) for e in effect.effects]))
 
 
 def _folds(nodes: Sequence[Node]) -> tuple[Fold, ...]:

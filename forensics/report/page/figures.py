@@ -1,4 +1,4 @@
-"""The timeline as Bokeh draws it: three figures on one time axis, without data. The page's own script fills them with what is in sight.
+"""The timeline as Bokeh draws it: four figures on one time axis, without data. The page's own script fills them with what is in sight.
 
 Measured with 5,000 bars: Bokeh's core is 1.3 MB and has drawn in a third of the time that Plotly (4.8 MB as it is installed) takes. Vega (0.9 MB) is as quick, but
 compiles code from text, which the page's content security policy forbids, and draws no patterns.
@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from forensics.report.page.look import ANOMALY, PATTERNS
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure  # noqa: N812  (a class in spite of its name)
 
-#: The figures in their order on the page: what is owned, what is below it, and the whole time with a brush.
-FIGURES = ("lanes", "tracks", "overview")
+#: The figures in their order on the page: the time axis with the causes, owners, groups and processes, and the whole time with a brush.
+FIGURES = ("causes", "lanes", "tracks", "overview")
 _GUTTER = 150
-#: Distances between the ticks of the time axis that are shorter than a day: the day is told once, below them.
+#: Distances between the ticks of the time axis that are shorter than a day: the day is printed once, beside them.
 _UNITS = ("microseconds", "milliseconds", "seconds", "minsec", "minutes", "hourmin", "hours")
-#: Layers of boxes in the two upper figures, the lowest first; patterns are drawn over the first three of them.
+#: Layers of boxes in the upper figures, the lowest first; patterns are drawn over the first three of them.
 _BELOW, _ABOVE = ("bands", "fades", "bars"), ("layers", "marks")
 _EDGES = ("left", "right", "top", "bottom")
 _BOX = (*_EDGES, "fill", "alpha", "line")
@@ -35,7 +35,7 @@ _HATCHES = (
 )
 _TEXT = ("x", "y", "text")
 #: Colours of words, each with columns of its own: Bokeh reads colours of words that change together with their number beyond the end of its columns.
-_INKS = ("text", "bad", "black", "white")
+_INKS = ("text", "bad", "cause", "black", "white")
 
 
 @cache
@@ -50,7 +50,7 @@ def document() -> dict[str, Any]:
     from bokeh.models import Range1d
 
     time = Range1d(start=0, end=1, name="time")
-    figures = [_upper("lanes", time, 420), _upper("tracks", time, 160), _overview(time)]
+    figures = [_upper("causes", time, 90), _upper("lanes", time, 420), _upper("tracks", time, 160), _overview(time)]
     whole = Document(title="")
     for plot in figures:
         whole.add_root(plot)
@@ -60,13 +60,13 @@ def document() -> dict[str, Any]:
 def _upper(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bokeh model)
     from bokeh.models import BoxZoomTool, FixedTicker, PanTool, WheelZoomTool
 
-    plot = _figure(name, time, height)
+    plot = _figure(name, time, height, axis="above" if name == "causes" else "below")
     plot.add_tools(
         PanTool(dimensions="width", name=f"{name}-pan"),
         BoxZoomTool(dimensions="width", name=f"{name}-box"),
         WheelZoomTool(dimensions="width", modifiers="ctrl", name=f"{name}-wheel"),
     )
-    plot.xaxis.visible = name == "lanes"
+    plot.xaxis.visible = name == "causes"
     plot.yaxis.ticker = FixedTicker(ticks=[], name=f"{name}-rows")
     for layer in _BELOW:
         _boxes(plot, f"{name}-{layer}")
@@ -93,7 +93,7 @@ def _overview(time: Any) -> Figure:  # noqa: ANN401  (a Bokeh model)
     return plot
 
 
-def _figure(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bokeh model)
+def _figure(name: str, time: Any, height: int, axis: Literal["above", "below"] = "below") -> Figure:  # noqa: ANN401  (a Bokeh model)
     from bokeh.models import DatetimeTickFormatter, Range1d
     from bokeh.plotting import figure
 
@@ -104,6 +104,7 @@ def _figure(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bo
         x_range=time,
         y_range=Range1d(start=1, end=0, name=f"{name}-y"),
         x_axis_type="datetime",
+        x_axis_location=axis,
         tools="",
         toolbar_location=None,
         output_backend="canvas",

@@ -25,7 +25,14 @@ _DAY = 86_400
 
 
 def payload(
-    scene: Scene, journal: Journal, looks: Looks, cards: dict[str, dict[str, Any]], zone: tzinfo = UTC
+    scene: Scene,
+    journal: Journal,
+    looks: Looks,
+    cards: dict[str, dict[str, Any]],
+    zone: tzinfo = UTC,
+    *,
+    incidents: Sequence[str] = (),
+    complete: bool = False,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
     """Arrays and plain values for `pack.pack`.
 
@@ -34,7 +41,9 @@ def payload(
         journal: the lines that the page carries.
         looks: how processes look.
         cards: what the script needs of each finding, by its anchor.
-        zone: the reader's, in which the script tells times.
+        incidents: anchors of the incidents on the first screen, the gravest first.
+        complete: the journal has every recognised line of the case.
+        zone: the reader's, in which the script writes times.
     """
     whys, notes, places = _Words(), _Words(), _Words()
     arrays: dict[str, Array] = {}
@@ -65,6 +74,31 @@ def payload(
             }
             for o in scene.overlaps
         ],
+        "troubles": [
+            {
+                "anchor": t.anchor,
+                "process": t.process,
+                "times": [_relative(scene, (t.start_lo, t.start_hi)), _relative(scene, (t.stop_lo, t.stop_hi))],
+                "open": t.open,
+                "froze": t.froze,
+                "note": t.severity == "note",
+                "label": printable(t.label),
+                "lines": journal.numbers(t.witness),
+            }
+            for t in scene.troubles
+        ],
+        "marks": [
+            {
+                "kind": m.kind,
+                "at": _relative(scene, (m.at, m.at)),
+                "group": m.group,
+                "process": m.process,
+                "label": printable(m.label),
+                "lines": journal.numbers(m.witness),
+            }
+            for m in scene.marks
+        ],
+        "quiet": list(scene.quiet),
         "round_anchors": [r.anchor for r in scene.rounds],
         "whys": whys.all,
         "tracks": [
@@ -77,6 +111,8 @@ def payload(
         "line_events": [x.event for x in journal.lines],
         "places": places.all,
         "cards": cards,
+        "incidents": list(incidents),
+        "complete": complete,
     }
     return arrays, plain
 

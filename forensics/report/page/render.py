@@ -1,4 +1,4 @@
-"""A report to one HTML file that needs nothing else: no network, no font, no script but its own."""
+"""Write a report as one HTML file that needs nothing else: no network, no font, no script but its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from forensics.report import anchors, brief, content, groups, summary, unseen, verdict
+from forensics.report import anchors, content, groups, summary, unseen, verdict
 from forensics.report.names import Names
-from forensics.report.page import build, cards, charts, drawing, figures, journal, pack, payload, policy, still
+from forensics.report.page import build, cards, charts, drawing, figures, front, journal, pack, payload, policy, still
 from forensics.report.page import sight as sights
 from forensics.report.page.look import Looks
 from forensics.report.proof import Proofs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forensics.report.model import Report
     from forensics.report.page.sight import Sight
 
-#: Of what one rule found, findings beyond these are told by their headlines.
+#: Findings of one rule beyond these have only their headlines.
 _MOST_CARDS = 40
 _CODE = re.compile(r"`([^`\n]+)`")
 TITLE = "Kafka group forensics"
@@ -33,7 +33,7 @@ _SCRIPTS = ("unpack", "words", "address", "theme", "scene", "boxes", "timeline",
 
 
 def render(report: Report, sight: Sight | None = None) -> str:
-    """The page.
+    """Return the page.
 
     Args:
         report: what was found.
@@ -49,15 +49,19 @@ def render(report: Report, sight: Sight | None = None) -> str:
     found = cards.make(report, clock, lines, looks, sight.edges, scene.overlaps, bars, numbers)
     picture, not_drawn = still.draw(scene, looks, report.zone)
     in_full, others = groups.choose(report)
-    data = pack.pack(*payload.payload(scene, lines, looks, cards.for_script(found, lines), report.zone))
+    first = front.make(report, names, clock, lines, scene.overlaps)
+    anchored = cards.for_script(found, lines) | front.for_script(report, lines, scene)
+    whole = len(lines.lines) >= sight.total
+    told = payload.payload(scene, lines, looks, anchored, report.zone, incidents=[i.anchor for i in first.incidents], complete=whole)
+    data = pack.pack(*told)
+    sections = cards.sections(report, found, clock, Proofs(clock, reference))
     split_brain = verdict.section(report, names, clock, None)
     scripts, style = (figures.library(), script()), _asset("page.css")
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
-            title=TITLE,
-            tab=_tab(report, reference, split_brain[0]),
+            tab=_tab(report, reference, first.title),
             policy=policy.content_security_policy(scripts),
             style=Markup(style),
             library=Markup(scripts[0]),
@@ -66,9 +70,8 @@ def render(report: Report, sight: Sight | None = None) -> str:
             data=data,
             case_line=content.case_line(report),
             window=content.window_line(report),
-            brief=brief.write(report, names, clock),
+            front=first,
             scene=scene,
-            doubled=list({o.row: o for o in reversed(scene.overlaps)}.values())[::-1],
             looks=looks.all,
             swatch=drawing.swatch,
             definitions=drawing.definitions(looks.all),
@@ -77,7 +80,8 @@ def render(report: Report, sight: Sight | None = None) -> str:
             carried=(len(lines.lines), sight.total),
             islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
             split_brain=split_brain,
-            sections=cards.sections(report, found, clock, Proofs(clock, reference)),
+            sections=sections,
+            notes=sum(1 for part in sections if part.severity == "note" for _ in part.all),
             zone=summary.zone_names(report),
             most_cards=_MOST_CARDS,
             groups=[
@@ -105,7 +109,7 @@ def render(report: Report, sight: Sight | None = None) -> str:
 
 
 def _tab(report: Report, reference: Reference, answer: str) -> str:
-    """What the page is called among others: the answer, and when the logs begin."""
+    """Return the title of its tab: the answer, and when the logs begin."""
     reach = reference.reach(report.case["processes"])
     began = f"{reach[0].astimezone(report.zone):%Y-%m-%d %H:%M}" if reach else ""
     return " · ".join(x for x in (answer.split(". ")[0], began, TITLE) if x)
@@ -113,7 +117,7 @@ def _tab(report: Report, reference: Reference, answer: str) -> str:
 
 @cache
 def script() -> str:
-    """The page's own script, as it stands between its tags."""
+    """Return the page's own script."""
     return '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();\n"
 
 

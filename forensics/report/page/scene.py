@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two owners of one resource at once, in up to three layers.
+    """Two owners of one resource at the same time, in up to three layers.
 
     Attributes:
         row: number of the row.
@@ -76,7 +76,7 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Row:
-    """A resource: what is owned, by whom at most in so many lanes at once."""
+    """A resource, with the number of lanes that its owners and overlaps need."""
 
     group: int
     kind: str
@@ -134,12 +134,68 @@ class Track:
 
 
 @dataclass(frozen=True)
+class Trouble:
+    """One time that the cause of an incident lasted: a freeze, a cut from the broker, an outage, a death.
+
+    Attributes:
+        anchor: the incident's, where the page describes it.
+        cause: as in `incident`.
+        process: number of the look of the process that it befell; -1: none, or it is unknown.
+        start_lo, start_hi: it began between these.
+        stop_lo, stop_hi: it ended between these.
+        open: the logs do not show its end.
+        label: what happened, in a few words.
+        severity: the incident's.
+        witness: event ids.
+    """
+
+    anchor: str
+    cause: str
+    process: int
+    start_lo: float
+    start_hi: float
+    stop_lo: float
+    stop_hi: float
+    open: bool
+    label: str
+    severity: str
+    witness: tuple[str, ...]
+
+    @property
+    def froze(self) -> bool:
+        """True where the process did nothing in that time, whatever it owned."""
+        return self.cause == "process_paused"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment that is marked across a group's rows: an eviction from the group, or a death.
+
+    Attributes:
+        kind: `evicted` or `died`.
+        at: the middle of its bounds.
+        group: number of the group; -1: all.
+        process: number of the look of the process; -1: unknown.
+        label: what happened, in a few words.
+        witness: event ids.
+    """
+
+    kind: str
+    at: float
+    group: int
+    process: int
+    label: str
+    witness: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Scene:
     """All that is drawn.
 
     Attributes:
         first, last: the time that is shown.
         groups: ids of the groups, by number.
+        quiet: numbers of the groups without an incident, an overlap or an eviction, where another group has one.
         left_out: what is not drawn, in sentences.
     """
 
@@ -152,4 +208,7 @@ class Scene:
     rounds: tuple[Round, ...] = ()
     tracks: tuple[Track, ...] = ()
     states: tuple[State, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    quiet: tuple[int, ...] = ()
     left_out: tuple[str, ...] = field(default=())

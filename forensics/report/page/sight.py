@@ -20,6 +20,8 @@ MOST_LINES = 12_000
 _NEAR = timedelta(seconds=2)
 #: So many generations and ownerships bring their own lines into a page that cannot carry all.
 _MOST_WITNESSES = 4_000
+#: Views that are read beyond those of the report.
+LIVES, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_pause", "clock_edge", "root_cause", "member_removal")
 _COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "event", "message")
 
 
@@ -29,6 +31,8 @@ class Sight:
 
     Attributes:
         lives: of `process_life`.
+        causes: of `root_cause`, whose `parts` give each time that a cause came back.
+        removals: of `member_removal`.
         pauses: of `member_pause`.
         edges: of `clock_edge`, whose two lines stand in a proof.
         lines: events with `text`, each once, in no order.
@@ -40,6 +44,8 @@ class Sight:
     edges: list[Row] = field(default_factory=list)
     lines: list[Row] = field(default_factory=list)
     total: int = 0
+    causes: list[Row] = field(default_factory=list)
+    removals: list[Row] = field(default_factory=list)
 
 
 def of_report(report: Report) -> Sight:
@@ -58,13 +64,17 @@ def read(case: CaseLike, report: Report, most: int = MOST_LINES) -> Sight:
     """
     proofs = {w["event_id"]: w for row in (*report.findings, *report.split_brain) for w in row.get("witness") or ()}
     groups = report.filters.get("groups")
-    pauses = [p for p in _view(case, "member_pause") if not groups or p["group_id"] in groups]
+    pauses = [p for p in _view(case, PAUSES) if not groups or p["group_id"] in groups]
     lines, total = _lines(case, report, proofs, most)
-    return Sight(_view(case, "process_life"), pauses, list(_edges(case, set(proofs))), lines, total)
+    return Sight(_view(case, LIVES), pauses, list(_edges(case, set(proofs))), lines, total, _view(case, CAUSES), _view(case, REMOVALS))
+
+
+def of_causes(case: CaseLike) -> Sight:
+    """Read only what shows causes: each time that one came back, and evictions."""
+    return Sight(causes=_view(case, CAUSES), removals=_view(case, REMOVALS))
 
 
 def _view(case: CaseLike, name: str) -> list[Row]:
-
     path = case.view_path(name)
     return pylist(rows_in(path).to_table()) if path is not None else []
 
@@ -73,7 +83,7 @@ def _edges(case: CaseLike, ids: set[str]) -> Iterator[Row]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    path = case.view_path("clock_edge")
+    path = case.view_path(EDGES)
     if path is None or not ids:
         return
     wanted = pa.array(sorted(ids))

@@ -39,10 +39,10 @@ function put(box, left, right, top, bottom) {
   box.bottom.push(bottom);
 }
 
-// Words by their ink: `text` and `bad` are the page's own, `black` and `white` stand on colours.
+// Words by their ink: `text`, `bad` and `cause` are the page's own colours; `black` and `white` are for words on colours.
 class Words {
   constructor() {
-    this.inks = Object.fromEntries(["text", "bad", "black", "white"].map((ink) => [ink, { x: [], y: [], text: [] }]));
+    this.inks = Object.fromEntries(["text", "bad", "cause", "black", "white"].map((ink) => [ink, { x: [], y: [], text: [] }]));
   }
 
   add(x, y, text, ink) {
@@ -74,10 +74,4 @@ function thin(items, begin, end, pxPerMs, narrow, each, run) {
     } else open = { first: i, last: i, count: 1, from, to };
   }
   flush();
-}
-
-// Black or white, whichever is read better on this colour.
-function inkOn(colour) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "black" : "white";
 }

@@ -23,20 +23,22 @@ class Controls {
     document.getElementById("pan-right").addEventListener("click", () => this.pan(0.4));
     document.getElementById("zoom-all").addEventListener("click", () => timeline.showAll());
     for (const [id, by] of Object.entries({ "rows-before": -1, "rows-after": 1 })) document.getElementById(id).addEventListener("click", () => this.turn(by));
-    for (const radio of document.querySelectorAll("[name=drag]")) radio.addEventListener("change", () => this.drag(radio.value));
+    this.box = document.getElementById("drag-box");
+    // On a touch screen a drag scrolls the page.
+    const usual = matchMedia("(pointer: coarse)").matches ? "none" : "pan";
+    this.box.addEventListener("click", () => this.drag(this.box.getAttribute("aria-pressed") === "true" ? usual : "box"));
     timeline.doc.get_model_by_name("brush").active = true;
-    this.drag(matchMedia("(pointer: coarse)").matches ? "none" : "pan");
+    this.drag(usual);
   }
 
-  // What a drag on the figures does; nothing on a touch screen, where it scrolls the page.
+  // A drag on the figures moves them (pan), zooms into what it covers (box), or is left to the browser (none).
   drag(what) {
-    for (const name of ["lanes", "tracks"]) {
+    for (const name of DRAWN) {
       const tool = what === "none" ? null : this.timeline.doc.get_model_by_name(`${name}-${what}`);
       this.timeline.plots[name].toolbar.active_drag = tool;
       for (const kind of ["pan", "box"]) this.timeline.doc.get_model_by_name(`${name}-${kind}`).active = kind === what;
     }
-    const chosen = document.querySelector(`[name=drag][value=${what}]`);
-    if (chosen) chosen.checked = true;
+    this.box.setAttribute("aria-pressed", String(what === "box"));
   }
 
   zoom(by) {
@@ -80,7 +82,7 @@ class Controls {
     this.apply();
   }
 
-  // Cards and sections of what the filters leave out are hidden; what belongs to no group or process stays.
+  // Cards and sections that the filters leave out are hidden; those that belong to no group or process stay.
   hideOthers() {
     const { filter } = this.scene;
     let hidden = 0;
@@ -95,7 +97,7 @@ class Controls {
       part.hidden = Boolean(out);
       hidden += Boolean(out) && part.classList.contains("card");
     }
-    for (const part of document.querySelectorAll(".incident:not(.alone), .effects, details.more")) part.hidden = !part.querySelector(".card:not([hidden])") && !part.querySelector("li[id]");
+    for (const part of document.querySelectorAll(".incident:not(.alone), .effects, details.more, details.notes")) part.hidden = !part.querySelector(".card:not([hidden])") && !part.querySelector("li[id]");
     document.getElementById("cards-hidden").textContent = hidden ? `${number(hidden)} ${hidden === 1 ? "finding is" : "findings are"} hidden by the filters.` : "";
   }
 }

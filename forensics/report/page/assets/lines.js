@@ -1,7 +1,8 @@
-// Log lines of all processes, merged on the reference clock: those that were asked for, marked, with what was printed around them.
+// Log lines of all processes in the order of the reference clock: those asked for are marked, with the lines around them and the silences between.
 
 const CONTEXT = 6;
 const MOST_SHOWN = 400;
+const SILENCE = 5_000; // milliseconds between two lines of a process
 
 class Lines {
   constructor(scene) {
@@ -12,6 +13,14 @@ class Lines {
     this.asked = null;
     this.from = null;
     this.closed = () => {};
+    // For each line the one before it of the same process.
+    this.before = new Int32Array(scene.line_ids.length);
+    const latest = new Map();
+    for (let n = 0; n < this.before.length; n++) {
+      const process = scene.line_process[n];
+      this.before[n] = latest.has(process) && scene.line_timed[n] ? latest.get(process) : -1;
+      if (scene.line_timed[n]) latest.set(process, n);
+    }
     document.getElementById("lines-close").addEventListener("click", () => this.close());
     document.getElementById("lines-more").addEventListener("click", () => {
       this.context *= 4;
@@ -22,7 +31,7 @@ class Lines {
     });
   }
 
-  // `said`: what the lines are of; `numbers`: lines; `span`: where it lies in time, for when the page carries no line of it.
+  // `said`: what the lines belong to; `numbers`: the lines; `span`: its time, for when the page carries none of its lines.
   open(said, numbers, span = null) {
     this.from = document.activeElement;
     this.context = CONTEXT;
@@ -31,7 +40,7 @@ class Lines {
     this.panel.hidden = false;
     document.body.classList.add("reading");
     document.getElementById("lines-title").focus({ preventScroll: true });
-    // Where it begins; a proof's first lines may only bound the clocks.
+    // Scroll to its begin; a proof's first lines may only bound the clocks.
     const marked = [...this.list.querySelectorAll(".witness")];
     const first = marked.find((item) => span && Number(item.dataset.at) >= span[0] - 100) || marked[0];
     if (first) this.list.scrollTop = Math.max(0, first.offsetTop - 60);
@@ -59,12 +68,14 @@ class Lines {
     const around = numbers.length ? numbers : this.near(span);
     const shown = this.chosen(around);
     const witnesses = new Set(numbers);
-    if (!numbers.length) more.push("The page does not carry its own lines: `forensics show` prints them. These were printed around it.");
+    if (!numbers.length) more.push("This page does not carry its lines; `forensics show` prints them. These are the lines around it.");
     note.textContent = more.join(" · ");
     const rows = [];
     let before = null;
     for (const n of shown) {
       if (before !== null && n > before + 1) rows.push(this.hole(before, n));
+      const silence = this.silence(n);
+      if (silence) rows.push(silence);
       rows.push(this.row(n, witnesses.has(n)));
       before = n;
     }
@@ -85,7 +96,7 @@ class Lines {
     return low < at.length ? [low] : [];
   }
 
-  // The lines asked for always; around each as many as there is room for.
+  // Always the lines asked for; around each as many as fit.
   chosen(numbers) {
     const shown = new Set(numbers);
     const last = this.scene.line_ids.length - 1;
@@ -105,7 +116,7 @@ class Lines {
     const bound = Math.round(scene.line_bound[n] / scene.per_ms);
     const time = scene.line_timed[n] ? scene.time(scene.line_at[n]) + (bound ? ` ±${bound} ms` : "") : "no time";
     const own = scene.line_own[n];
-    if (scene.line_timed[n] && Math.abs(own - scene.line_at[n]) >= 1000) item.title = `its own clock said ${scene.time(own)}`;
+    if (scene.line_timed[n] && Math.abs(own - scene.line_at[n]) >= 1000) item.title = `by its own clock ${scene.time(own)}`;
     const who = element("span", "who", look.name);
     who.prepend(swatch(look));
     item.append(
@@ -119,6 +130,16 @@ class Lines {
     item.lastChild.dataset.lines = "";
     item.lastChild.title = "forensics show prints this line from the evidence";
     return item;
+  }
+
+  // A process that printed nothing for a while before this line; a page that does not carry every line cannot say it.
+  silence(n) {
+    const scene = this.scene;
+    const before = this.before[n];
+    if (before < 0 || !scene.complete) return null;
+    const length = scene.line_at[n] - scene.line_at[before];
+    if (length < SILENCE) return null;
+    return element("li", "silence", `${scene.process(scene.line_process[n]).name}: ${spanWords(length)} without a recognised line, since ${scene.time(scene.line_at[before])}`);
   }
 
   hole(before, after) {

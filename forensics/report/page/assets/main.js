@@ -1,5 +1,7 @@
 // Puts the page together: figures, filters, lines, keys and the address.
 
+const LEAST_SHOWN = 30_000; // milliseconds: what "Show on the timeline" shows at least
+
 class Page {
   constructor(scene, doc) {
     this.scene = scene;
@@ -25,9 +27,22 @@ class Page {
     });
     document.addEventListener("click", (e) => this.clicked(e));
     addEventListener("hashchange", () => this.go());
-    // A narrow screen would be scrolled for long: tables of groups are opened by who wants them.
-    if (innerWidth < 736) for (const group of document.querySelectorAll("details.group")) group.open = false;
+    // On a narrow screen the timeline comes first: the story and the filters are opened by the reader.
+    if (innerWidth < 736) for (const part of document.querySelectorAll("details.wide")) part.open = false;
+    addEventListener("beforeprint", () => {
+      for (const part of document.querySelectorAll("details[data-print]:not([open])")) {
+        part.open = true;
+        part.dataset.printed = "";
+      }
+    });
+    addEventListener("afterprint", () => {
+      for (const part of document.querySelectorAll("details[data-printed]")) {
+        part.open = false;
+        delete part.dataset.printed;
+      }
+    });
     this.timeline.showAll();
+    this.openGravest();
     this.go();
     this.timeline.draw();
   }
@@ -38,7 +53,10 @@ class Page {
     if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
     const anchor = link.getAttribute("href").slice(1);
     if (link.classList.contains("skip")) return;
-    if (link.dataset.timeline !== undefined) {
+    if (link.dataset.incident !== undefined) {
+      e.preventDefault();
+      this.openIncident(anchor);
+    } else if (link.dataset.timeline !== undefined) {
       e.preventDefault();
       this.find(anchor);
     } else if (link.dataset.lines !== undefined) {
@@ -62,14 +80,39 @@ class Page {
       timeline.show(hit.from - more, hit.to + more);
       return;
     }
+    if (hit.what === "group") return timeline.toggle(hit.index);
     timeline.chosen = { what: hit.what, index: hit.index };
     timeline.soon();
     const said = scene.describe(hit.what, hit.index);
     this.say(said.join(", "));
-    this.anchor = { bar: () => `o-${scene.bar_ids[hit.index]}`, overlap: () => scene.overlaps[hit.index].anchor, round: () => scene.round_anchors[hit.index], state: () => "" }[hit.what]();
+    this.anchor = { bar: () => `o-${scene.bar_ids[hit.index]}`, overlap: () => scene.overlaps[hit.index].anchor, round: () => scene.round_anchors[hit.index], trouble: () => scene.troubles[hit.index].anchor, state: () => "", mark: () => "" }[hit.what]();
     this.remember();
     this.lines.open(said, scene.linesOf(hit.what, hit.index), scene.extent(hit.what, hit.index));
     if (y !== null) this.lines.uncover(y);
+  }
+
+  // The page opens on the gravest of several incidents, and on one that is short in a long log.
+  openGravest() {
+    const [first] = this.scene.incidents;
+    const card = first && this.scene.cards[first];
+    if (!card || card.from === null) return;
+    const share = (card.to - card.from) / (this.scene.last - this.scene.first);
+    if (share < 0.15 || (this.scene.incidents.length > 1 && share < 0.6)) this.zoomTo([card.from, card.to]);
+  }
+
+  // An incident's own story, and its time on the figures.
+  openIncident(anchor) {
+    for (const story of document.querySelectorAll("details.story")) story.open = story.dataset.of === anchor;
+    for (const chip of document.querySelectorAll("[data-incident]")) chip.toggleAttribute("aria-current", chip.getAttribute("href") === `#${anchor}`);
+    const card = this.scene.cards[anchor];
+    if (card && card.from !== null) this.zoomTo([card.from, card.to]);
+    this.timeline.soon();
+  }
+
+  // A third more on each side, and at least half a minute in all.
+  zoomTo([from, to]) {
+    const more = Math.max((to - from) * 0.35, (LEAST_SHOWN - (to - from)) / 2);
+    this.timeline.show(from - more, to + more);
   }
 
   // What an anchor means on the figures.
@@ -98,10 +141,7 @@ class Page {
       span = scene.extent(thing.what, thing.index);
       this.say(scene.describe(thing.what, thing.index).join(", "));
     }
-    if (span) {
-      const more = Math.max((span[1] - span[0]) * 0.35, 50);
-      timeline.show(span[0] - more, span[1] + more);
-    }
+    if (span) this.zoomTo(span);
     this.scrollTo("timeline");
     timeline.soon();
   }
@@ -132,6 +172,7 @@ class Page {
     this.anchor = wanted.anchor;
     if (!wanted.anchor) return;
     const there = this.scrollTo(wanted.anchor);
+    if (/^i-/.test(wanted.anchor) && wanted.from === null) this.openIncident(wanted.anchor);
     if (/^[fsgoe]-/.test(wanted.anchor)) {
       if (!there && wanted.from === null && this.thing(wanted.anchor)) this.find(wanted.anchor);
       if (!there) this.read(wanted.anchor);
@@ -157,12 +198,14 @@ class Page {
 
   seen({ pages, page, merged }) {
     const { scene } = this;
-    const rows = pages.reduce((n, p) => n + p.length, 0);
-    const first = pages.slice(0, page).reduce((n, p) => n + p.length, 0) + 1;
-    const some = rows ? `Resources ${number(first)} to ${number(first + pages[page].length - 1)} of ${number(rows)}` : "No resource is left by the filters";
-    const all = rows < scene.rows.length && rows ? ` (${number(scene.rows.length)} without filters)` : "";
+    const counts = pages.map((p) => p.filter((row) => row >= 0).length);
+    const rows = counts.reduce((n, c) => n + c, 0);
+    const first = counts.slice(0, page).reduce((n, c) => n + c, 0) + 1;
+    const some = rows ? `Resources ${number(first)} to ${number(first + counts[page] - 1)} of ${number(rows)}` : "The filters leave no resource";
+    const matching = scene.matchingRows().length;
+    const all = (rows < matching ? `, ${number(matching - rows)} in folded groups` : "") + (matching < scene.rows.length && rows ? ` (${number(scene.rows.length)} without filters)` : "");
     const [from, to] = this.timeline.shown;
-    const drawn = merged ? `; ${number(merged)} stretches are too short to be drawn one by one here: zoom in` : "";
+    const drawn = merged ? `; ${number(merged)} stretches are too short to be drawn one by one: zoom in` : "";
     document.getElementById("in-sight").textContent = `${some}${all}, ${scene.time(from)} to ${scene.time(to)} (${spanWords(to - from)})${drawn}.`;
     document.getElementById("rows-before").disabled = page === 0;
     document.getElementById("rows-after").disabled = page >= pages.length - 1;

@@ -4,7 +4,7 @@ class Pointer {
   constructor(timeline, label, choose) {
     this.timeline = timeline;
     this.label = label;
-    for (const name of ["lanes", "tracks"]) {
+    for (const name of ["causes", "lanes", "tracks"]) {
       const plot = timeline.plots[name];
       plot.on_event("mousemove", (e) => this.over(name, e));
       plot.on_event("mouseleave", () => this.hide());

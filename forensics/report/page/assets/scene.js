@@ -9,6 +9,11 @@ class Scene {
       if (/^(bar_(start|stop|work)|round_(start|settled|end)|state_(begin|end)$|line_(at|own)$)/.test(name)) this[name] = data[name].map((t) => this.absolute(t));
     }
     for (const o of this.overlaps) for (const layer of ["possible", "there", "work"]) if (o[layer]) o[layer] = o[layer].map((t) => this.absolute(t));
+    for (const t of this.troubles) [t.from, t.to] = t.times.map((pair) => pair.map((x) => this.absolute(x)));
+    for (const m of this.marks) m.at = this.absolute(m.at[0]);
+    this.frozen = this.processes.map((_, n) => this.troubles.filter((t) => t.froze && t.process === n));
+    // Groups without trouble show one line until they are opened.
+    this.folded = new Set(this.quiet);
     zoneOffsets = this.zone_offsets;
     const day = (ms) => new Date(zoned(ms)).toISOString().slice(0, 10);
     this.oneDay = day(this.first) === day(this.last);
@@ -44,8 +49,24 @@ class Scene {
     return this.overlaps[i].processes.some((p) => this.wantsProcess(p));
   }
 
-  // Rows with at least one bar or overlap that the filters leave.
+  isFolded(group) {
+    return this.folded.has(group) && !this.filter.resource && !this.filter.groups.has(group);
+  }
+
+  // Rows with at least one bar or overlap that the filters leave; a group without trouble has a row that folds and opens it, as -1 - group.
   wantedRows() {
+    const shown = this.matchingRows();
+    const found = [];
+    for (const row of shown) {
+      const [group] = this.rows[row];
+      const switched = this.quiet.includes(group) && !this.filter.resource && !this.filter.groups.has(group);
+      if (switched && (!found.length || this.groupOf(found.at(-1)) !== group)) found.push(-1 - group);
+      if (!this.isFolded(group)) found.push(row);
+    }
+    return found;
+  }
+
+  matchingRows() {
     const text = this.filter.resource.toLowerCase();
     const all = this.rows.map((_, i) => i);
     return all.filter((i) => {
@@ -58,6 +79,10 @@ class Scene {
     });
   }
 
+  groupOf(row) {
+    return row < 0 ? -1 - row : this.rows[row][0];
+  }
+
   time(ms) {
     return clockTime(ms, this.oneDay);
   }
@@ -67,8 +92,8 @@ class Scene {
     if (what === "bar") {
       const [group, kind, resource] = this.rows[this.bar_row[i]];
       const said = [`${kind} ${resource} in ${this.process(this.bar_process[i]).name}`, `group ${this.groups[group]}`];
-      const begin = this.bar_open[i] & 1 ? "owned when its log began" : `from ${momentWords(this.bar_start_lo[i], this.bar_start_hi[i], this.oneDay)}`;
-      const end = this.bar_open[i] & 2 ? "no line says that it ended" : `to ${momentWords(this.bar_stop_lo[i], this.bar_stop_hi[i], this.oneDay)}`;
+      const begin = this.bar_open[i] & 1 ? "owned since before its log begins" : `from ${momentWords(this.bar_start_lo[i], this.bar_start_hi[i], this.oneDay)}`;
+      const end = this.bar_open[i] & 2 ? "its end is not in the logs" : `to ${momentWords(this.bar_stop_lo[i], this.bar_stop_hi[i], this.oneDay)}`;
       said.push(`${begin}, ${end}`);
       if (this.bar_generation[i] >= 0) said.push(`assigned by generation ${this.bar_generation[i]}`);
       return said;
@@ -84,24 +109,37 @@ class Scene {
       const began = momentWords(this.round_start_lo[i], this.round_start_hi[i], this.oneDay);
       return [`generation ${this.round_number[i]} of ${this.groups[this.round_group[i]]}`, this.whys[this.round_why[i]], `rebalance began ${began}${took}`];
     }
+    if (what === "trouble") {
+      const t = this.troubles[i];
+      const ended = t.open ? "its end is not in the logs" : `to ${momentWords(t.to[0], t.to[1], this.oneDay)}`;
+      return [t.label, `from ${momentWords(t.from[0], t.from[1], this.oneDay)}, ${ended}`, "cause of an incident"];
+    }
+    if (what === "mark") {
+      const m = this.marks[i];
+      return [m.label, m.group < 0 ? "" : `group ${this.groups[m.group]}`, this.time(m.at)].filter(Boolean);
+    }
+    if (what === "group") return [`group ${this.groups[i]}, ${this.folded.has(i) ? "folded: choose it to show its resources" : "choose it to fold its resources"}`];
     if (what === "state") {
       const [label] = this.tracks[this.state_track[i]];
-      const open = this.state_open[i] ? ", no end in the log" : "";
+      const open = this.state_open[i] ? ", its end is not in the log" : "";
       return [label, this.notes[this.state_note[i]], `${this.time(this.state_begin[i])} to ${this.time(this.state_end[i])}${open}`];
     }
     return [];
   }
 
-  // Where a thing lies in time.
+  // The time of a thing.
   extent(what, i) {
     if (what === "bar") return [this.bar_start_lo[i], this.bar_stop_hi[i]];
     if (what === "overlap") return this.overlaps[i].possible;
     if (what === "round") return [this.round_start_lo[i], this.round_end[i]];
+    if (what === "trouble") return [this.troubles[i].from[0], this.troubles[i].to[1]];
+    if (what === "mark") return [this.marks[i].at, this.marks[i].at];
     return [this.state_begin[i], this.state_end[i]];
   }
 
   linesOf(what, i) {
-    return what === "overlap" ? this.overlaps[i].lines : this.lines(what, i);
+    const whole = { overlap: this.overlaps, trouble: this.troubles, mark: this.marks }[what];
+    return whole ? whole[i].lines : this.lines(what, i);
   }
 }
 

@@ -7,7 +7,7 @@ const Theme = {
 
   dress(plots, doc) {
     for (const model of doc.all_models) {
-      const ink = /-(?:ink|hatch)-(text|bad)$/.exec(model.name || "");
+      const ink = /-(?:ink|hatch)-(text|bad|cause)$/.exec(model.name || "");
       if (ink && "text_color" in model) model.text_color = this.value(ink[1]);
       if (ink && "hatch_color" in model) model.hatch_color = this.value(ink[1]);
     }
@@ -15,7 +15,7 @@ const Theme = {
     for (const plot of Object.values(plots)) {
       plot.background_fill_color = back;
       plot.border_fill_color = back;
-      for (const axis of [...plot.below, ...plot.left]) {
+      for (const axis of [...plot.above, ...plot.below, ...plot.left]) {
         if (!axis.major_label_text_color) continue;
         axis.major_label_text_color = text;
         axis.axis_line_color = axis.dimension === 1 ? null : line;

@@ -1,7 +1,10 @@
-// The three figures: which rows are on the page, what stands in them, and what is under the pointer.
+// The four figures: which rows are on the page, what they contain, and what is under the pointer.
 
-const LANE = { one: 15, many: 12, pad: 4, head: 19, track: 20 };
-const ROWS_HEIGHT = 820; // a page of rows is about so high
+const LANE = { one: 15, many: 12, pad: 4, head: 19, track: 18, cause: 19 };
+const ROWS_HEIGHT = 700; // about the height of a page of rows, in pixels
+const MOST_CAUSE_LANES = 4;
+const AXIS = { causes: 42, lanes: 8, tracks: 8 };
+const DRAWN = ["causes", "lanes", "tracks"];
 const FADE_STEPS = 12;
 const ANOMALY = "#D55E00";
 const GUTTER = { wide: 150, narrow: 92 };
@@ -10,17 +13,17 @@ class Timeline {
   constructor(scene, doc) {
     this.scene = scene;
     this.doc = doc;
-    this.plots = Object.fromEntries(["lanes", "tracks", "overview"].map((name) => [name, doc.get_model_by_name(name)]));
+    this.plots = Object.fromEntries([...DRAWN, "overview"].map((name) => [name, doc.get_model_by_name(name)]));
     this.range = doc.get_model_by_name("time");
-    // Bokeh tells times in UTC: its axes are told the moments whose UTC reads as the reader's time.
-    for (const { formatter } of Object.values(this.plots).flatMap((plot) => plot.below)) {
-      const told = formatter.doFormat.bind(formatter);
-      formatter.doFormat = (ticks, options) => told(ticks.map(zoned), options);
+    // Bokeh prints times in UTC: its axes get the moments whose UTC reads as the reader's time.
+    for (const { formatter } of Object.values(this.plots).flatMap((plot) => [...plot.above, ...plot.below])) {
+      const format = formatter.doFormat.bind(formatter);
+      formatter.doFormat = (ticks, options) => format(ticks.map(zoned), options);
     }
     this.page = 0;
-    this.hits = { lanes: [], tracks: [], overview: [] };
+    this.hits = { causes: [], lanes: [], tracks: [], overview: [] };
     this.hatches = Object.fromEntries(
-      ["lanes", "tracks"].map((name) => [name, [...doc.all_models].filter((m) => m.name && m.name.startsWith(`${name}-hatch-`) && m.data)]),
+      DRAWN.map((name) => [name, [...doc.all_models].filter((m) => m.name && m.name.startsWith(`${name}-hatch-`) && m.data)]),
     );
     this.chosen = null;
     this.waiting = false;
@@ -77,12 +80,12 @@ class Timeline {
     let height = 0;
     let group = null;
     for (const row of this.scene.wantedRows()) {
-      const more = this.rowHeight(row) + (this.scene.rows[row][0] === group ? 0 : LANE.head);
+      const more = this.rowHeight(row) + (this.scene.groupOf(row) === group ? 0 : LANE.head);
       if (height + more > ROWS_HEIGHT && pages.at(-1).length) {
         pages.push([]);
         height = LANE.head;
       }
-      group = this.scene.rows[row][0];
+      group = this.scene.groupOf(row);
       pages.at(-1).push(row);
       height += more;
     }
@@ -90,15 +93,17 @@ class Timeline {
   }
 
   turnTo(row) {
+    this.scene.folded.delete(this.scene.rows[row][0]);
     const page = this.pages().findIndex((rows) => rows.includes(row));
     if (page >= 0) this.page = page;
   }
 
   laneHeight(row) {
-    return this.scene.rows[row][3] > 1 ? LANE.many : LANE.one;
+    return row >= 0 && this.scene.rows[row][3] > 1 ? LANE.many : LANE.one;
   }
 
   rowHeight(row) {
+    if (row < 0) return LANE.one + 2;
     return Math.max(1, this.scene.rows[row][3]) * this.laneHeight(row) + 2 * LANE.pad;
   }
 
@@ -106,6 +111,7 @@ class Timeline {
     const pages = this.pages();
     this.page = Math.min(this.page, pages.length - 1);
     this.gutters();
+    this.causes();
     let narrow = NARROW;
     let drawn = this.lanes(pages[this.page], narrow);
     while (drawn.size > MOST_BOXES && narrow < 100) drawn = this.lanes(pages[this.page], (narrow *= 2));
@@ -118,7 +124,7 @@ class Timeline {
     const gutter = this.narrow ? GUTTER.narrow : GUTTER.wide;
     for (const plot of Object.values(this.plots)) if (plot.min_border_left !== gutter) plot.min_border_left = gutter;
     const ticks = this.narrow ? 4 : 9;
-    for (const plot of Object.values(this.plots)) for (const axis of plot.below) if (axis.ticker.desired_num_ticks !== ticks) axis.ticker.desired_num_ticks = ticks;
+    for (const plot of Object.values(this.plots)) for (const axis of [...plot.above, ...plot.below]) if (axis.ticker.desired_num_ticks !== ticks) axis.ticker.desired_num_ticks = ticks;
   }
 
   fit(text) {
@@ -134,22 +140,132 @@ class Timeline {
     let y = 0;
     let merged = 0;
     for (let at = 0; at < rows.length; ) {
-      const group = scene.rows[rows[at]][0];
-      const members = rows.slice(at).filter((r, i, rest) => rest.slice(0, i + 1).every((q) => scene.rows[q][0] === group));
+      const group = scene.groupOf(rows[at]);
+      let end = at;
+      while (end < rows.length && scene.groupOf(rows[end]) === group) end++;
+      const members = rows.slice(at, end);
       const head = y;
       ticks.set(head + LANE.head / 2, this.fit((this.narrow ? "" : "group ") + scene.groups[group]));
       y += LANE.head;
       for (const row of members) {
-        ticks.set(y + this.rowHeight(row) / 2, this.fit(`${scene.rows[row][2]}`));
-        merged += this.row(row, y, boxes, words, narrow);
+        if (row < 0) this.foldedRow(group, y, boxes, words);
+        else {
+          ticks.set(y + this.rowHeight(row) / 2, this.fit((scene.rows[row][1] === "connector" ? "connector " : "") + scene.rows[row][2]));
+          merged += this.row(row, y, boxes, words, narrow);
+        }
         y += this.rowHeight(row);
       }
       merged += this.rounds(group, head, y, boxes, words, narrow);
+      this.shade(group, head, y, boxes);
       y += LANE.pad;
       at += members.length;
     }
     this.put("lanes", boxes, words, ticks, Math.max(y, 40));
     return { size: boxes.size, merged };
+  }
+
+  // A group without trouble has a line that opens and folds it.
+  foldedRow(group, y, boxes, words) {
+    const count = this.scene.matchingRows().filter((r) => this.scene.rows[r][0] === group).length;
+    const { start, end } = this.range;
+    boxes.add("bars", start, end, y + 1, y + LANE.one, { fill: Theme.value("soft"), line: Theme.value("line") }, { what: "group", index: group });
+    words.add(start + 5 / this.pxPerMs, y + LANE.one / 2 + 1, `${this.scene.folded.has(group) ? "▸" : "▾"} ${number(count)} ${count === 1 ? "resource" : "resources"}, no trouble found: ${this.scene.folded.has(group) ? "show" : "hide"}`, "text");
+  }
+
+  toggle(group) {
+    const { folded } = this.scene;
+    if (!folded.delete(group)) folded.add(group);
+    this.soon();
+  }
+
+  // The time of each cause across all rows, and evictions and deaths as lines across the rows of their group.
+  shade(group, top, bottom, boxes) {
+    const { troubles, marks } = this.scene;
+    const cause = Theme.value("cause");
+    const edge = 1 / this.pxPerMs;
+    for (const t of troubles) {
+      if (t.note || t.to[1] < this.range.start || t.from[0] > this.range.end) continue;
+      boxes.add("bands", t.from[0], t.to[1], top, bottom, { fill: cause, alpha: 0.1 });
+      if (t.to[0] > t.from[1]) boxes.add("bands", t.from[1], t.to[0], top, bottom, { fill: cause, alpha: 0.1 });
+      for (const at of [t.from[1], t.to[0]]) boxes.add("bands", at - edge / 2, at + edge / 2, top, bottom, { fill: cause, alpha: 0.7 });
+    }
+    for (const m of marks) {
+      if ((m.group >= 0 && m.group !== group) || m.at < this.range.start || m.at > this.range.end) continue;
+      boxes.add("layers", m.at - edge, m.at + edge, top, bottom, { fill: cause, alpha: 0.85 });
+    }
+  }
+
+  // The causes in lanes of their own below the time axis, and a lane of evictions and deaths.
+  causes() {
+    const scene = this.scene;
+    const px = this.pxPerMs;
+    const boxes = new Boxes(px);
+    const words = new Words();
+    const ticks = new Map();
+    const cause = Theme.value("cause");
+    const [start, end] = this.shown;
+    const free = [];
+    const inSight = scene.troubles.map((t, index) => [t, index]).filter(([t]) => t.to[1] >= start && t.from[0] <= end);
+    for (const [t, index] of inSight) {
+      const wide = (7 * t.label.length + 12) / px;
+      const left = Math.max(t.from[0], start);
+      const right = Math.max(Math.min(t.to[1], end), left + 4 / px);
+      let lane = free.findIndex((taken) => taken.every(([from, to]) => right + wide < from || left > to));
+      if (lane < 0) lane = Math.min(free.length, MOST_CAUSE_LANES - 1);
+      const top = lane * LANE.cause + 2;
+      const bottom = top + LANE.cause - 4;
+      const hit = { what: "trouble", index };
+      const fill = t.note ? Theme.value("dim") : cause;
+      this.fade(t.from[1], t.from[0], top, bottom, fill, boxes, hit);
+      this.fade(t.to[0], t.to[1], top, bottom, fill, boxes, hit);
+      const least = Math.max(0, 4 / px - (t.to[0] - t.from[1])) / 2;
+      boxes.add("bars", t.from[1] - least, t.to[0] + least, top, bottom, { fill, line: fill, ...(t.open ? { pattern: "right_diagonal_line", ink: "text" } : {}) }, hit);
+      const from = Math.max(t.from[1], start);
+      const inside = (Math.min(t.to[0], end) - from) * px > 7 * t.label.length + 14;
+      const after = right + 5 / px;
+      if (inside) {
+        const x = from + 6 / px;
+        boxes.add("marks", x - 3 / px, x + (6.7 * t.label.length + 4) / px, top + 1, bottom - 1, { fill: Theme.value("back") }, hit);
+        words.add(x, (top + bottom) / 2, t.label, t.note ? "text" : "cause");
+      } else if ((end - after) * px > 7 * t.label.length) words.add(after, (top + bottom) / 2, t.label, t.note ? "text" : "cause");
+      else words.add(Math.max(start, left - wide), (top + bottom) / 2, t.label, t.note ? "text" : "cause");
+      const used = inside ? right : (end - after) * px > 7 * t.label.length ? right + wide : right;
+      free[lane] = [...(free[lane] || []), [inside || used > right ? left : left - wide, used]];
+    }
+    free.forEach((_, lane) => ticks.set(lane * LANE.cause + LANE.cause / 2, lane ? " " : "cause"));
+    let y = free.length * LANE.cause;
+    if (scene.marks.length) {
+      ticks.set(y + 9, this.narrow ? "evicted, died" : "evicted, died");
+      this.flags(y, boxes, words);
+      y += LANE.cause;
+    }
+    this.put("causes", boxes, words, ticks, Math.max(y, 2));
+  }
+
+  // Evictions and deaths: each with its words where there is room; those that are too near to each other are counted.
+  flags(y, boxes, words) {
+    const scene = this.scene;
+    const px = this.pxPerMs;
+    const cause = Theme.value("cause");
+    const items = scene.marks.map((_, i) => i).filter((i) => scene.marks[i].at >= this.range.start && scene.marks[i].at <= this.range.end && (scene.marks[i].group < 0 || scene.wantsGroup(scene.marks[i].group)));
+    const clusters = [];
+    for (const i of items) {
+      const last = clusters.at(-1);
+      if (last && (scene.marks[i].at - scene.marks[last.at(-1)].at) * px < 12) last.push(i);
+      else clusters.push([i]);
+    }
+    clusters.forEach((found, n) => {
+      const marks = found.map((i) => scene.marks[i]);
+      const at = (marks[0].at + marks.at(-1).at) / 2;
+      const half = Math.max(4 / px, (marks.at(-1).at - marks[0].at) / 2);
+      const hit = found.length === 1 ? { what: "mark", index: found[0] } : { what: "run", from: marks[0].at, to: Math.max(marks.at(-1).at, marks[0].at + 1), count: found.length, of: "evictions and deaths" };
+      boxes.add("bars", at - half, at + half, y + 3, y + LANE.cause - 4, { fill: cause }, hit);
+      const names = [...new Set(marks.map((m) => m.label))];
+      const text = names.length === 1 ? names[0] + (found.length > 1 ? ` (${found.length})` : "") : `${number(found.length)} evictions and deaths`;
+      const next = clusters[n + 1] ? scene.marks[clusters[n + 1][0]].at - 5 / px : this.range.end;
+      const x = at + half + 4 / px;
+      if ((next - x) * px > 6.6 * text.length) words.add(x, y + LANE.cause / 2, text, "cause");
+    });
   }
 
   row(row, y, boxes, words, narrow) {
@@ -195,11 +311,16 @@ class Timeline {
     const px = this.pxPerMs;
     const [lo, hi, from, to] = [scene.bar_start_lo[i], scene.bar_stop_hi[i], scene.bar_start_hi[i], scene.bar_stop_lo[i]];
     const hit = { what: "bar", index: i };
-    const drawn = { fill: look.colour, line: look.colour, pattern: look.pattern, ink: "black" };
+    // A connector's own work is small: it is paler than its tasks, without a pattern.
+    const connector = scene.rows[scene.bar_row[i]][1] === "connector";
+    const drawn = { fill: look.colour, line: look.colour, pattern: connector ? "blank" : look.pattern, ink: "black", alpha: connector ? 0.5 : 1 };
     const sure = Math.max(from, Math.min(to, hi));
     const worked = Math.min(Math.max(scene.bar_work_to[i], from), sure);
     if (sure > from) {
-      boxes.add("bars", from, worked, top, bottom, drawn, hit);
+      for (const part of this.parts(from, worked, scene.frozen[scene.bar_process[i]] || [])) {
+        if (part.frozen === 2) boxes.add("bars", part.from, part.to, top + 0.5, bottom - 0.5, { fill: look.colour, alpha: 0.12, line: look.colour }, hit);
+        else boxes.add("bars", part.from, part.to, top, bottom, part.frozen ? { ...drawn, pattern: "blank", alpha: 0.5, line: "" } : drawn, hit);
+      }
       // After its work the thread went on for a while: a thinner bar.
       if ((sure - worked) * px > 2) boxes.add("bars", worked, sure, top + (bottom - top) * 0.3, bottom - (bottom - top) * 0.3, { ...drawn, pattern: "blank", alpha: 0.75 }, hit);
     }
@@ -209,9 +330,26 @@ class Timeline {
     if (visible * px > 7 * look.name.length + 10 && bottom - top > 9) {
       const x = Math.max(from, this.range.start) + 5 / px;
       const wide = (6.6 * look.name.length + 4) / px;
-      boxes.add("layers", x - 3 / px, x + wide, top + 1, bottom - 1, { fill: look.colour });
-      words.add(x, (top + bottom) / 2, look.name, inkOn(look.colour));
+      boxes.add("layers", x - 3 / px, x + wide, top, bottom, { fill: Theme.value("back") });
+      words.add(x, (top + bottom) / 2, look.name, "text");
     }
+  }
+
+  // A stretch cut where its process froze: `frozen` is 0 (no), 1 (perhaps) or 2 (for certain).
+  parts(from, to, freezes) {
+    let parts = [{ from, to, frozen: 0 }];
+    const cut = (begin, end, frozen) => {
+      parts = parts.flatMap((p) => {
+        if (end <= p.from || begin >= p.to || p.frozen >= frozen) return [p];
+        const inner = { from: Math.max(p.from, begin), to: Math.min(p.to, end), frozen };
+        return [{ ...p, to: inner.from }, inner, { ...p, from: inner.to }].filter((x) => x.to > x.from);
+      });
+    };
+    for (const t of freezes) {
+      cut(t.from[0], t.to[1], 1);
+      cut(t.from[1], t.to[0], 2);
+    }
+    return parts;
   }
 
   // The end of what is certain, and the end of what is possible: the bar fades from the one to the other.
@@ -348,7 +486,7 @@ class Timeline {
         (i) => boxes.add("bars", scene.state_begin[i], Math.max(scene.state_end[i], scene.state_begin[i] + 2 / px), top, bottom, look, { what: "state", index: i }),
         (first, last, count, from, to) => {
           merged += count;
-          boxes.add("bars", from, Math.max(to, from + 2 / px), top, bottom, look, { what: "run", from, to, count, of: { rebalance: "rebalances", life: "lives", gap: "gaps", paused: "pauses", lost: "times" }[kind] });
+          boxes.add("bars", from, Math.max(to, from + 2 / px), top, bottom, look, { what: "run", from, to, count, of: { rebalance: "rebalances", life: "process runs", gap: "gaps", paused: "pauses", lost: "losses of the coordinator" }[kind] });
         },
       );
     }
@@ -365,7 +503,7 @@ class Timeline {
     return { fill: Theme.value("back"), line: Theme.value("bad"), pattern: "left_diagonal_line", ink: "bad" };
   }
 
-  // The whole time at a glance: where groups rebalanced, and where something had two owners.
+  // The whole time at a glance: causes, rebalances, and where something had two owners.
   overview() {
     const scene = this.scene;
     const boxes = new Boxes(this.width / (scene.last - scene.first));
@@ -376,9 +514,10 @@ class Timeline {
     items.sort((a, b) => scene.round_start_lo[a] - scene.round_start_lo[b]);
     const add = (from, to) => boxes.add("bars", from, Math.max(to, from + 1.5 / px), 0.6, 0.95, { fill: Theme.value("busy") });
     thin(items, (i) => scene.round_start_lo[i], (i) => scene.round_settled[i], px, NARROW, (i) => add(scene.round_start_lo[i], scene.round_settled[i]), (f, l, c, from, to) => add(from, to));
+    for (const t of scene.troubles) if (!t.note) boxes.add("bars", t.from[0], Math.max(t.to[1], t.from[0] + 2 / px), 0.02, 0.98, { fill: Theme.value("cause"), alpha: 0.25 });
     for (const [i, o] of scene.overlaps.entries()) {
       if (!scene.wantsGroup(scene.rows[o.row][0]) || !scene.wantsOverlap(i)) continue;
-      // As in the lanes: the more is certain, the darker.
+      // As in the lanes, what is certain is darker.
       for (const [span, alpha] of [[o.possible, 0.25], [o.there, 0.45], [o.work, 1]]) {
         if (!span) continue;
         const more = Math.max(0, 3 / px - (span[1] - span[0])) / 2;
@@ -403,7 +542,7 @@ class Timeline {
     axis.ticker.ticks = [...ticks.keys()];
     const range = this.doc.get_model_by_name(`${name}-y`);
     if (range.start !== height) range.setv({ start: height, end: 0 });
-    const whole = Math.round(height + 34);
+    const whole = Math.round(height + AXIS[name]);
     if (plot.height !== whole) plot.height = whole;
   }
 
@@ -415,7 +554,7 @@ class Timeline {
     }
   }
 
-  // What is drawn at a place, the topmost first; a few pixels beside it count too.
+  // The topmost thing at a place, or a few pixels beside it.
   at(name, x, y) {
     const near = 3 / this.pxPerMs;
     const found = this.hits[name].filter((h) => x >= h.left - near && x <= h.right + near && y >= h.top - 1 && y <= h.bottom + 1);
@@ -426,7 +565,7 @@ class Timeline {
   // All that can be chosen, in the order of reading: for the keyboard.
   inOrder() {
     const found = new Map();
-    for (const h of this.hits.lanes) if (h.what !== "run" && h.right >= this.range.start && h.left <= this.range.end && !found.has(`${h.what}${h.index}`)) found.set(`${h.what}${h.index}`, h);
+    for (const h of [...this.hits.causes.map((h) => ({ ...h, top: h.top - 1000 })), ...this.hits.lanes]) if (h.what !== "run" && h.right >= this.range.start && h.left <= this.range.end && !found.has(`${h.what}${h.index}`)) found.set(`${h.what}${h.index}`, h);
     return [...found.values()].sort((a, b) => Math.round(a.top) - Math.round(b.top) || a.left - b.left);
   }
 }

@@ -1,0 +1,161 @@
+"""Causes of incidents as stretches of time, and the evictions and deaths that they brought about as moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from forensics.report import anchors
+from forensics.report.page.scene import Mark, Trouble
+from forensics.report.reference import ms
+from forensics.wording.formats import SEVERITIES, about, shorten
+
+if TYPE_CHECKING:
+    from forensics.report.model import Report, Row
+    from forensics.report.names import Names
+    from forensics.report.page.look import Looks
+    from forensics.report.page.sight import Sight
+    from forensics.report.reference import Reference
+
+#: What a cause is called where there is room for a few words.
+_SHORT = {
+    "process_paused": "{} froze",
+    "process_killed": "{} died",
+    "process_restarted": "{} restarted",
+    "member_cut_off": "{} cut off",
+    "poll_too_slow": "{} polled too slowly",
+    "broker_down": "{} down",
+    "coordinator_moved": "coordinator moved from {}",
+    "offsets_topic_impossible": "__consumer_offsets cannot be created",
+    "offsets_lost": "offsets lost",
+    "connector_churn": "connector {} kept changing",
+    "duplicate_declaration": "{} declared twice",
+    "group_id_collision": "group.id {} shared",
+    "static_id_shared": "group.instance.id {} shared",
+    "clock_wrong": "clock of {} wrong",
+    "deployment": "rolling restart of {}",
+}
+#: What the cause can have been, where the logs leave several.
+_OR = {
+    "process_paused": "frozen", "process_killed": "killed", "process_restarted": "restarted", "member_cut_off": "cut off", "poll_too_slow": "polling too slowly",
+    "broker_down": "down", "broker_cut_off": "cut off", "coordinator_moved": "moved", "lines_missing": "lines missing",
+}  # fmt: skip
+_DEATHS = ("process_killed",)
+_LONGEST = 48
+_TELLS_MS = 1000
+
+
+def short(incident: Row, names: Names) -> str:
+    """Name an incident in a few words: `w2 froze`, `w3 killed or cut off?`, else the begin of its headline."""
+    subject = names.process(incident["subject"]) if incident["subject"] else ""
+    if incident["cause"] in _SHORT:
+        return shorten(_SHORT[incident["cause"]].format(subject or "member").strip(), _LONGEST)
+    could = list(dict.fromkeys(_OR[a] for a in incident["alternatives"] or () if a in _OR))
+    if subject and could:
+        return shorten(f"{subject} {' or '.join(could)}?", _LONGEST)
+    return shorten(incident["headline"] or "cause unknown", _LONGEST)
+
+
+def find(
+    report: Report, sight: Sight, names: Names, looks: Looks, reference: Reference, groups: Sequence[tuple[str, str]], first: float, last: float
+) -> tuple[tuple[Trouble, ...], tuple[Mark, ...]]:
+    """Return the stretches and the moments that touch the time that is shown; the gravest incident's stretches first, moments by time.
+
+    Args:
+        report: its incidents.
+        sight: each time that a cause came back, and evictions; without them an incident is one stretch.
+        names: what processes are called.
+        looks: numbers of the processes.
+        reference: the clocks.
+        groups: Kafka cluster and id of each group, by number.
+        first: the begin of the time that is shown.
+        last: its end; a cause without an end is drawn up to here.
+    """
+    parts = {c["incident_id"]: c["parts"] or () for c in sight.causes}
+    found = [t for i in report.incidents for t in _stretches(i, parts.get(i["incident_id"], ()), names, looks, last)]
+    troubles = sorted((t for t in found if t.stop_hi >= first and t.start_lo <= last), key=lambda t: (SEVERITIES.index(t.severity), t.start_hi))
+    numbers = {group: n for n, group in enumerate(groups)}
+    marks = [
+        *(_evictions(sight.removals, names, looks, numbers) if sight.removals else _expired(report, names, looks, reference, numbers)),
+        *_deaths(troubles, looks),
+    ]
+    return tuple(troubles), tuple(sorted((m for m in marks if first <= m.at <= last), key=lambda m: (m.at, m.group, m.label)))
+
+
+def _stretches(incident: Row, parts: Sequence[Row], names: Names, looks: Looks, last: float) -> Iterator[Trouble]:
+    whole = {"process_id": incident["subject"]} | {f"{end}_ms": ms(incident[end]) for end in ("from_lo", "from_hi", "to_lo", "to_hi")}
+    name = short(incident, names)
+    for part in parts or (whole,):
+        lo, hi, stop_lo, stop_hi = (part[f"{end}_ms"] for end in ("from_lo", "from_hi", "to_lo", "to_hi"))
+        if lo is None and hi is None:
+            continue
+        lo, hi = lo if lo is not None else hi, hi if hi is not None else lo
+        end = stop_hi if stop_hi is not None else max(last, hi)
+        sure = min(end, max(stop_lo if stop_lo is not None else hi, hi))
+        is_open = stop_lo is None and stop_hi is None
+        yield Trouble(
+            anchor=anchors.incident(incident["incident_id"]),
+            cause=incident["cause"],
+            process=looks.number(part["process_id"]),
+            start_lo=lo,
+            start_hi=hi,
+            stop_lo=end if is_open else sure,
+            stop_hi=end,
+            open=is_open,
+            label=" ".join(x for x in (name, lasted(sure - hi, end - lo) if not is_open else "") if x),
+            severity=incident["severity"],
+            witness=tuple(incident.get("witness") or ()),
+        )
+
+
+def lasted(least: float, most: float) -> str:
+    """`33-44 s`, `2.1 s`, `up to 12 s`; empty for less than a second, and for a moment of which only the bounds are known."""
+    if most < _TELLS_MS or least < _TELLS_MS:
+        return ""
+    low, high = about(least), about(most, up=True)
+    if low == high:
+        return low
+    (a, unit), (b, other) = low.rsplit(" ", 1), high.rsplit(" ", 1)
+    return f"{a}-{b} {unit}" if unit == other and " " not in a + b else f"{low} to {high}"
+
+
+def _evictions(removals: Iterable[Row], names: Names, looks: Looks, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
+    for r in removals:
+        group = numbers.get((r["kafka_cluster"] or "", r["group_id"] or ""))
+        if group is None or r["removed_lo_ms"] is None or r["was_closed"]:
+            continue
+        who = names.process(r["process_id"]) if r["process_id"] else names.member(r["member_id"])
+        yield Mark(
+            "evicted", (r["removed_lo_ms"] + r["removed_hi_ms"]) / 2, group, looks.number(r["process_id"]), f"evicted {who}", (r["removed_id"],)
+        )
+
+
+def _expired(report: Report, names: Names, looks: Looks, reference: Reference, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
+    """Evictions that generations show, for a report without its case."""
+    owner = {m["member_id"]: m["process_id"] for g in report.groups for m in g["members"]}
+    for group in report.groups:
+        for g in group["generations"]:
+            if g["trigger"] != "member_expired" or not (moment := reference.moment(g["coordinator"], g["prepared_ts"])):
+                continue
+            member = g["trigger_member_id"]
+            number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
+            yield Mark(
+                "evicted", moment.middle, number, looks.number(owner.get(member)), f"evicted {names.member(member)}", tuple(g.get("witness") or ())
+            )
+
+
+def _deaths(troubles: Iterable[Trouble], looks: Looks) -> Iterator[Mark]:
+    for t in troubles:
+        if t.cause in _DEATHS:
+            name = looks.all[t.process].name if t.process >= 0 else "?"
+            yield Mark("died", t.start_lo, -1, t.process, f"{name} died", t.witness)
+
+
+def quiet(report: Report, groups: Sequence[tuple[str, str]], marks: Iterable[Mark]) -> tuple[int, ...]:
+    """Return the numbers of the groups that no incident above a note befell, without overlaps and evictions; none where that is true of all."""
+    hit = {g for i in report.incidents if i["severity"] != "note" for g in i["group_ids"]}
+    hit |= {s["group_id"] for s in report.split_brain if s["verdict"] != "refuted"}
+    hit |= {f["group_id"] for f in report.findings if f["severity"] != "note"}
+    hit |= {groups[m.group][1] for m in marks if m.group >= 0}
+    found = tuple(n for n, (_, group_id) in enumerate(groups) if group_id not in hit)
+    return found if len(found) < len(groups) else ()
