@@ -1,4 +1,4 @@
-"""Who owned what, when, drawn with letters: a row for each resource, a lane for each owner, overlaps below them, generations above."""
+"""Draw who owned what, and when, with letters: causes and generations above, a row for each resource, a lane for each owner, overlaps below them."""
 
 from __future__ import annotations
 
@@ -13,44 +13,50 @@ from forensics.report.names import Names
 from forensics.report.page import build
 from forensics.report.page.look import Looks
 from forensics.report.page.sight import Sight
+from forensics.report.page.spans import parts
 from forensics.report.reference import Reference
 from forensics.wording.formats import count
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
-    from forensics.report.page.scene import Overlap, Row, Scene
+    from forensics.report.page.scene import Overlap, Row, Scene, Trouble
     from forensics.wording.formats import Clock
 
-#: What a cell shows; where several share a cell, the last of these. All differ without colour.
+#: The letters of cells; where several share a cell, the last of these. All differ without colour.
 POSSIBLE, CERTAIN = "░", "█"
+#: In a lane: its owner was frozen; in the row of a cause: the cause lasted, perhaps, for certain; a member was evicted, a process died.
+FROZEN, CAUSE_POSSIBLE, CAUSE, EVICTED, DIED = "-", "~", "=", "E", "D"
 BOTH_POSSIBLE, BOTH_THERE, BOTH_AT_WORK = "?", "x", "X"
 _REBALANCE = "▒"
 _LEGEND = (
-    f"{CERTAIN} owned for certain, {POSSIBLE} possible; two owners at once: {BOTH_AT_WORK} both at work for certain, {BOTH_THERE} both there for certain, "
+    f"{CERTAIN} owned for certain, {POSSIBLE} possible; two owners: {BOTH_AT_WORK} both working for certain, {BOTH_THERE} both there for certain, "
     f"{BOTH_POSSIBLE} possible. {_REBALANCE} rebalance; numbers are generations, … is one that had not ended."
 )
-#: So many resources of a group are drawn; those with two owners at once always.
+_CAUSES = f"Cause of an incident: {CAUSE} for certain, {CAUSE_POSSIBLE} possible; {EVICTED} a member was evicted, {DIED} a process died; {FROZEN} its owner was frozen."
+#: Maximum resources of a group; those with two owners are always drawn.
 _RESOURCES = 30
 _GENERATIONS = 25
 _LABEL = 28
 _LEAST = 20
-_TWICE = "at once"
+_TWICE = "twice"
+_MOST_CAUSES = 6
 
 
-def compose(report: Report, width: int, resources: Sequence[str] = ()) -> Document:
-    """The timelines of a report's groups.
+def compose(report: Report, width: int, resources: Sequence[str] = (), sight: Sight | None = None) -> Document:
+    """Return the timelines of a report's groups.
 
     Args:
         report: what was found, of the groups and the time that the reader asked for.
         width: of the page, in columns.
         resources: draw these alone; empty: all.
+        sight: each time that a cause came back, and evictions; without it an incident has one stretch.
 
     Raises:
         UsageError: there is no such resource.
     """
     names, clock = Names(report), content.clock(report)
     looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
-    scene = build.build(report, Sight(), names, looks, reference)
+    scene = build.build(report, sight or Sight(), names, looks, reference)
     for wanted in resources:
         if wanted not in (known := sorted({row.resource for row in scene.rows})):
             fix = did_you_mean(wanted, known, f"The resources: {', '.join(known[:40]) or 'none'}.")
@@ -60,14 +66,16 @@ def compose(report: Report, width: int, resources: Sequence[str] = ()) -> Docume
     if window := content.window_line(report):
         out.add(Para(window, tone="dim"))
     if not scene.rows and not scene.rounds:
-        out.add(Para("No line tells of a generation, or of who owned what.", tone="warn"))
+        out.add(Para("The logs show neither generations nor owners.", tone="warn"))
         return out
     on = f", all on the clock of {names.process(next(iter(reference.islands)))}" if len(reference.islands) == 1 else ""
     out.add(Para(f"From {clock.at(_moment(scene.first))} to {clock.at(_moment(scene.last))}{on}. {_LEGEND}", tone="dim"))
+    if scene.troubles or scene.marks:
+        out.add(Para(_CAUSES, tone="dim"))
     if len(reference.islands) > 1:
         out.add(
             Para(
-                f"{len(reference.islands)} islands of clocks, and no line bounds how far one is from another: lanes of different islands may not be compared.",
+                f"Clocks form {len(reference.islands)} groups that no message connects: do not compare lanes of one with lanes of another.",
                 tone="warn",
             )
         )
@@ -83,7 +91,7 @@ def _moment(ms: float) -> datetime:
 
 
 class _Drawn:
-    """A scene on so many columns."""
+    """A scene, and the columns that it is drawn on."""
 
     def __init__(self, scene: Scene, looks: Looks, clock: Clock, width: int, resources: Sequence[str]) -> None:
         self.scene, self.looks, self.clock, self.resources = scene, looks, clock, resources
@@ -92,27 +100,27 @@ class _Drawn:
         self.cells = max(_LEAST, width - self.label)
 
     def owner(self, process: int) -> str:
-        """A process's name."""
+        """Return a process's name."""
         return self.looks.all[process].name if process >= 0 else "?"
 
     def cell(self, at: float) -> int:
-        """The column of a moment."""
+        """Return the column of a moment."""
         part = (at - self.scene.first) / (self.scene.last - self.scene.first)
         return min(self.cells - 1, max(0, int(part * self.cells)))
 
     def paint(self, cells: list[str], begin: float, end: float, sign: str) -> None:
-        """Puts a sign into each cell that a stretch touches; nothing that lies outside of the picture."""
+        """Put a sign into each cell that a stretch touches, none outside of the picture."""
         if end < self.scene.first or begin > self.scene.last or end < begin:
             return
         for n in range(self.cell(begin), self.cell(end) + 1):
             cells[n] = sign
 
     def blank(self) -> list[str]:
-        """An empty lane."""
+        """Return an empty lane."""
         return [" "] * self.cells
 
     def line(self, label: str, cells: Iterable[str], tone: Tone = "") -> tuple[str, Tone]:
-        """A line of the drawing; a label that is too long loses its middle."""
+        """Return a line of the drawing; a label that is too long loses its middle."""
         room = self.label - 1
         shown = label if len(label) <= room else f"{label[: room // 2]}…{label[len(label) - (room - room // 2 - 1) :]}"
         return (f"{shown:<{self.label}}{''.join(cells)}".rstrip(), tone)
@@ -125,12 +133,12 @@ def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
         return
     out.add(Heading(2, f"Group {group_id}"))
     shown = [r for r in rows if r[1].overlaps] + [r for r in rows if not r[1].overlaps][: max(0, _RESOURCES - sum(r[1].overlaps for r in rows))]
-    lines = [*_axis(drawn), *_rounds(drawn, number)]
+    lines = [*_axis(drawn), *_causes(drawn, number), *_rounds(drawn, number)]
     for n, row in shown:
         lines += _lanes(drawn, n, row)
     out.add(Drawing(tuple(lines)))
     if len(shown) < len(rows):
-        out.add(Para(f"… and {count(len(rows) - len(shown), 'more resource')} without two owners at once; `--resource NAME` draws one.", tone="dim"))
+        out.add(Para(f"… and {count(len(rows) - len(shown), 'more resource')} without two owners; `--resource NAME` draws one.", tone="dim"))
     kept = {n for n, _ in shown}
     doubled = sorted((o for o in drawn.scene.overlaps if o.row in kept), key=lambda o: (o.verdict != "proved", o.work is None, o.possible))
     if doubled:
@@ -144,7 +152,7 @@ def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
 
 
 def _axis(drawn: _Drawn) -> Iterator[tuple[str, Tone]]:
-    """Times above their ticks, to the second, or finer where the picture is short."""
+    """Yield times above their ticks, to the second, or finer where the picture is short."""
     cells, ticks = drawn.blank(), drawn.blank()
     fine = drawn.scene.last - drawn.scene.first < 1000 * drawn.cells / 10
     step = max(14 if fine else 10, 1) + (11 if drawn.clock.day is None else 0)
@@ -159,8 +167,33 @@ def _axis(drawn: _Drawn) -> Iterator[tuple[str, Tone]]:
     yield drawn.line("", [sign if sign != " " else "─" for sign in ticks], "dim")
 
 
+def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
+    """Yield a row for each cause above a note, its repeats in the same row; then evictions from the group and deaths."""
+    rows: dict[str, list[Trouble]] = {}
+    for t in drawn.scene.troubles:
+        if t.severity != "note":
+            rows.setdefault(t.anchor, []).append(t)
+    for same in list(rows.values())[:_MOST_CAUSES]:
+        cells = drawn.blank()
+        for t in same:
+            drawn.paint(cells, t.start_lo, t.stop_hi, CAUSE_POSSIBLE)
+        for t in same:
+            if t.stop_lo > t.start_hi:
+                drawn.paint(cells, t.start_hi, t.stop_lo, CAUSE)
+        yield drawn.line(same[0].label, cells, "bad" if same[0].severity == "critical" else "warn")
+    if len(rows) > _MOST_CAUSES:
+        yield drawn.line(f"… {count(len(rows) - _MOST_CAUSES, 'more cause')}", drawn.blank(), "dim")
+    marks = [m for m in drawn.scene.marks if m.group in (group, -1)]
+    if marks:
+        cells = drawn.blank()
+        for m in marks:
+            drawn.paint(cells, m.at, m.at, DIED if m.kind == "died" else EVICTED)
+        who = list(dict.fromkeys(m.label for m in marks))
+        yield drawn.line(who[0] if len(who) == 1 else "evicted, died", cells, "bad")
+
+
 def _rounds(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
-    """Rebalances as grey stretches, with the number of the generation that each one ended in, where there is room."""
+    """Yield rebalances as grey stretches, with the number of the generation that each one ended in, where there is room."""
     cells, free = drawn.blank(), 0
     numbers = []
     for r in drawn.scene.rounds:
@@ -192,8 +225,9 @@ def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
         for b in mine:
             drawn.paint(cells, b.start_lo, b.stop_hi, POSSIBLE)
         for b in mine:
-            if b.stop_lo > b.start_hi:
-                drawn.paint(cells, b.start_hi, b.stop_lo, CERTAIN)
+            freezes = [t for t in drawn.scene.troubles if t.froze and t.process == b.process >= 0]
+            for begin, end, frozen in parts(b.start_hi, b.stop_lo, freezes):
+                drawn.paint(cells, begin, end, (CERTAIN, CERTAIN, FROZEN)[frozen])
         owners = list(dict.fromkeys(drawn.owner(b.process) for b in mine))
         yield drawn.line(f"{'' if named else row.resource:<{_room(drawn, row)}} {owners[0] if len(owners) == 1 else 'several'}", cells)
         named = True
@@ -211,13 +245,13 @@ def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
 
 
 def _room(drawn: _Drawn, row: Row) -> int:
-    """How wide the names of resources stand, so that their owners stand below each other."""
+    """Return the width of the names of resources, which puts their owners below each other."""
     longest = max(len(r.resource) for r in drawn.scene.rows if r.group == row.group)
     return min(longest, drawn.label - len(_TWICE) - 2)
 
 
 def _doubled(drawn: _Drawn, overlaps: Sequence[Overlap]) -> Table:
-    columns = (Column("twice", fixed=True), Column("by"), Column("from", fixed=True), Column("what is certain, and what possible"))
+    columns = (Column("twice", fixed=True), Column("by"), Column("from", fixed=True), Column("certain, and possible"))
     rows = []
     for o in overlaps:
         owners = " and ".join(drawn.owner(p) for p in o.processes)

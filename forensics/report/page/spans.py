@@ -1,23 +1,32 @@
-"""An owner's time as a bar: full where it is certain, fading out where it is only possible."""
+"""An owner's time as a bar: solid where it is certain, fading where it is possible, hollow while its process was frozen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from forensics.report.page.drawing import Drawing, paint
 
 if TYPE_CHECKING:
     from forensics.report.page.look import Look
-    from forensics.report.page.scene import Bar
+    from forensics.report.page.scene import Bar, Trouble
 
 _LEAST = 0.5
 
 
 def owned(
-    drawing: Drawing, bar: Bar, x: Callable[[float], float], y: float, height: float, look: Look | None, title: str = ""
+    drawing: Drawing,
+    bar: Bar,
+    x: Callable[[float], float],
+    y: float,
+    height: float,
+    look: Look | None,
+    title: str = "",
+    *,
+    kind: str = "certain",
+    freezes: Sequence[Trouble] = (),
 ) -> tuple[float, float]:
-    """Draws an ownership.
+    """Draw an ownership.
 
     Args:
         drawing: where.
@@ -26,16 +35,35 @@ def owned(
         y: the bar's top.
         height: its height.
         look: its owner's look.
-        title: what is said of it.
+        title: its description.
+        kind: the class of its certain part.
+        freezes: freezes of its process.
 
     Returns:
-        Where its certain part begins and ends.
+        The places where its certain part begins and ends.
     """
     begin, sure_from, sure_to, end = (x(at) for at in (bar.start_lo, bar.start_hi, max(bar.start_hi, bar.stop_lo), bar.stop_hi))
     if sure_from - begin > _LEAST:
         drawing.box(begin, y, sure_from - begin, height, "fade-in", fill=paint(look), title=title)
     if end - sure_to > _LEAST:
         drawing.box(sure_to, y, end - sure_to, height, "fade-out", fill=paint(look), title=title)
-    if bar.stop_lo > bar.start_hi:
-        drawing.box(sure_from, y, sure_to - sure_from, height, "certain", fill=paint(look), title=title)
+    for begin_at, end_at, frozen in parts(bar.start_hi, bar.stop_lo, freezes):
+        drawing.box(x(begin_at), y, x(end_at) - x(begin_at), height, (kind, "thaw", "hollow")[frozen], fill=paint(look), title=title)
     return sure_from, sure_to
+
+
+def parts(begin: float, end: float, freezes: Iterable[Trouble]) -> list[tuple[float, float, int]]:
+    """Cut a stretch where its process froze: begin, end, and 0 (not frozen), 1 (perhaps) or 2 (for certain), in order of time."""
+    found = [(begin, end, 0)] if end > begin else []
+    for t in freezes:
+        for first, last, frozen in ((t.start_lo, t.stop_hi, 1), (t.start_hi, t.stop_lo, 2)):
+            found = [piece for part in found for piece in _cut(part, first, last, frozen)]
+    return found
+
+
+def _cut(part: tuple[float, float, int], first: float, last: float, frozen: int) -> list[tuple[float, float, int]]:
+    begin, end, known = part
+    if last <= begin or first >= end or known >= frozen:
+        return [part]
+    inner = (max(begin, first), min(end, last))
+    return [x for x in ((begin, inner[0], known), (*inner, frozen), (inner[1], end, known)) if x[1] > x[0]]

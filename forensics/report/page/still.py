@@ -1,4 +1,4 @@
-"""The timeline as a drawing, for print and for readers without scripts: the same rows, lanes and layers as in the live one, over the whole time."""
+"""The timeline as a drawing, for print and for readers without scripts: the rows, lanes, layers and causes of the live one, over the whole time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _WIDTH, _GUTTER, _RIGHT = 1000.0, 150.0, 10.0
 _LANE, _PAD, _HEAD, _TRACK, _AXIS = 11.0, 3.0, 17.0, 16.0, 22.0
-_MOST_ROWS, _MOST_TRACKS, _MOST_BARS = 36, 16, 1500
+_MOST_ROWS, _MOST_TRACKS, _MOST_BARS, _MOST_CAUSES = 36, 16, 1500, 6
 _NAME = 22
-#: Where on a track each state stands: top and bottom, as parts of its height.
+#: Top and bottom of each state on a track, as parts of its height.
 _PLACES = {"rebalance": (0.2, 0.8), "life": (0.62, 0.85), "gap": (0.55, 0.92), "paused": (0.12, 0.34), "lost": (0.36, 0.58)}
 
 
 def draw(scene: Scene, looks: Looks, zone: tzinfo = UTC) -> tuple[Markup, str]:
-    """The drawing, and what it leaves out in words: empty when nothing is. Times are told in `zone`."""
+    """Return the drawing, and a sentence on what it leaves out: empty when nothing is. Times are in `zone`."""
     rows = list(range(len(scene.rows)))
     doubled = {o.row for o in scene.overlaps}
     if len(rows) > _MOST_ROWS:
@@ -43,13 +43,17 @@ class _Still:
         if len(self.tracks) < len(scene.tracks):
             left_out.append(f"{count(len(scene.tracks) - len(self.tracks), 'more track')}")
         groups = {scene.rows[r].group for r in rows}
-        height = sum(self._height(r) for r in rows) + len(groups) * (_HEAD + _PAD) + len(self.tracks) * _TRACK + _AXIS + 8
-        self.drawing = Drawing(_WIDTH, height, "Timeline: who owned what, when; overlaps, generations, and the states of processes", "still")
+        self.causes = [t for t in scene.troubles if t.severity != "note"][:_MOST_CAUSES]
+        self.top = _AXIS + _HEAD * (len(self.causes) + bool(scene.marks))
+        height = sum(self._height(r) for r in rows) + len(groups) * (_HEAD + _PAD) + len(self.tracks) * _TRACK + self.top + 8
+        title = "Timeline: causes of incidents; who owned what, when; overlaps, generations, and the states of processes"
+        self.drawing = Drawing(_WIDTH, height, title, "still")
 
     def markup(self) -> tuple[Markup, str]:
         """The drawing and what it leaves out."""
         self._axis()
-        y = _AXIS
+        self._causes()
+        y = self.top
         bars: dict[int, list[Bar]] = {}
         for bar in self.scene.bars:
             bars.setdefault(bar.row, []).append(bar)
@@ -87,6 +91,31 @@ class _Still:
             self.drawing.text(x, 12, moment.strftime("%m-%d %H:%M" if long else "%H:%M:%S"), "tick", anchor)
             self.drawing.line(x, 16, x, self.drawing.height, "moment")
 
+    def _causes(self) -> None:
+        """A lane for each cause, shaded across all rows, and a lane of evictions and deaths."""
+        for n, t in enumerate(self.causes):
+            y = _AXIS + n * _HEAD
+            self.drawing.text(_GUTTER - 8, y + 12, "cause" if n == 0 else "", "group", "end")
+            begin, sure_from, sure_to, end = (self._x(at) for at in (t.start_lo, t.start_hi, t.stop_lo, t.stop_hi))
+            for left, right in ((begin, end), (sure_from, max(sure_from, sure_to))):
+                self.drawing.box(left, y, max(right - left, 1), self.drawing.height - y, "cause-band")
+            self.drawing.box(begin, y + 3, max(end - begin, 2), _HEAD - 7, "cause-maybe", title=t.label)
+            if sure_to > sure_from:
+                self.drawing.box(sure_from, y + 3, sure_to - sure_from, _HEAD - 7, "cause", title=t.label)
+            side = "start" if end + words_width(t.label) + 8 < _WIDTH - _RIGHT else "end"
+            self.drawing.text(end + 4 if side == "start" else begin - 4, y + 12, t.label, "cause-words", side)
+        y, free = _AXIS + len(self.causes) * _HEAD, 0.0
+        if self.scene.marks:
+            self.drawing.text(_GUTTER - 8, y + 12, "evicted, died", "resource", "end")
+        for m in self.scene.marks:
+            x = self._x(m.at)
+            if x < free:
+                continue
+            self.drawing.box(x - 1, y + 3, 2, self.drawing.height - y - 3 if m.group < 0 else _HEAD - 7, "cause", title=m.label)
+            words = m.label if x + words_width(m.label) + 6 < _WIDTH - _RIGHT else ""
+            self.drawing.text(x + 4, y + 12, words, "cause-words")
+            free = x + words_width(words) + 8
+
     def _head(self, group: int, y: float) -> float:
         self.drawing.text(_GUTTER - 8, y + 12, shorten(self.scene.groups[group], _NAME), "group", "end")
         free = 0.0
@@ -95,7 +124,7 @@ class _Still:
         return y + _HEAD
 
     def _round(self, r: Round, y: float, free: float) -> float:
-        """A generation in the head of its group; those that would stand on top of each other are drawn as one."""
+        """A generation in the head of its group; those that would overlap are drawn as one."""
         left, right = self._x((r.start_lo + r.start_hi) / 2), self._x(r.end)
         if right <= free:
             return free
@@ -108,12 +137,16 @@ class _Still:
         return max(right, left + 2)
 
     def _row(self, row: int, y: float, bars: Sequence[Bar]) -> None:
-        self.drawing.text(_GUTTER - 8, y + self._height(row) / 2 + 4, shorten(self.scene.rows[row].resource, _NAME), "resource", "end")
+        connector = self.scene.rows[row].kind == "connector"
+        self.drawing.text(
+            _GUTTER - 8, y + self._height(row) / 2 + 4, shorten("connector " * connector + self.scene.rows[row].resource, _NAME), "resource", "end"
+        )
         self.drawing.line(_GUTTER, y, _WIDTH - _RIGHT, y, "rule")
         for bar in bars:
             top = y + _PAD + bar.lane * _LANE
             look = self.looks.all[bar.process] if bar.process >= 0 else None
-            inner = owned(self.drawing, bar, self._x, top, _LANE - 1.5, look)
+            freezes = [t for t in self.scene.troubles if t.froze and t.process == bar.process >= 0]
+            inner = owned(self.drawing, bar, self._x, top, _LANE - 1.5, look, kind="pale-bar" if connector else "certain", freezes=freezes)
             if look and inner[1] - inner[0] > words_width(look.name, 9) + 8:
                 self.drawing.box(inner[0] + 2, top + 0.5, words_width(look.name, 9) + 3, _LANE - 2.5, "behind")
                 self.drawing.text(inner[0] + 4, top + 8, look.name, "owner")
@@ -127,7 +160,7 @@ class _Still:
                 self.drawing.box(
                     self._x(layer[0]), top, max(self._x(layer[1]) - self._x(layer[0]), 2.5), _LANE - 1.5, f"overlap-{kind}", title=o.label
                 )
-        # Beside it, where nothing else of its lane stands.
+        # Beside it, where its lane is free.
         wide = words_width(o.short) + 8
         left, right = self._x(o.possible[0]), self._x(o.possible[1])
         others = [(self._x(x.possible[0]), self._x(x.possible[1])) for x in self.scene.overlaps if x.row == o.row and x is not o]
@@ -144,7 +177,7 @@ class _Still:
         drawn_to: dict[tuple[int, str], float] = {}
         for state in sorted(self.scene.states, key=lambda s: s.begin):
             left, right = self._x(state.begin), self._x(state.end)
-            # What would stand on the place of the one before it is not drawn again.
+            # A state that would be drawn over the one before it is left out.
             if state.track not in self.tracks or right <= drawn_to.get((state.track, state.kind), -1.0):
                 continue
             drawn_to[state.track, state.kind] = max(right, left + 1)
