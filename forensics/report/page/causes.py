@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors
 from forensics.report.page.scene import Mark, Trouble
 from forensics.report.reference import ms
-from forensics.wording.formats import SEVERITIES, about, shorten
+from forensics.wording.formats import SEVERITIES, shorten, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -42,7 +42,7 @@ _OR = {
 }  # fmt: skip
 _DEATHS = ("process_killed",)
 _LONGEST = 48
-_TELLS_MS = 1000
+_TELLS_MS, _MINUTE_MS = 1000, 60_000
 
 
 def short(incident: Row, names: Names) -> str:
@@ -109,14 +109,14 @@ def _stretches(incident: Row, parts: Sequence[Row], names: Names, looks: Looks, 
 
 
 def lasted(least: float, most: float) -> str:
-    """`33-44 s`, `2.1 s`, `up to 12 s`; empty for less than a second, and for a moment of which only the bounds are known."""
-    if most < _TELLS_MS or least < _TELLS_MS:
+    """`33-44 s`, `2 s`, `1 min 05 s to 2 min 10 s`; empty where it may be less than a second."""
+    if least < _TELLS_MS:
         return ""
-    low, high = about(least), about(most, up=True)
-    if low == high:
-        return low
-    (a, unit), (b, other) = low.rsplit(" ", 1), high.rsplit(" ", 1)
-    return f"{a}-{b} {unit}" if unit == other and " " not in a + b else f"{low} to {high}"
+    if most < _MINUTE_MS:
+        low, high = int(least // 1000), int(-(-most // 1000))
+        return f"{low} s" if high - low < 2 else f"{low}-{high} s"
+    low_words, high_words = span(least), span(most)
+    return low_words if low_words == high_words else f"{low_words} to {high_words}"
 
 
 def _evictions(removals: Iterable[Row], names: Names, looks: Looks, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:

@@ -11,6 +11,7 @@ from forensics.report.document import Table
 from forensics.report.page import causes
 from forensics.report.reference import ms
 from forensics.report.story import ROOT
+from forensics.wording.formats import shorten
 
 if TYPE_CHECKING:
     from forensics.report.document import Block, Tone
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 #: Rows of the report's foot that a page needs; the others are commands that print more.
 _FOOT = ("Sure", "Missing")
+_LONGEST = 60
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
             severity=i["severity"],
             name=causes.short(i, names),
             when=summary.when(i["from_lo"], i["to_hi"] or i["from_hi"], report.zone, dated=dated),
-            state=i.get("outcome") or ("its end is not in the logs" if i["from_hi"] and not i["to_hi"] else ""),
+            state=shorten(i.get("outcome") or "", _LONGEST) or ("its end is not in the logs" if i["from_hi"] and not i["to_hi"] else ""),
             headline=story.headline,
             steps=tuple(moment(story, step) for step in story.steps),
             left_out=story.left_out,

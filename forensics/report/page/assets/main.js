@@ -102,7 +102,10 @@ class Page {
 
   // An incident's own story, and its time on the figures.
   openIncident(anchor) {
-    for (const story of document.querySelectorAll("details.story")) story.open = story.dataset.of === anchor;
+    for (const story of document.querySelectorAll("details.story")) {
+      story.open = story.dataset.of === anchor;
+      story.classList.toggle("current", story.open);
+    }
     for (const chip of document.querySelectorAll("[data-incident]")) chip.toggleAttribute("aria-current", chip.getAttribute("href") === `#${anchor}`);
     const card = this.scene.cards[anchor];
     if (card && card.from !== null) this.zoomTo([card.from, card.to]);

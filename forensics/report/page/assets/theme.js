@@ -5,6 +5,10 @@ const Theme = {
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   },
 
+  get dark() {
+    return matchMedia("(prefers-color-scheme: dark)").matches;
+  },
+
   dress(plots, doc) {
     for (const model of doc.all_models) {
       const ink = /-(?:ink|hatch)-(text|bad|cause)$/.exec(model.name || "");

@@ -219,15 +219,11 @@ class Timeline {
       this.fade(t.from[1], t.from[0], top, bottom, fill, boxes, hit);
       this.fade(t.to[0], t.to[1], top, bottom, fill, boxes, hit);
       const least = Math.max(0, 4 / px - (t.to[0] - t.from[1])) / 2;
-      boxes.add("bars", t.from[1] - least, t.to[0] + least, top, bottom, { fill, line: fill, ...(t.open ? { pattern: "right_diagonal_line", ink: "text" } : {}) }, hit);
+      boxes.add("bars", t.from[1] - least, t.to[0] + least, top, bottom, { fill, line: fill }, hit);
       const from = Math.max(t.from[1], start);
       const inside = (Math.min(t.to[0], end) - from) * px > 7 * t.label.length + 14;
       const after = right + 5 / px;
-      if (inside) {
-        const x = from + 6 / px;
-        boxes.add("marks", x - 3 / px, x + (6.7 * t.label.length + 4) / px, top + 1, bottom - 1, { fill: Theme.value("back") }, hit);
-        words.add(x, (top + bottom) / 2, t.label, t.note ? "text" : "cause");
-      } else if ((end - after) * px > 7 * t.label.length) words.add(after, (top + bottom) / 2, t.label, t.note ? "text" : "cause");
+      if (inside) words.add(from + 6 / px, (top + bottom) / 2, t.label, Theme.dark ? "black" : "white"); else if ((end - after) * px > 7 * t.label.length) words.add(after, (top + bottom) / 2, t.label, t.note ? "text" : "cause");
       else words.add(Math.max(start, left - wide), (top + bottom) / 2, t.label, t.note ? "text" : "cause");
       const used = inside ? right : (end - after) * px > 7 * t.label.length ? right + wide : right;
       free[lane] = [...(free[lane] || []), [inside || used > right ? left : left - wide, used]];
@@ -235,7 +231,7 @@ class Timeline {
     free.forEach((_, lane) => ticks.set(lane * LANE.cause + LANE.cause / 2, lane ? " " : "cause"));
     let y = free.length * LANE.cause;
     if (scene.marks.length) {
-      ticks.set(y + 9, this.narrow ? "evicted, died" : "evicted, died");
+      ticks.set(y + 9, "evicted, died");
       this.flags(y, boxes, words);
       y += LANE.cause;
     }
