@@ -14,12 +14,14 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from made_case import LINES, W1, at, finding, made, owned, rows, split
+from made_case import LINES, W1, at, finding, incident, made, owned, rows, split
 from storm import storm
 from test_report import CONTROL, hostile
 
+from forensics.case import view_files
+from forensics.report import proof
 from forensics.report.names import Names
-from forensics.report.page import build, cards, journal, pack, payload, render, sight, spacetime
+from forensics.report.page import build, cards, journal, pack, payload, render, sight, spacetime, spans
 from forensics.report.page.look import COLOURS, Looks
 from forensics.report.page.scene import Scene
 from forensics.report.reference import Reference, ms
@@ -60,11 +62,107 @@ class Parsed(HTMLParser):
         return next(a["content"] or "" for tag, a in self.elements if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
 
 
-def drawn(views: dict | None = None, **filters: object) -> tuple[Scene, Looks]:
+def drawn(views: dict | None = None, seen: sight.Sight | None = None, **filters: object) -> tuple[Scene, Looks]:
     report = made(views, **filters)
     names = Names(report)
     looks = Looks(report, names)
-    return build.build(report, sight.of_report(report), names, looks, Reference(report.clocks, report.case["processes"])), looks
+    return build.build(report, seen or sight.of_report(report), names, looks, Reference(report.clocks, report.case["processes"])), looks
+
+
+def test_each_time_of_a_cause_is_drawn_with_evictions_and_deaths() -> None:
+    views = rows()
+    views["incident"] = [incident("process_killed", ["f-session-timeout"], from_lo=at(20), from_hi=at(26), to_lo=at(66), to_hi=at(66), times=2)]
+    part = {"process_id": "w2/connect.log"}
+    parts = [part | {"from_lo_ms": ms(at(a)), "from_hi_ms": ms(at(b)), "to_lo_ms": ms(at(b)), "to_hi_ms": ms(at(b))} for a, b in ((20, 26), (60, 66))]
+    removal = {"kafka_cluster": "abc", "group_id": "connect-cluster", "process_id": "w2/connect.log", "member_id": "m", "removed_id": "e1"}
+    removals = [removal | {"removed_lo_ms": ms(at(s)), "removed_hi_ms": ms(at(s)), "was_closed": s > 100} for s in (26.5, 110)]
+    scene, looks = drawn(views, seen=sight.Sight(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals))
+    assert [(t.start_lo, t.stop_hi, looks.all[t.process].name, t.open) for t in scene.troubles] == [
+        (ms(at(20)), ms(at(26)), "w2", False),
+        (ms(at(60)), ms(at(66)), "w2", False),
+    ]
+    # Whoever had closed its client was not evicted against its will.
+    assert [(m.kind, m.at, m.label) for m in scene.marks] == [
+        ("died", ms(at(20)), "w2 died"),
+        ("evicted", ms(at(26.5)), "evicted w2"),
+        ("died", ms(at(60)), "w2 died"),
+    ]
+
+
+def test_a_cause_without_an_end_is_drawn_to_the_end() -> None:
+    views = rows()
+    views["incident"] = [incident("offsets_topic_impossible", [], subject=None, from_lo=at(30), from_hi=at(31), to_lo=None, to_hi=None)]
+    scene, _ = drawn(views)
+    (trouble,) = scene.troubles
+    assert (trouble.open, trouble.stop_hi, trouble.process) == (True, scene.last, -1)
+    # What was so all the time has no place on a timeline.
+    views["incident"] = [incident("clock_wrong", [], from_lo=None, from_hi=None, to_lo=None, to_hi=None)]
+    assert drawn(views)[0].troubles == ()
+
+
+def test_what_is_frozen_is_cut_out_of_a_bar() -> None:
+    scene, _ = drawn()
+    (freeze,) = scene.troubles
+    assert freeze.froze
+    assert freeze.label == "w2 froze 3-10 s"
+    assert spans.parts(ms(at(12)), ms(at(100)), [freeze]) == [
+        (ms(at(12)), ms(at(50)), 0),
+        (ms(at(50)), ms(at(55)), 1),
+        (ms(at(55)), ms(at(58)), 2),
+        (ms(at(58)), ms(at(60)), 1),
+        (ms(at(60)), ms(at(100)), 0),
+    ]
+    assert spans.parts(5, 5, [freeze]) == []
+
+
+def test_groups_without_trouble_are_folded_where_another_has_some() -> None:
+    views = rows()
+    views["ownership"].append(owned("lab-0", "w1", group_id="connect-lab"))
+    scene, _ = drawn(views)
+    assert [scene.groups[n] for n in scene.quiet] == ["connect-lab"]
+    views |= {"incident": [], "split_brain": [], "finding": [], "generation": [g | {"trigger": "member_joined"} for g in views["generation"]]}
+    assert drawn(views)[0].quiet == (), "of groups that are all well none is folded"
+
+
+def test_the_views_of_causes_are_views_that_a_case_keeps() -> None:
+    assert {name for name, view in view_files.views().items() if view.kept} >= set(sight.VIEWS)
+
+
+def test_the_first_screen_leads_to_the_cause_and_to_lines() -> None:
+    page = Parsed(render.render(made()))
+    brief = [a["href"] for tag, a in page.elements if tag == "a" and "href" in a]
+    assert "#i-i-process_paused" in brief[: brief.index("#timeline")]
+    words = " ".join(page.words)
+    assert words.index("SPLIT BRAIN PROVED") < words.index("root cause") < words.index("Impact")
+
+
+def test_several_incidents_have_a_chip_each_and_a_note_none() -> None:
+    views = rows()
+    views["incident"] += [
+        incident("broker_down", [], subject="broker 2", from_lo=at(90), from_hi=at(91), to_lo=None, to_hi=None),
+        incident("deployment", [], "note"),
+    ]
+    page = Parsed(render.render(made(views)))
+    chips = [a["href"] for tag, a in page.elements if tag == "a" and (a.get("class") or "").startswith("chip")]
+    assert chips == ["#i-i-process_paused", "#i-i-broker_down"]
+    words = " ".join(page.words)
+    assert "broker 2 down" in words
+    assert "its end is not in the logs" in words
+    assert not [a for tag, a in Parsed(render.render(made())).elements if (a.get("class") or "").startswith("chip")]
+
+
+def test_a_start_that_no_line_shows_has_its_first_sign_as_its_role() -> None:
+    lines = [
+        ("A starts", "[id=a-0] Cluster ID: abc"),
+        ("A at work", "x"),
+        ("B told to start", "Creating task a-0"),
+        ("B starts", "Cluster ID: abc"),
+        ("B at work", "y"),
+    ]
+    told = proof.telling([{"event_id": role, "role": role, "text": text} for role, text in lines])
+    assert [w["role"] for w in told] == ["B told to start", "A at work", "B at work"]
+    assert proof.in_words("A starts", "Cluster ID: abc") == "first sign that A runs"
+    assert proof.in_words("A starts", "Creating task a-0") == "A starts"
 
 
 def test_the_page_may_run_its_own_scripts_alone() -> None:

@@ -6,10 +6,12 @@ import dataclasses
 from datetime import timedelta, timezone
 
 import pytest
-from made_case import at, generation, made, owned, rows, split
+from made_case import at, generation, incident, made, owned, rows, split
 
 from forensics.errors import UsageError
 from forensics.report import text, timeline
+from forensics.report.page.sight import Sight
+from forensics.report.reference import ms
 
 
 def drawn(width: int = 100, resources: tuple[str, ...] = (), views: dict | None = None, **filters: object) -> list[str]:
@@ -42,7 +44,7 @@ def test_what_is_certain_and_what_is_possible_are_different_letters() -> None:
     assert first.rstrip().endswith("░")
     assert "█" in first
     assert "░" not in lane(lines, "w1")
-    both = lane(lines, "at", "once")
+    both = lane(lines, "twice")
     assert set(both) == {" ", "X", "?"}
     assert both.index("X") == lane(lines, "w1").index("█"), "an overlap stands below its owners"
 
@@ -52,7 +54,7 @@ def test_no_overlap_is_too_short_to_be_seen() -> None:
     views["split_brain"] = [
         views["split_brain"][0] | {"from_lo": at(50), "from_hi": at(50), "to_lo": at(50.001), "to_hi": at(50.001), "certain_ms": 1}
     ]
-    assert "X" in lane(drawn(60, views=views), "at", "once")
+    assert "X" in lane(drawn(60, views=views), "twice")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160])
@@ -106,9 +108,51 @@ def test_many_resources_are_counted_but_those_with_two_owners_are_all_drawn() ->
     views["ownership"] = [owned(f"many-{n}", "w1") for n in range(100)]
     views["split_brain"] = [split(f"many-{n}") for n in range(40)]
     written = "\n".join(drawn(100, views=views))
-    assert written.count("at once") >= 40
+    assert written.count("twice") >= 40
     assert "more resources" in written
 
 
 def test_a_case_without_owners_says_so() -> None:
-    assert any("No line tells" in line for line in drawn(80, views={name: [] for name in rows()}))
+    assert any("neither generations nor owners" in line for line in drawn(80, views={name: [] for name in rows()}))
+
+
+def test_a_freeze_is_drawn_and_a_frozen_owner_is_not_solid() -> None:
+    views = doubled()
+    views["incident"] = [incident("process_paused", [], from_lo=at(22), from_hi=at(30), to_lo=at(50), to_hi=at(56))]
+    lines = drawn(140, views=views)
+    cause = lane(lines, "w2", "froze")
+    certain = range(cause.index("="), cause.rindex("=") + 1)
+    assert set(cause.split()[-1]) == {"=", "~"}
+    frozen = lane(lines, "orders-2", "w2")
+    assert {frozen[n] for n in certain[1:-1]} == {"-"}
+    assert "█" in frozen
+    assert "-" not in lane(lines, "w1"), "the other owner was not frozen"
+    assert any("its owner was frozen" in line for line in lines)
+
+
+def test_each_death_and_eviction_has_its_letter() -> None:
+    parts = [
+        {"process_id": "w2/connect.log", "from_lo_ms": ms(at(a)), "from_hi_ms": ms(at(b)), "to_lo_ms": ms(at(b)), "to_hi_ms": ms(at(b))}
+        for a, b in ((20, 26), (60, 66))
+    ]
+    removal = {
+        "kafka_cluster": "abc",
+        "group_id": "connect-cluster",
+        "process_id": "w2/connect.log",
+        "member_id": "m",
+        "was_closed": False,
+        "removed_id": "e1",
+    }
+    removals = [removal | {"removed_lo_ms": ms(at(s)), "removed_hi_ms": ms(at(s))} for s in (26.5, 66.5)]
+    views = rows()
+    views["incident"] = [incident("process_killed", [], from_lo=at(20), from_hi=at(26), to_lo=at(66), to_hi=at(66), times=2)]
+    sight = Sight(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals)
+    lines = text.as_text(timeline.compose(made(views), 140, (), sight), 140).splitlines()
+    marks = lane(lines, "evicted,", "died")
+    assert [sign for sign in marks if sign in "ED"] == ["D", "E", "D", "E"]
+    cause = lane(lines, "w2", "died")
+    assert len(cause.split()) == 2, "each time is a stretch of its own"
+    # The words of the cause are in the legend only where there is one.
+    views["incident"] = []
+    views["generation"] = [g | {"trigger": "member_joined"} for g in views["generation"]]
+    assert not any("Cause of an incident" in line for line in drawn(140, views=views))
