@@ -172,6 +172,8 @@ def test_a_click_on_an_overlap_opens_its_lines_in_context(opened: Callable[..., 
 
 def test_a_click_on_a_bar_and_on_a_generation_opens_their_lines(opened: Callable[..., Page]) -> None:
     page = opened()
+    page.locator("#zoom-all").click()
+    settle(page)
     bar = page.evaluate("() => window.page.scene.bar_ids.indexOf('o-orders-0-w1')")
     page.mouse.click(*place(page, "bar", bar))
     assert page.locator("#lines-title").inner_text() == "task orders-0 in w1"
@@ -260,6 +262,8 @@ def test_a_root_cause_is_hidden_with_the_last_of_its_findings(opened: Callable[.
 
 def test_the_timeline_tells_times_in_the_reader_s_zone(opened: Callable[..., Page]) -> None:
     page = opened(zone=timezone(timedelta(hours=5, minutes=30)))
+    page.locator("#zoom-all").click()
+    settle(page)
     assert "15:29:59.999 to 15:32:00.001" in page.locator("#in-sight").inner_text()
     ticks = page.evaluate(
         """() => {
@@ -333,6 +337,8 @@ def test_the_keyboard_does_what_the_mouse_does(opened: Callable[..., Page]) -> N
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "brief"
+    page.locator("#zoom-all").click()
+    settle(page)
     page.locator("#figures").focus()
     whole = page.evaluate("() => window.page.timeline.shown")
     for key in ("+", "+", "ArrowRight"):
@@ -432,7 +438,9 @@ def test_a_storm_opens_at_once_and_leaves_no_overlap_out(browser: Browser, tmp_p
         settle(page)
 
     assert worked_s(page, opens) < _OPENS_IN_S * slowness
-    assert "too short to be drawn one by one here: zoom in" in page.locator("#in-sight").inner_text()
+    page.locator("#zoom-all").click()
+    settle(page)
+    assert "too short to be drawn one by one: zoom in" in page.locator("#in-sight").inner_text()
     drawn = set()
     while True:
         drawn |= set(page.evaluate("() => window.page.timeline.hits.lanes.filter((h) => h.what === 'overlap').map((h) => h.index)"))
@@ -452,7 +460,9 @@ def test_a_storm_opens_at_once_and_leaves_no_overlap_out(browser: Browser, tmp_p
 
 def test_a_chip_shows_its_story_and_its_time_and_a_link_leads_to_the_heading_of_the_cause(opened: Callable[..., Page]) -> None:
     given = views()
-    given["incident"].append(incident("process_killed", [], subject="w1/connect.log", from_lo=at(100), from_hi=at(101), to_lo=at(102), to_hi=at(102)))
+    given["incident"].append(
+        incident("process_killed", [], headline="w1 died", subject="w1/connect.log", from_lo=at(100), from_hi=at(101), to_lo=at(102), to_hi=at(102))
+    )
     page = opened(given)
     shown = "() => window.page.timeline.shown"
     begin, end = page.evaluate(shown)

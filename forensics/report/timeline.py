@@ -96,6 +96,7 @@ class _Drawn:
     def __init__(self, scene: Scene, looks: Looks, clock: Clock, width: int, resources: Sequence[str]) -> None:
         self.scene, self.looks, self.clock, self.resources = scene, looks, clock, resources
         labels = [len(row.resource) + 1 + max([len(_TWICE), *(len(self.owner(b.process)) for b in scene.bars)]) for row in scene.rows]
+        labels += [len(t.label) + 1 for t in scene.troubles if t.severity != "note"]
         self.label = max(10, min(_LABEL, width // 3, max(labels, default=10) + 1))
         self.cells = max(_LEAST, width - self.label)
 
