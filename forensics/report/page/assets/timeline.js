@@ -2,7 +2,7 @@
 
 const LANE = { one: 15, many: 12, pad: 4, head: 19, track: 18, cause: 19 };
 const ROWS_HEIGHT = 700; // about the height of a page of rows, in pixels
-const MOST_CAUSE_LANES = 4;
+const MOST_CAUSE_LANES = 5;
 const AXIS = { causes: 42, lanes: 8, tracks: 8 };
 const DRAWN = ["causes", "lanes", "tracks"];
 const FADE_STEPS = 12;
@@ -207,11 +207,18 @@ class Timeline {
     const free = [];
     const inSight = scene.troubles.map((t, index) => [t, index]).filter(([t]) => t.to[1] >= start && t.from[0] <= end);
     for (const [t, index] of inSight) {
-      const wide = (7 * t.label.length + 12) / px;
       const left = Math.max(t.from[0], start);
       const right = Math.max(Math.min(t.to[1], end), left + 4 / px);
-      let lane = free.findIndex((taken) => taken.every(([from, to]) => right + wide < from || left > to));
-      if (lane < 0) lane = Math.min(free.length, MOST_CAUSE_LANES - 1);
+      const from = Math.max(t.from[1], start);
+      const wide = (6.8 * t.label.length + 8) / px;
+      const inside = Math.min(t.to[0], end) - from > wide + 4 / px;
+      const after = end - right > wide;
+      // Where it fits neither in the stretch nor on a side of it, the stretch has no words: a click on it says what it is.
+      const at = inside ? from + 6 / px : after ? right + 5 / px : left - start > wide ? left - wide : null;
+      const taken = [Math.min(left, at ?? left), Math.max(right, at === null ? right : at + wide)];
+      let lane = free.findIndex((others) => others.every(([begin, stop]) => taken[1] < begin || taken[0] > stop));
+      const crowded = lane < 0 && free.length >= MOST_CAUSE_LANES;
+      if (lane < 0) lane = crowded ? MOST_CAUSE_LANES - 1 : free.length;
       const top = lane * LANE.cause + 2;
       const bottom = top + LANE.cause - 4;
       const hit = { what: "trouble", index };
@@ -220,13 +227,9 @@ class Timeline {
       this.fade(t.to[0], t.to[1], top, bottom, fill, boxes, hit);
       const least = Math.max(0, 4 / px - (t.to[0] - t.from[1])) / 2;
       boxes.add("bars", t.from[1] - least, t.to[0] + least, top, bottom, { fill, line: fill }, hit);
-      const from = Math.max(t.from[1], start);
-      const inside = (Math.min(t.to[0], end) - from) * px > 7 * t.label.length + 14;
-      const after = right + 5 / px;
-      if (inside) words.add(from + 6 / px, (top + bottom) / 2, t.label, Theme.dark ? "black" : "white"); else if ((end - after) * px > 7 * t.label.length) words.add(after, (top + bottom) / 2, t.label, t.note ? "text" : "cause");
-      else words.add(Math.max(start, left - wide), (top + bottom) / 2, t.label, t.note ? "text" : "cause");
-      const used = inside ? right : (end - after) * px > 7 * t.label.length ? right + wide : right;
-      free[lane] = [...(free[lane] || []), [inside || used > right ? left : left - wide, used]];
+      const outside = t.note ? "text" : "cause";
+      if (at !== null && !crowded) words.add(at, (top + bottom) / 2, t.label, inside ? (Theme.dark ? "black" : "white") : outside);
+      free[lane] = [...(free[lane] || []), taken];
     }
     free.forEach((_, lane) => ticks.set(lane * LANE.cause + LANE.cause / 2, lane ? " " : "cause"));
     let y = free.length * LANE.cause;
