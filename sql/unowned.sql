@@ -83,6 +83,10 @@ WITH owned AS (
   LEFT JOIN heard h ON g.previous.is_open AND g.resource_kind = 'partition' AND h.kafka_cluster = g.kafka_cluster
     AND h.group_id = g.group_id AND h.member_id = g.previous.member_id AND h.process_id = g.previous.process_id
     AND h.reference_process_id = g.reference_process_id
+), certain_gap AS (
+  -- Who else may have had it matters only where the last owner surely had ended before the next one began: nothing else is certain. Each of
+  -- these has a last owner of its own, so the generations on the way are those of no other gap of the same resource.
+  SELECT * FROM gap WHERE begun_lo_ms > previous.stop_hi_ms
 ), share AS (
   -- Of each generation what the logs here, or its leader, say that its members were given.
   SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation,
@@ -127,13 +131,13 @@ WITH owned AS (
     UNION ALL
     SELECT kafka_cluster, group_id, generation, 1, NULL, false, false, NULL, generation FROM known
     UNION ALL
-    SELECT kafka_cluster, group_id, previous.generation, 0, next_ownership_id, false, false, NULL, NULL FROM gap
+    SELECT kafka_cluster, group_id, previous.generation, 0, next_ownership_id, false, false, NULL, NULL FROM certain_gap
     UNION ALL
-    SELECT kafka_cluster, group_id, previous.generation, 2, next_ownership_id, false, true, NULL, NULL FROM gap
+    SELECT kafka_cluster, group_id, previous.generation, 2, next_ownership_id, false, true, NULL, NULL FROM certain_gap
     UNION ALL
-    SELECT kafka_cluster, group_id, generation, 0, next_ownership_id, true, false, NULL, NULL FROM gap
+    SELECT kafka_cluster, group_id, generation, 0, next_ownership_id, true, false, NULL, NULL FROM certain_gap
     UNION ALL
-    SELECT kafka_cluster, group_id, generation, 2, next_ownership_id, true, true, NULL, NULL FROM gap
+    SELECT kafka_cluster, group_id, generation, 2, next_ownership_id, true, true, NULL, NULL FROM certain_gap
   )
   WHERE generation IS NOT NULL
   WINDOW so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY generation, turn ROWS UNBOUNDED PRECEDING)
@@ -151,7 +155,7 @@ WITH owned AS (
     g.generation AS next_generation, g.nth, n.generation
   FROM (
     SELECT g.*, explode(sequence(r.first_nth, r.last_nth)) AS nth
-    FROM gap g
+    FROM certain_gap g
     JOIN gap_range r ON r.next_ownership_id = g.next_ownership_id AND r.first_nth <= r.last_nth
   ) g
   JOIN numbered n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.nth = g.nth
@@ -168,6 +172,24 @@ WITH owned AS (
   FROM broker_assigned b
   JOIN member m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.process_id IS NULL
   JOIN clock_offset o ON o.process_id = b.coordinator AND o.is_island_reference
+), met AS (
+  -- Until when the strangers were there that had come by the time of the next owner.
+  SELECT next_ownership_id, there_ms
+  FROM (
+    SELECT next_ownership_id, max(to_ms) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id ORDER BY at_ms, turn
+      ROWS UNBOUNDED PRECEDING) AS there_ms
+    FROM (
+      SELECT kafka_cluster, group_id, reference_process_id, from_ms AS at_ms, 0 AS turn, CAST(NULL AS STRING) AS next_ownership_id,
+        coalesce(to_ms, 9000000000000000) AS to_ms
+      FROM stranger
+      WHERE from_ms IS NOT NULL
+      UNION ALL
+      SELECT g.kafka_cluster, g.group_id, g.reference_process_id, g.begun_lo_ms, 1, g.next_ownership_id, NULL
+      FROM certain_gap g
+      JOIN broker_assigned b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
+    )
+  )
+  WHERE next_ownership_id IS NOT NULL
 ), hidden AS (
   -- A generation gives a thing to one member: where a log here has it, no other can have had it.
   SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
@@ -194,14 +216,14 @@ WITH owned AS (
   UNION
   -- Of a generation on the way no line is here.
   SELECT g.previous.ownership_id, g.next_ownership_id
-  FROM gap g
+  FROM certain_gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
   JOIN gap_range r ON r.next_ownership_id = g.next_ownership_id
   WHERE g.generation - g.previous.generation > 1 AND r.known_between < g.generation - g.previous.generation - 1
   UNION
   -- Where generations begin again, their numbers do not tell which were on the way.
   SELECT g.previous.ownership_id, g.next_ownership_id
-  FROM gap g
+  FROM certain_gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts > 0
   JOIN (SELECT DISTINCT kafka_cluster, group_id FROM counted WHERE NOT is_told OR member_count > seen_by_members) u
     ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id
@@ -209,36 +231,61 @@ WITH owned AS (
   UNION
   -- No line tells in which generation the last owner was: another may have had it since. Not so what one member stops and starts.
   SELECT g.previous.ownership_id, g.next_ownership_id
-  FROM gap g
+  FROM certain_gap g
   LEFT JOIN broker_assigned b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
   WHERE g.previous.generation IS NULL AND (g.previous.is_before_log OR g.resource_kind = 'partition' AND b.group_id IS NULL)
     AND NOT (g.resource_kind <> 'partition' AND g.previous.process_id = g.next_process_id AND g.previous.member_id <=> g.next_member_id)
   UNION
   -- A later owner by the same or an earlier generation: the line that gave it a later one is missing.
   SELECT g.previous.ownership_id, g.next_ownership_id
-  FROM gap g
+  FROM certain_gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
   WHERE g.generation < g.previous.generation OR g.generation = g.previous.generation AND g.next_process_id <> g.previous.process_id
   UNION
   SELECT g.previous.ownership_id, g.next_ownership_id
-  FROM gap g
+  FROM certain_gap g
   JOIN broker_assigned b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
-  LEFT JOIN stranger s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id
-    AND (s.reference_process_id <> g.reference_process_id
-      OR s.from_ms <= g.begun_lo_ms AND coalesce(s.to_ms >= g.previous_stop_ms, true))
-  WHERE NOT b.is_seen OR s.group_id IS NOT NULL
+  LEFT JOIN (SELECT kafka_cluster, group_id, min(reference_process_id) AS least_id, max(reference_process_id) AS greatest_id FROM stranger
+    GROUP BY kafka_cluster, group_id) s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id
+  LEFT JOIN met m ON m.next_ownership_id = g.next_ownership_id
+  WHERE NOT b.is_seen OR s.least_id <> g.reference_process_id OR s.greatest_id <> g.reference_process_id
+    OR m.there_ms >= g.previous_stop_ms
 ), delay AS (
-  SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS told_ms, j.delay_ms,
-    j.worker_assigned_id, o.reference_process_id
+  SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS told_ms, j.delay_ms, j.worker_assigned_id, o.reference_process_id,
+    row_number() OVER (PARTITION BY j.kafka_cluster, j.group_id, o.reference_process_id
+      ORDER BY j.worker_assigned_ms - o.hi_ms, j.worker_assigned_id) AS nth
   FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
-  WHERE j.delay_ms > 0
+  WHERE j.delay_ms > 0 AND j.worker_assigned_ms IS NOT NULL
+), delay_edge AS (
+  -- The number of the last delay before a gap, and of the last one in it.
+  SELECT next_ownership_id, turn, count(nth) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id ORDER BY at_ms, turn
+    ROWS UNBOUNDED PRECEDING) AS so_far
+  FROM (
+    SELECT kafka_cluster, group_id, reference_process_id, told_ms AS at_ms, 1 AS turn, CAST(NULL AS STRING) AS next_ownership_id, nth
+    FROM delay
+    UNION ALL
+    SELECT kafka_cluster, group_id, reference_process_id, previous_stop_ms, 0, next_ownership_id, NULL FROM gap
+    UNION ALL
+    SELECT kafka_cluster, group_id, reference_process_id, coalesce(start_hi_ms, begun_lo_ms), 2, next_ownership_id, NULL FROM gap
+  )
+  WHERE at_ms IS NOT NULL
+), delay_range AS (
+  SELECT next_ownership_id, max(CASE WHEN turn = 0 THEN so_far END) + 1 AS first_nth, max(CASE WHEN turn = 2 THEN so_far END) AS last_nth
+  FROM delay_edge
+  WHERE next_ownership_id IS NOT NULL
+  GROUP BY next_ownership_id
 ), delayed AS (
-  SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.previous.ownership_id AS ownership_id,
+  SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.ownership_id,
     max(struct(d.delay_ms, d.worker_assigned_id)) AS delay
-  FROM gap g
+  FROM (
+    SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous.ownership_id AS ownership_id,
+      explode(sequence(r.first_nth, r.last_nth)) AS nth
+    FROM gap g
+    JOIN delay_range r ON r.next_ownership_id = g.next_ownership_id AND r.first_nth <= r.last_nth
+  ) g
   JOIN delay d ON d.kafka_cluster = g.kafka_cluster AND d.group_id = g.group_id AND d.reference_process_id = g.reference_process_id
-    AND d.told_ms BETWEEN g.previous_stop_ms AND coalesce(g.start_hi_ms, g.begun_lo_ms)
-  GROUP BY g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.previous.ownership_id
+    AND d.nth = g.nth
+  GROUP BY g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.ownership_id
 )
 SELECT
   g.kafka_cluster, g.group_id, g.resource_kind, g.resource,
