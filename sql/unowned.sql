@@ -252,8 +252,8 @@ WITH owned AS (
     OR m.there_ms >= g.previous_stop_ms
 ), delay AS (
   SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS told_ms, j.delay_ms, j.worker_assigned_id, o.reference_process_id,
-    row_number() OVER (PARTITION BY j.kafka_cluster, j.group_id, o.reference_process_id
-      ORDER BY j.worker_assigned_ms - o.hi_ms, j.worker_assigned_id) AS nth
+    CAST(row_number() OVER (PARTITION BY j.kafka_cluster, j.group_id, o.reference_process_id
+      ORDER BY j.worker_assigned_ms - o.hi_ms, j.worker_assigned_id) AS BIGINT) AS nth
   FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
   WHERE j.delay_ms > 0 AND j.worker_assigned_ms IS NOT NULL
 ), delay_edge AS (
