@@ -21,6 +21,8 @@ WITH told AS (
     try_cast(get_json_object(facts, '$.last_generation') AS BIGINT) AS last_generation,
     get_json_object(facts, '$.member_id') AS member_id,
     get_json_object(facts, '$.process_id') AS process_id,
+    get_json_object(facts, '$.process_a') AS process_a,
+    get_json_object(facts, '$.process_b') AS process_b,
     try_cast(get_json_object(facts, '$.instance') AS BIGINT) AS instance,
     try_cast(get_json_object(facts, '$.incarnation') AS BIGINT) AS incarnation,
     try_cast(get_json_object(facts, '$.generation') AS BIGINT) AS generation,
@@ -45,7 +47,8 @@ WITH told AS (
       THEN greatest(c.hi_ms - c.lo_ms, d.hi_ms - d.lo_ms) ELSE 0L END AS begun_ms
   FROM told t
   JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = t.verdict
-    AND array_contains(split(t.subject, ', '), s.resource) AND unix_millis(s.from_lo) BETWEEN t.from_ms AND t.to_ms
+    AND s.process_a = t.process_a AND s.process_b = t.process_b AND unix_millis(s.from_lo) = t.from_ms
+    AND array_contains(split(t.subject, ', '), s.resource)
   JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
   LEFT JOIN clock_offset c ON c.process_id = s.process_a AND c.is_island_reference
