@@ -160,25 +160,25 @@ def test_wrong_names_in_own_sql_are_answered_with_the_nearest() -> None:
 def test_what_is_longer_than_the_screen_goes_to_the_pager(case: str, tmp_path: Path) -> None:
     paged = tmp_path / "paged"
     pager = f"cat > {paged}"
-    told = at_terminal("report", "--case", case, FORENSICS_PAGER=pager, PAGER="false")
+    told = at_terminal("report", "--full", "--case", case, FORENSICS_PAGER=pager, PAGER="false")
     assert "Split brain: PROVED" not in told
     assert "\x1b[1;31m" in paged.read_text(), "a pager gets the colours"
     assert "What was not seen" in paged.read_text()
     paged.unlink()
-    assert "Split brain: PROVED" in at_terminal("report", "--case", case, "--no-pager", FORENSICS_PAGER=pager)
-    at_terminal("report", "--case", case, lines=2000, FORENSICS_PAGER=pager)
+    assert "Split brain: PROVED" in at_terminal("report", "--full", "--case", case, "--no-pager", FORENSICS_PAGER=pager)
+    at_terminal("report", "--full", "--case", case, lines=2000, FORENSICS_PAGER=pager)
     assert not paged.exists(), "what fits the screen needs no pager"
     at_terminal("sql", "--list", PAGER=pager)
     assert "ownership" in paged.read_text()
 
 
 def test_a_pager_that_cannot_be_run_loses_nothing(case: str) -> None:
-    assert "Split brain: PROVED" in at_terminal("report", "--case", case, FORENSICS_PAGER="/no/such/pager")
+    assert "Split brain: PROVED" in at_terminal("report", "--full", "--case", case, FORENSICS_PAGER="/no/such/pager")
 
 
 def test_a_pipe_has_neither_pager_nor_colours(case: str, tmp_path: Path) -> None:
     env = {**os.environ, "FORENSICS_PAGER": f"cat > {tmp_path / 'paged'}"}
-    done = subprocess.run([sys.executable, "-m", "forensics", "report", "--case", case], capture_output=True, text=True, env=env, check=True)
+    done = subprocess.run([sys.executable, "-m", "forensics", "report", "--full", "--case", case], capture_output=True, text=True, env=env, check=True)
     assert "Split brain: PROVED" in done.stdout
     assert "\x1b" not in done.stdout
     assert not (tmp_path / "paged").exists()
@@ -214,7 +214,7 @@ def test_the_shell_completes_what_the_case_has(case: str) -> None:
     assert completed("/nonexistent", "forensics report --group conn") == set()
 
 
-@pytest.mark.parametrize(("name", "begins"), [("r.md", "# Kafka"), ("r.json", "{"), ("r.txt", "\nKafka")])
+@pytest.mark.parametrize(("name", "begins"), [("r.md", "# Kafka"), ("r.json", "{"), ("r.txt", "\nSplit brain")])
 def test_a_file_s_name_tells_the_form(case: str, name: str, begins: str, tmp_path: Path) -> None:
     assert _SUFFIXES[".html"] is ReportFormat.html
     assert CliRunner().invoke(app, ["report", "--case", case, "-o", str(tmp_path / name)]).exit_code == 0

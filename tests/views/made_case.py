@@ -186,6 +186,8 @@ def incident(cause: str, findings: Sequence[str], severity: str = "warning", **m
         "finding_ids": list(findings),
         "headline": f"w2/connect.log: {cause}",
         "advice": None,
+        "outcome": None,
+        "stop_now": None,
         "code": cause,
         "facts": {"lasted_lo_ms": 3000, "lasted_hi_ms": 10_000, "member_count": None, "process_count": 1, "rule": None},
         "witness": ["e1"],
