@@ -8,7 +8,7 @@ In a page, an answer may follow a block of commands:
     forensics report --case frozen
     ```
 
-    <!-- answer: 12 lines from "In brief" -->
+    <!-- answer: 12 lines from "SPLIT BRAIN" -->
     ```text
     output of the last command of the block: this many lines, from the first that contains these words; without them, from the first line to the last
     ```
