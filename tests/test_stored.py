@@ -183,7 +183,11 @@ def test_commands_on_stored_rows_need_no_java_and_are_quick(case: Case) -> None:
         "import sys\nfrom forensics.cli import app\nsys.argv[0] = 'forensics'\n"
         "try:\n    app()\nexcept SystemExit as e:\n    print('exit', e.code, 'pyspark' in sys.modules, file=sys.stderr)\n"
     )
-    for args in (["sql", "split_brain", "--format", "json"], ["sql", "-e", "SELECT resource FROM split_brain", "--format", "json"], ["report", "--full"]):
+    for args in (
+        ["sql", "split_brain", "--format", "json"],
+        ["sql", "-e", "SELECT resource FROM split_brain", "--format", "json"],
+        ["report", "--full"],
+    ):
         env = {**os.environ, "JAVA_HOME": "/nonexistent", "FORENSICS_CASE": str(case.root)}
         done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, env=env, check=False)
         assert done.stderr == "exit 0 False\n"

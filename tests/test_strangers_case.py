@@ -331,7 +331,9 @@ def test_a_report_in_any_encoding_is_printed(sound: Path) -> None:
     """`PYTHONIOENCODING=latin-1` printed nothing, and exited with 4."""
     for encoding in ("latin-1", "ascii", "cp1252:strict"):
         env = os.environ | {"PYTHONIOENCODING": encoding}
-        done = subprocess.run([sys.executable, "-m", "forensics", "report", "--full", "--case", str(sound)], capture_output=True, env=env, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "forensics", "report", "--full", "--case", str(sound)], capture_output=True, env=env, check=False
+        )
         assert (done.returncode, b"worked on twice" in done.stdout, b"error" in done.stderr) == (0, True, False)
 
 

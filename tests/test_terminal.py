@@ -178,7 +178,9 @@ def test_a_pager_that_cannot_be_run_loses_nothing(case: str) -> None:
 
 def test_a_pipe_has_neither_pager_nor_colours(case: str, tmp_path: Path) -> None:
     env = {**os.environ, "FORENSICS_PAGER": f"cat > {tmp_path / 'paged'}"}
-    done = subprocess.run([sys.executable, "-m", "forensics", "report", "--full", "--case", case], capture_output=True, text=True, env=env, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "forensics", "report", "--full", "--case", case], capture_output=True, text=True, env=env, check=True
+    )
     assert "Split brain: PROVED" in done.stdout
     assert "\x1b" not in done.stdout
     assert not (tmp_path / "paged").exists()
