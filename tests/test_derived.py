@@ -188,6 +188,8 @@ def given_up() -> dict[str, str]:
             (start + 0.5, f"[e|task-0] {client}(Re-)joining group", COORDINATOR),  # or so says the old thread's consumer
             (start + 0.8, "[e|task-0] WorkerSinkTask{id=e-0} Sink task finished initialization and start", f"{CONNECT}.WorkerSinkTask"),
             (start + 1, f"[e|task-0] {client}Successfully joined group with generation 4", COORDINATOR),
+            # A log without any assignment would be taken for the output of grep.
+            (start + 1.1, f"[e|task-0] {client}Setting newly assigned partitions []", f"{CLIENT}.ConsumerCoordinator"),
         ]
         if start < 25:
             lines += [
