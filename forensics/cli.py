@@ -943,6 +943,7 @@ def _listen_for_interrupts() -> None:
     def listen() -> None:
         while number := os.read(heard, 1):
             if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                logging.disable(logging.CRITICAL)  # py4j logs a traceback for the query that this ends
                 time.sleep(_ORDER_SECONDS)
                 _leave()
 
