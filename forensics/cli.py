@@ -925,6 +925,8 @@ def main() -> None:
 
 #: The exit code that a shell expects after Ctrl-C, and the seconds that a command has for cleaning up.
 _INTERRUPTED = 130
+#: Ctrl-C that was heard: an engine that it ended first is no error of its own.
+_HEARD: list[bytes] = []
 _ORDER_SECONDS = 0.6
 _LEAVING = threading.Lock()
 #: Standard error of the command; while a JVM starts, descriptor 2 is redirected to nothing.
@@ -944,6 +946,7 @@ def _listen_for_interrupts() -> None:
     def listen() -> None:
         while number := os.read(heard, 1):
             if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                _HEARD.append(number)
                 logging.disable(logging.CRITICAL)  # py4j logs a traceback for the query that this ends
                 time.sleep(_ORDER_SECONDS)
                 _leave()
@@ -965,6 +968,8 @@ def _leave() -> NoReturn:
 def _fail(error: Exception) -> NoReturn:
     from forensics.failures import explained
 
+    if _HEARD:
+        _leave()
     known = explained(error)
     say(f"error: {known}")
     sys.exit(known.exit_code)
