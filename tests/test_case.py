@@ -131,7 +131,13 @@ def test_a_damaged_case_gives_no_answer(case: Path, damage: str, tmp_path: Path)
 def test_the_shell_sees_exit_code_4(case: Path) -> None:
     """The words of the manual, as a shell runs them."""
     script = f"rm {case}/views/*/{{split_brain,finding}}/*.parquet; python -m forensics report --case {case} --fail-on any"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=os.environ)
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
     assert done.returncode == 4
     assert done.stdout == ""
     assert done.stderr.startswith("error: The case in")

@@ -1174,7 +1174,7 @@ def test_of_owners_who_were_there_before_the_line_that_shows_them_is_told() -> N
 
 
 def test_of_owners_who_were_both_at_work_the_lines_that_show_their_work_are_told() -> None:
-    assert [w["role"] for w in telling([*OWNERS, sign("b2", "B at work", 29, "w1/connect.log")])] == ["B starts", "A at work", "B at work"]
+    assert [w["role"] for w in telling([*OWNERS, sign("b2", "B at work", 29, "w1/connect.log")])] == ["B told to start", "A at work", "B at work"]
 
 
 def test_of_other_proofs_a_line_of_each_role_is_told() -> None:
