@@ -2,7 +2,7 @@
 -- Reads: occurrence
 -- Grain: finding_id
 -- Words: by view
--- The worst is the longest, or, where no length is known, the last. What repeats because of several incidents is one finding for each.
+-- The worst is the longest, or, where no length is known, the last. What repeats because of a few incidents is one finding for each.
 -- What repeats is an effect of what its first occurrence is an effect of: so no finding begins before the one that caused it.
 CREATE OR REPLACE TEMPORARY VIEW finding (
   finding_id    COMMENT 'Stable id of the finding',
@@ -25,7 +25,8 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
   witness_role  COMMENT 'What each of these events shows; NULL: what repeats has no such list',
   code          COMMENT 'Which of the rule''s cases it is, in a closed vocabulary',
   facts         COMMENT 'The named facts that the sentences tell, of the worst, as JSON; a fact that is not known is left out',
-  incident_id   COMMENT 'Incident that it belongs to; NULL: none, as of a setting that is only a risk',
+  incident_id   COMMENT 'Incident that it belongs to, of what repeats the first (the view incident has all); NULL: none, as of a
+    setting that is only a risk',
   caused_by     COMMENT 'Finding that it is an effect of, of what repeats the first; NULL: of the incident''s cause itself',
   caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator,
     generation, resource, connector or group; NULL: nothing does'
@@ -39,8 +40,7 @@ WITH grouped AS (
     min(from_ts) AS first_ts, max(coalesce(to_ts, from_ts)) AS last_ts, max(to_ts) AS only_to_ts,
     max_by(struct(occurrence_id, subject, headline, explanation, advice, witness, lasted_ms, witness_role, code, facts),
       struct(coalesce(lasted_ms, -1), from_ts, occurrence_id)) AS worst,
-    max(incident_id) AS incident_id,
-    min_by(struct(caused_by, caused_how), struct(from_ts, occurrence_id)) AS cause,
+    min_by(struct(incident_id, caused_by, caused_how), struct(from_ts, occurrence_id)) AS cause,
     min_by(witness, struct(from_ts, occurrence_id)) AS first_witness,
     max_by(witness, struct(from_ts, occurrence_id)) AS last_witness
   FROM occurrence
@@ -68,7 +68,7 @@ SELECT
   CASE WHEN n = 1 THEN worst.witness_role END AS witness_role,
   worst.code AS code,
   worst.facts AS facts,
-  incident_id AS incident_id,
+  cause.incident_id AS incident_id,
   cause.caused_by AS caused_by,
   cause.caused_how AS caused_how
 FROM grouped

@@ -95,7 +95,7 @@ def test_a_log_that_is_there_twice_is_read_once(any_engine, sample_case, tmp_pat
     assert said(case) == (pairs, found)
     assert {r["process_id"] for r in rows(case, "process")} == set(once)
     assert {r["process_id"] for r in rows(case, "coverage") if r["kind"] == "copy"} == {"pod-c2", "excerpt.log"}
-    assert "another copy of that log" in " ".join(forensics.open_case(case.root).report().text().split())
+    assert "another copy of that log" in " ".join(forensics.open_case(case.root).report().text(full=True).split())
     (excerpt, note), (container, longer) = ingest([tmp_path / "logs"], case.root).copies
     assert (excerpt, container) == ("excerpt.log", "pod-c2")
     assert note.endswith("stand in c2/consumer.log too: this is another copy of that log, and it is left out")

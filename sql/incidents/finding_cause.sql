@@ -3,7 +3,7 @@
 -- Grain: occurrence_id
 -- Causes come first: what happens to one subject again and again because of one incident, in the same case of a rule (its code), is one
 -- finding; what happens to many, from repeat_times on too. Tasks and partitions that had two owners are looked for by name: they stay
--- apart longer. The same of another incident is another finding.
+-- apart longer. The same of another incident is another finding, until one cause has brought it about in repeat_times incidents.
 -- An effect appears below its cause and does not begin before it: a lost coordinator, a lost membership, rebalances, work without an owner
 -- or with two, what was read twice.
 -- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown; with a commit that came too
@@ -48,13 +48,19 @@ WITH known AS (
     AND c.from_ms <= p.to_ms + outage_untroubled_ms
   WHERE c.rule = 'stale-commit'
   GROUP BY c.occurrence_id
-), counted AS (
-  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause_key) AS alike
+), scoped AS (
+  -- One trouble that comes back for months, each time an incident of its own, is one finding from repeat_times incidents on.
+  SELECT *,
+    CASE WHEN size(collect_set(cause_key) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause))
+      < repeat_times THEN cause_key ELSE coalesce(cause, '-') END AS scope
   FROM (
     SELECT p.*, b.cause_id, coalesce(p.incident_id, b.process_id, '-') AS cause_key
     FROM known p
     LEFT JOIN beside b ON b.occurrence_id = p.occurrence_id
   )
+), counted AS (
+  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, scope) AS alike
+  FROM scoped
 ), sorted AS (
   SELECT *,
     concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), code,
@@ -68,9 +74,9 @@ WITH known AS (
   SELECT *,
     CASE
       -- One that happened once keeps its own id.
-      WHEN count(*) OVER (PARTITION BY kind, cause_key) = 1 THEN occurrence_id
-      WHEN min(cause_key) OVER (PARTITION BY kind) = max(cause_key) OVER (PARTITION BY kind) THEN left(sha2(kind, 256), 12)
-      ELSE left(sha2(concat_ws('|', kind, cause_key), 256), 12)
+      WHEN count(*) OVER (PARTITION BY kind, scope) = 1 THEN occurrence_id
+      WHEN min(scope) OVER (PARTITION BY kind) = max(scope) OVER (PARTITION BY kind) THEN left(sha2(kind, 256), 12)
+      ELSE left(sha2(concat_ws('|', kind, scope), 256), 12)
     END AS finding_id
   FROM sorted
 ), fact AS (
