@@ -52,7 +52,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         blocks += _incident(report, story, days(report, graver), again(report, names, story, graver))
     if more := graver[_IN_FULL:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, days(report, graver))]
-    blocks += unsettled(report, graver)
+    blocks += unsettled(report, names, graver)
     if alone := without_incident(report):
         rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in alone[:_LISTED]]
         rows += [("", f"and {len(alone) - _LISTED} more: `forensics report --full`", "")] * (len(alone) > _LISTED)
@@ -73,12 +73,36 @@ def incidents(report: Report, names: Names) -> list[Story]:
 
 def _merged(told: Iterable[Story]) -> list[Story]:
     """Put the steps of incidents that are alike into the first of them."""
-    kept: dict[str, Story] = {}
+    alike: dict[tuple[object, ...], list[Story]] = {}
     for s in told:
-        key = s.incident["cause"] if s.incident["cause"] in _ALIKE else s.incident["incident_id"]
-        first = kept.get(key)
-        kept[key] = replace(first, steps=first.steps + s.steps, hits=first.hits + s.hits, pairs=first.pairs + s.pairs) if first else s
-    return list(kept.values())
+        alike.setdefault(_kind(s), []).append(s)
+    return [_as_one(same) if len(same) > 1 else same[0] for same in alike.values()]
+
+
+def _kind(story: Story) -> tuple[object, ...]:
+    """Return what incidents that are shown as one have in common."""
+    incident = story.incident
+    if incident["cause"] in _ALIKE:
+        return (incident["cause"],)
+    # Without a known cause, what calls for the same advice in one group is one trouble to the reader.
+    if incident["cause"] == "unknown" and story.next and not story.hits:
+        return incident["cause"], tuple(incident["group_ids"] or ()), incident["severity"], incident.get("state"), story.next, story.now
+    return (incident["incident_id"],)
+
+
+def _as_one(same: Sequence[Story]) -> Story:
+    first = same[0]
+    merged = replace(first, steps=sum((s.steps for s in same), ()), hits=sum((s.hits for s in same), ()), pairs=sum((s.pairs for s in same), ()))
+    if first.incident["cause"] in _ALIKE:
+        return merged
+    last = max(same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or datetime.min.replace(tzinfo=UTC)))
+    return replace(
+        merged,
+        incident=first.incident | {"to_hi": last.incident["to_hi"], "outcome": last.incident.get("outcome")},
+        headline=f"{first.headline}; {len(same) - 1} more like it",
+        steps=tuple(sorted(merged.steps, key=lambda s: s.lo or s.hi or datetime.max.replace(tzinfo=UTC))),
+        left_out=sum(s.left_out for s in same),
+    )
 
 
 def title(report: Report, told: Sequence[Story]) -> tuple[str, Tone]:
@@ -193,7 +217,7 @@ def _others(report: Report, told: Sequence[Story], dated: bool) -> Table:
     return Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))
 
 
-def unsettled(report: Report, told: Sequence[Story]) -> list[Block]:
+def unsettled(report: Report, names: Names, told: Sequence[Story]) -> list[Block]:
     """What is not decided: what is known, what to collect, and what to do until then."""
     shown = {id(p) for s in told for p in s.pairs}
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
@@ -201,8 +225,8 @@ def unsettled(report: Report, told: Sequence[Story]) -> list[Block]:
     if not report.examined["examined"]:
         rows.append(("Known", why_not_examined(report)))
     elif alone := [s for s in undecided if id(s) not in shown]:
-        who = Counter(tuple(sorted((s["process_a"] or "?", s["process_b"] or "?"))) for s in alone)
-        pairs = and_more([f"{a} and {b}" if a != b else f"{a} (twice)" for (a, b), _ in who.most_common()], 4)
+        who = Counter(tuple(sorted((names.process(s["process_a"]), names.process(s["process_b"])))) for s in alone)
+        pairs = and_more([f"{a} with {b}" if a != b else f"two owners in {a}" for (a, b), _ in who.most_common()], 4)
         rows.append(("Known", f"{in_words(sorted({s['resource'] for s in alone}), alone)} may have had two owners: {pairs}"))
     elif not undecided:
         return []
