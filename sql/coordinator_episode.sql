@@ -45,17 +45,19 @@ WITH line AS (
   FROM line
   GROUP BY kafka_cluster, group_id, process_id, client, turn
 ), closed AS (
-  SELECT e.process_id, e.group_id, e.client, e.turn, min(c.closed_ms) AS closed_ms
+  SELECT e.process_id, e.group_id, e.client, e.turn, min(c.closed_ms) AS closed_ms, max(c.broker_id) AS broker_id, max(c.broker) AS broker,
+    coalesce(bool_or(c.is_refused AND c.found_ms IS NULL), false) AS is_refused
   FROM episode e
   JOIN coordinator_outage c ON c.process_id = e.process_id AND c.group_id = e.group_id AND c.client = e.client
-    AND c.lost_ms <= e.lost_ms AND c.closed_ms >= e.lost_ms
+    AND c.lost_ms <= e.lost_ms AND (c.closed_ms >= e.lost_ms OR c.is_refused OR e.broker_id IS NULL AND c.lost_ms = e.lost_ms)
   WHERE e.losses > 0
   GROUP BY e.process_id, e.group_id, e.client, e.turn
 ), kept AS (
-  -- What another client of that name found, after this one was closed, this one did not find.
-  SELECT e.kafka_cluster, e.group_id, e.process_id, e.client, e.broker, e.broker_id, e.lost_ms, e.lost_pos, e.losses, e.cause, e.lines,
-    CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) THEN e.found_ms END AS found_ms,
-    CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) THEN e.found_pos END AS found_pos,
+  -- What another client of that name found, after this one was closed, this one did not find; nor what then was no coordinator.
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.client, coalesce(e.broker, c.broker) AS broker,
+    coalesce(e.broker_id, c.broker_id) AS broker_id, e.lost_ms, e.lost_pos, e.losses, e.cause, e.lines,
+    CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) AND NOT coalesce(c.is_refused, false) THEN e.found_ms END AS found_ms,
+    CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) AND NOT coalesce(c.is_refused, false) THEN e.found_pos END AS found_pos,
     CASE WHEN coalesce(c.closed_ms <= e.found_ms, true) THEN c.closed_ms END AS closed_ms
   FROM episode e
   LEFT JOIN closed c ON c.process_id = e.process_id AND c.group_id = e.group_id AND c.client = e.client AND c.turn = e.turn

@@ -62,6 +62,14 @@ def test_a_client_of_3_8_prints_member_and_epoch_in_each_others_place(rows) -> N
     assert sorted(o["resource"] for o in owned) == ["orders-0", "orders-1"]
 
 
+def test_librdkafka_has_no_coordinator_until_the_one_that_is_named_takes_it(rows) -> None:
+    episodes, findings = rows("07-librdkafka-epoch.log", "coordinator_episode", "finding")
+    assert [(e["group_id"], e["broker_id"], e["found_ts"], e["cause"]) for e in episodes] == [("orders", 3, None, "Broker: Not coordinator")]
+    assert [(f["rule"], f["code"]) for f in findings] == [("coordinator-unavailable", "moved")]
+    assert "no coordinator for 24 min 17 s" in findings[0]["headline"]
+    assert "from broker 3 to broker 2" in findings[0]["headline"]
+
+
 def test_members_of_a_share_group_own_nothing_exclusively(rows) -> None:
     generations, owned, pairs = rows("05b-share-two", "generation", "ownership", "split_brain")
     assert {(g["protocol_type"], g["group_protocol"]) for g in generations} == {("share", "share")}

@@ -28,7 +28,7 @@ _WHY = {
     "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
     "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that print "
     "them were off, their level was too high, or such lines are not in this part of the logs.",
-    "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so that nobody was given anything to work on.",
+    "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so that none of them was given anything to work on.",
     "cut_lines": f"The lines of these logs are cut, and what is left of them does not tell who was assigned what or ran what. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
     "and consumers.",

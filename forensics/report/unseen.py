@@ -23,7 +23,7 @@ _ROWS = 30
 #: A member is often given the address of a coordinator that is gone, and loses it again: so soon after, that is no new outage.
 _SOON = timedelta(seconds=10)
 #: Who else was without a coordinator at that time, by the scope of a loss, the widest first.
-_SCOPES = {"broker": "members of other groups", "group": "others of the group", "member": "nobody"}
+_SCOPES = {"broker": "members of other groups", "group": "others of the group", "member": "no other in these logs"}
 _MEMBERS_IN_WORDS = 3
 _HOSTS_IN_WORDS = 2
 #: What would decide a pair, by the words of `split_brain.missing`, and whose log has it.

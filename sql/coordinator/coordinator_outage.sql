@@ -3,7 +3,8 @@
 -- Reads: broker_generation, filtered_log
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again at once, often of one that is gone: only a line that an answer causes, or a
--- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start.
+-- discovery without another loss soon after, ends an outage. A member that never found one has an outage from its start. librdkafka
+-- prints its requests: where the first answer of the coordinator that it found is that it is none, it had found none.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
@@ -17,7 +18,8 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   was_member    COMMENT 'True when it had been a member before',
   broker_id     COMMENT 'Coordinator that was lost first',
   broker        COMMENT 'Its address',
-  new_broker_id COMMENT 'Coordinator that answered at last',
+  new_broker_id COMMENT 'Coordinator that answered at last; where none did, the one that was named last and refused the member',
+  is_refused    COMMENT 'True when the broker that was named as the new coordinator refused the member as not being it',
   lost_ms       COMMENT 'Lost, by its own clock (milliseconds since 1970)',
   found_ms      COMMENT 'It answered again, or was found and not lost again; NULL: not in the log',
   closed_ms     COMMENT 'The member was closed before it found one, by its own clock',
@@ -74,6 +76,8 @@ WITH closed AS (
     CASE
       WHEN event = 'coordinator_lost' THEN 'lost'
       WHEN event = 'coordinator_discovered' THEN 'found'
+      WHEN event = 'coordinator_cleared' THEN 'cleared'
+      WHEN event = 'join_failed' AND error LIKE 'Broker: Not coordinator%' THEN 'refused'
       WHEN event IN ('joined', 'synced', 'worker_assigned', 'assignment_computed') THEN 'answered'
       WHEN event = 'rejoin_requested' AND reason LIKE '%already rebalancing%' THEN 'answered'
       WHEN event IN ('heartbeat_failed', 'join_failed', 'sync_failed')
@@ -84,21 +88,38 @@ WITH closed AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, at_ms, NULL, NULL, NULL, NULL, NULL,
     NULL, 'closed'
   FROM closed
+  UNION ALL
+  -- Who goes on sending heartbeats was answered.
+  SELECT DISTINCT c.kafka_cluster, e.group_id, e.process_id, e.instance, c.client, c.client_id, false, c.task, e.stream_pos,
+    unix_millis(e.ts), e.event_id, e.event, NULL, NULL, NULL, NULL, 'beating'
+  FROM event e
+  JOIN client_event c ON c.process_id = e.process_id AND c.instance = e.instance AND c.group_id = e.group_id AND NOT c.is_worker
+    AND c.client = coalesce(e.client_id, e.task, e.thread, '-') AND c.event = 'coordinator_discovered'
+  WHERE e.event = 'heartbeat_sent' AND e.logger = 'HEARTBEAT'
 ), marked AS (
   SELECT *,
     max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
     max(CASE WHEN kind IN ('answered', 'closed') THEN stream_pos END) OVER before AS last_answered,
+    max(CASE WHEN kind IN ('answered', 'closed', 'beating') THEN stream_pos END) OVER before AS last_served,
     max(CASE WHEN kind = 'found' THEN stream_pos END) OVER before AS last_found,
     max(CASE WHEN kind = 'found' THEN at_ms END) OVER before AS last_found_ms,
     coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, false) AS was_member
   FROM line
   WINDOW before AS (PARTITION BY process_id, instance, group_id, client
     ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), turned AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
+    coordinator_node, reason, said, last_lost, last_answered, last_found, last_found_ms, was_member,
+    coalesce(kind = 'refused', false) AS is_refused,
+    -- A refusal without a loss and a discovery before it, or after heartbeats, belongs to no outage by itself: the loss is printed too.
+    CASE WHEN NOT kind <=> 'refused' THEN kind
+      WHEN last_found > last_lost AND coalesce(last_served < last_found, true) THEN 'lost' END AS kind
+  FROM marked
 ), numbered AS (
   SELECT *, count_if(kind = 'lost' AND (last_lost IS NULL OR last_answered > last_lost
-      OR last_found > last_lost AND at_ms - last_found_ms > coordinator_settled_ms))
+      OR NOT is_refused AND last_found > last_lost AND at_ms - last_found_ms > coordinator_settled_ms))
     OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS outage
-  FROM marked
+  FROM turned
 ), bounded AS (
   SELECT *,
     max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER o AS outage_last_lost,
@@ -116,7 +137,7 @@ WITH closed AS (
   WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), ended AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
-    coordinator_node, reason, said, kind, was_member, outage, outage_ms, outage_last_lost, closed_ms, is_closed,
+    coordinator_node, reason, said, kind, is_refused, was_member, outage, outage_ms, outage_last_lost, closed_ms, is_closed,
     CASE WHEN NOT is_closed THEN found_pos END AS found_pos, CASE WHEN NOT is_closed THEN found_ms END AS found_ms,
     CASE WHEN NOT is_closed THEN synced_pos END AS synced_pos
   FROM (SELECT *, coalesce(closed_pos < found_pos, closed_pos IS NOT NULL) AS is_closed FROM first_found)
@@ -126,15 +147,21 @@ WITH closed AS (
     kafka_cluster, group_id, process_id, instance, client, max(client_id) AS client_id, max(is_worker) AS is_worker, max(task) AS task,
     false AS never,
     min_by(was_member, stream_pos) AS was_member,
-    2147483647 - min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'lost') AS broker_id,
-    min_by(coordinator, stream_pos) FILTER (WHERE kind = 'lost') AS broker,
-    2147483647 - max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found' AND stream_pos = found_pos) AS new_broker_id,
+    2147483647 - coalesce(min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'lost'),
+      min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'cleared')) AS broker_id,
+    coalesce(min_by(coordinator, stream_pos) FILTER (WHERE kind = 'lost'),
+      min_by(coordinator, stream_pos) FILTER (WHERE kind = 'cleared')) AS broker,
+    2147483647 - coalesce(max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found' AND stream_pos = found_pos),
+      CASE WHEN bool_or(is_refused AND kind = 'lost') THEN max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found') END)
+      AS new_broker_id,
+    coalesce(bool_or(is_refused AND kind = 'lost'), false) AS is_refused,
     min(at_ms) FILTER (WHERE kind = 'lost') AS lost_ms,
     min(found_ms) AS found_ms,
     CASE WHEN bool_or(is_closed) THEN min(closed_ms) END AS closed_ms,
     min(at_ms) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
       AND (at_ms - found_ms <= outage_back_ms OR rejoined_soon)) AS back_ms,
-    count_if(kind = 'lost') AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos, min(found_pos) AS found_pos,
+    count_if(kind = 'lost' AND NOT is_refused) AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos,
+    min(found_pos) AS found_pos,
     array_sort(collect_set(said) FILTER (WHERE kind = 'lost' AND said IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
     coalesce(bool_or(affected AND (event = 'generation_reset' AND NOT reason LIKE '%pro-actively%'
@@ -210,7 +237,8 @@ WITH closed AS (
 ), every AS (
   SELECT * FROM outage
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, at_ms, NULL,
+  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms,
+    NULL,
     closed_ms, NULL, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
   FROM never
 ), placed AS (
@@ -226,7 +254,7 @@ WITH closed AS (
 )
 SELECT
   kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,
-  lost_ms, found_ms, closed_ms, back_ms,
+  is_refused, lost_ms, found_ms, closed_ms, back_ms,
   coalesce(stopping_ms, end_ms) AS last_ms,
   lost_ms - hi_ms AS lost_lo_ms,
   lost_ms - lo_ms AS lost_hi_ms,

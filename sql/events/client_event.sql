@@ -41,8 +41,8 @@ WITH line AS (
   -- Members that cannot be told apart tell nothing of one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN (
-    'coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_answered', 'join_failed', 'synced', 'sync_answered',
-      'sync_failed',
+    'coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed', 'synced',
+      'sync_answered', 'sync_failed',
     'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed',
       'assignment_received',
     'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling', 'worker_rebalance_started', 'worker_assigned',
@@ -90,7 +90,9 @@ SELECT
   e.member_epoch,
   e.protocol,
   e.coordinator,
-  e.coordinator_node,
+  -- librdkafka prints the broker, Kafka's clients the node of the connection to it.
+  coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END)
+    AS coordinator_node,
   e.leader_member_id,
   e.reason,
   e.cause,

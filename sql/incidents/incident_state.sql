@@ -81,7 +81,9 @@ WITH life AS (
       WHEN r.cause = 'clock_wrong' THEN r.from_lo_ms IS NOT NULL
       WHEN r.cause IN ('duplicate_declaration', 'group_id_collision', 'offsets_topic_impossible') THEN false
       ELSE r.to_hi_ms IS NULL AND (r.subject = '' OR array_contains(r.alternatives, 'lines_missing')
-        OR r.cause = 'coordinator_moved') END AS is_unknown,
+        OR r.cause = 'coordinator_moved'
+        -- Nor whether a broker is back that may have been down: members that have no coordinator show it by themselves.
+        OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down')) END AS is_unknown,
     CAST(NULL AS BIGINT) AS shown_ms,
     CASE WHEN r.to_hi_ms IS NULL AND (r.cause = 'broker_down' OR array_contains(r.alternatives, 'broker_down')) THEN array(r.subject)
       WHEN (r.to_hi_ms IS NULL OR r.cause = 'poll_too_slow' AND b.back_ms IS NULL) AND size(r.process_ids) = 1 THEN r.process_ids
@@ -116,8 +118,10 @@ WITH life AS (
   WHERE rule NOT IN ('split-brain-task', 'split-brain-partition')
 ), summed AS (
   SELECT incident_id, max(to_ms) AS to_ms, bool_or(still IS NOT NULL AND NOT is_unknown) AS is_open, bool_or(is_unknown) AS is_unknown,
+    -- Beside what is not over, what is unknown is not said to last.
     array_intersect(array('two_owners', 'broker_away', 'process_away', 'rebalance', 'offsets_topic', 'no_coordinator', 'declared',
-      'clock', 'not_started'), collect_set(still)) AS still,
+      'clock', 'not_started'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)
+      THEN collect_set(CASE WHEN NOT is_unknown THEN still END) ELSE collect_set(still) END) AS still,
     min(shown_ms) AS shown_ms, array_sort(array_distinct(flatten(collect_list(targets)))) AS targets
   FROM stretch
   GROUP BY incident_id
