@@ -70,6 +70,12 @@ WITH closed AS (
   LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND s.task = f.task
     AND s.event = 'task_stop_failed' AND s.stream_pos < f.stream_pos
   WHERE f.event = 'task_failed'
+), heartbeat AS (
+  -- librdkafka prints each of its heartbeats with the same lines of debug=cgrp that show the loss of a coordinator.
+  SELECT process_id, instance, group_id, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id,
+    event
+  FROM event
+  WHERE logger = 'HEARTBEAT' AND event IN ('heartbeat_sent', 'heartbeat_failed')
 ), line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id,
     event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS said,
@@ -90,12 +96,12 @@ WITH closed AS (
   FROM closed
   UNION ALL
   -- Who goes on sending heartbeats was answered.
-  SELECT DISTINCT c.kafka_cluster, e.group_id, e.process_id, e.instance, c.client, c.client_id, false, c.task, e.stream_pos,
-    unix_millis(e.ts), e.event_id, e.event, NULL, NULL, NULL, NULL, 'beating'
-  FROM event e
-  JOIN client_event c ON c.process_id = e.process_id AND c.instance = e.instance AND c.group_id = e.group_id AND NOT c.is_worker
-    AND c.client = coalesce(e.client_id, e.task, e.thread, '-') AND c.event = 'coordinator_discovered'
-  WHERE e.event = 'heartbeat_sent' AND e.logger = 'HEARTBEAT'
+  SELECT DISTINCT c.kafka_cluster, h.group_id, h.process_id, h.instance, h.client, c.client_id, false, c.task, h.stream_pos, h.at_ms,
+    h.event_id, h.event, NULL, NULL, NULL, NULL, 'beating'
+  FROM heartbeat h
+  JOIN client_event c ON c.process_id = h.process_id AND c.instance = h.instance AND c.group_id = h.group_id AND NOT c.is_worker
+    AND c.client = h.client AND c.event = 'coordinator_discovered'
+  WHERE h.event = 'heartbeat_sent'
 ), marked AS (
   SELECT *,
     max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
@@ -243,14 +249,15 @@ WITH closed AS (
   FROM never
 ), placed AS (
   SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id,
-    -- A filtered log may lack the line that ends it.
-    e.found_ms IS NULL AND f.process_id IS NOT NULL OR coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
+    -- A filtered log may lack the line that ends it, and one that never has heartbeats shows nothing by their absence.
+    e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL OR coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= k.step_ms, false) AS is_doubted
   FROM every e
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock k ON k.process_id = e.process_id
   LEFT JOIN filtered_log f ON f.process_id = e.process_id
+  LEFT JOIN (SELECT DISTINCT process_id, client FROM heartbeat) h ON h.process_id = e.process_id AND h.client = e.client
 )
 SELECT
   kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,

@@ -9,7 +9,8 @@
 CREATE OR REPLACE TEMPORARY VIEW filtered_log (
   process_id COMMENT 'Process',
   why        COMMENT 'separators, line_numbers, values (evidence_file), or which lines never stand alone: rebalances_unended,
-    rebalances_unprepared, rounds_unasked, answers_unasked, assignments_unstarted, starts_unmade, rounds_unassigned, settings_empty',
+    rebalances_unprepared, rounds_unasked, answers_unasked, heartbeats_unsent, assignments_unstarted, starts_unmade, rounds_unassigned,
+    settings_empty',
   literal    COMMENT 'A word that all its lines have; NULL: none is known',
   from_ms    COMMENT 'First event, by the log''s clock (milliseconds since 1970)',
   to_ms      COMMENT 'Last event'
@@ -17,7 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW filtered_log (
 COMMENT 'One row per process whose log holds a selection of its lines, as grep makes one.'
 AS
 WITH line AS (
-  SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind,
+  SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id,
     CASE
       WHEN event = 'rebalance_preparing'
         AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
@@ -51,6 +52,10 @@ WITH line AS (
     count_if(event = 'rebalance_preparing') AS preparing,
     count_if(sign = 'rounds_unasked') AS rounds,
     count_if(sign = 'answers_unasked') AS answers,
+    -- librdkafka prints its requests beside the answers.
+    count_if(event IN ('joined', 'join_failed') AND logger = 'JOINGROUP') AS join_answers,
+    count_if(event = 'heartbeat_failed' AND logger = 'HEARTBEAT' AND group_id IS NOT NULL) AS heartbeat_answers,
+    count_if(event = 'heartbeat_sent') AS heartbeats,
     count_if(event = 'joining') AS asked,
     count_if(is_given_work) AS given_work,
     count_if(category IN ('task', 'connector') OR event IN ('work_starting', 'work_started', 'tasks_stopped', 'config_behind'))
@@ -70,7 +75,8 @@ WITH line AS (
       WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
       WHEN stabilized >= 2 AND preparing = 0 THEN 'rebalances_unprepared'
       WHEN rounds >= 2 AND asked = 0 THEN 'rounds_unasked'
-      WHEN answers >= 2 AND asked = 0 THEN 'answers_unasked'
+      WHEN greatest(answers, join_answers) >= 2 AND asked = 0 THEN 'answers_unasked'
+      WHEN heartbeat_answers >= 2 AND heartbeats = 0 THEN 'heartbeats_unsent'
       WHEN given_work >= 2 AND work_lines = 0 THEN 'assignments_unstarted'
       WHEN starts >= 2 AND worker_given >= 2 AND made = 0 THEN 'starts_unmade'
       WHEN consumer_rounds >= 2 AND given = 0 OR worker_rounds >= 2 AND worker_given = 0 THEN 'rounds_unassigned'
