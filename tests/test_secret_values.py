@@ -94,7 +94,7 @@ def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
         ),
         ("jdbc:sqlserver://h:1433;databaseName=x;user=sa;password=ge;heim;", "jdbc:sqlserver://h:1433;databaseName=x;user=sa;password=[redacted];"),
         ("401 for Authorization: Bearer abc.def-ghi", "401 for Authorization: Bearer [redacted]"),
-        ("headers {Authorization=[Basic Z2VoZWltOng=], Accept=[*/*]}", "headers {Authorization=[redacted], Accept=[*/*]}"),
+        ("headers {Authorization=[Basic Z2VoZWltOng=], Accept=[*/*]}", "headers {Authorization=[Basic [redacted]], Accept=[*/*]}"),
         ('{"Authorization": "Bearer geheim"}', '{"Authorization": [redacted]}'),
         ("login failed, password=geheim user=x", "login failed, password=[redacted] user=x"),
         ("mongodb://me:ge/he:im@h1:27017,h2:27017/db?x=1", "mongodb://me:[redacted]@h1:27017,h2:27017/db?x=1"),
@@ -105,7 +105,7 @@ def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
         ("config {db.pwd=geheim}", "config {db.pwd=[redacted]}"),
         ("pwd: geheim", "pwd: [redacted]"),
         ("-Djavax.net.ssl.keyStorePassword=geheim -Xmx1g", "-Djavax.net.ssl.keyStorePassword=[redacted] -Xmx1g"),
-        (r'body "{\"password\":\"geheim\",\"user\":\"x\"}"', r'body "{\"password\":[redacted]\",\"user\":\"x\"}"'),
+        (r'body "{\"password\":\"geheim\",\"user\":\"x\"}"', r'body "{\"password\":[redacted],\"user\":\"x\"}"'),
         ("{'password': 'ge heim', 'a': 1}", "{'password': [redacted], 'a': 1}"),
         ("<password>geheim</password>", "<password>[redacted]</password>"),
         ("accountKey=abcdEFGH/1234+==;EndpointSuffix=x", "accountKey=[redacted];EndpointSuffix=x"),
@@ -118,7 +118,7 @@ def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
         ("db-password-1: geheim", "db-password-1: [redacted]"),
         ("private_key: geheim", "private_key: [redacted]"),
         ("X509Exception: password=geheim", "X509Exception: password=[redacted]"),
-        ("{client-secret=Vault(path=x, password=geheim)}", "{client-secret=Vault(path=x, password=[redacted]}"),
+        ("{client-secret=Vault(path=x, password=geheim)}", "{client-secret=Vault(path=x, password=[redacted])}"),
         ("the password was: Hunter22, ok", "the password was: [redacted], ok"),
         ("POST client_assertion=abcdef123&x=1", "POST client_assertion=[redacted]&x=1"),
     ],
@@ -199,6 +199,10 @@ PUMPED = (
     "password", "password=", "a.password", "{password=a", "{password=a, ", "://", "://a:b@", "http://", "a:b@", 'password="', 'password="\\', "pin=,a", "Bearer ",
     "eyJaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----", "https://x/hook", "jdbc:oracle:thin:a/", "?sig=", "Authorization: Basic ", "token: ", "password=[",
     "-u a", "-u a:", "identified by '", "SG.aaaaaaaaaaaaaaaaaaaa", "aB", "A", "key=", "ghp_", "0123456789abcdef", "\\\"password", "password=a;", "(password=a)",
+    "value=a,", "value=name=password,", "name=password,", '{"name":"password","value":', "value=", "{value=a, ", "password: {", "passwords: [", "['--password', ", "password x1", "password ",
+    "[redacted] -> ", "password was set to ", "password for a ", "user a password ", "value a for ", "<a password='", "<password ", "<a>", "password:\n  ", "password:\n- a\n- ",
+    "setPassword(", "Cookie: a=b; ", "mysql ", "mysql -p", "ldapsearch -w ", " -u a -p", "echo a", "kinit ", "digest a:", "AUTH ", "AUTH PLAIN ", "SASL PLAIN A1b", "a:bcd@", "a:b@h:", "h:5432:a:b:",
+    "*:", "$1$ab$", "{SSHA}", "login a", "login a:", "bind('a', ", "user_a=", "user_a='", "${password", "password=${", "password=\\", "a.b=", "token (", "password=<", "password={", "API key ",
 )  # fmt: skip
 
 
