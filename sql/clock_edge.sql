@@ -1,19 +1,19 @@
--- One row per pair of log lines of two processes of which one must have happened before the other.
+-- One row per pair of log lines of two processes where one must have happened before the other.
 -- Reads: member_round, epoch_edge, event, client_event, process_cluster, process_resolution
 -- Grain: rule, from_event_id, to_event_id
--- Every message is sent before it is received, and inside one process lines are in order. So a clock that shows `to` less than another
--- shows `from` is behind it by at least the difference. Only a member's first join of a generation counts.
+-- Every message is sent before it is received, and inside one process lines are in order. So if a clock shows an earlier `to` than another
+-- clock shows `from`, it is behind by at least the difference. Only a member's first join of a generation counts.
 CREATE OR REPLACE TEMPORARY VIEW clock_edge (
-  rule            COMMENT 'Why the one came first',
+  rule            COMMENT 'Why the earlier line came first',
   from_process_id COMMENT 'Process that printed the earlier line',
   from_event_id   COMMENT 'Earlier line',
   from_ts         COMMENT 'Its time, by its own clock',
   to_process_id   COMMENT 'Process that printed the later line',
   to_event_id     COMMENT 'Later line',
   to_ts           COMMENT 'Its time, by its own clock',
-  hi_ms           COMMENT 'The later process''s clock is ahead of the earlier one''s by at most this'
+  hi_ms           COMMENT 'The later process''s clock is ahead of the earlier one''s by at most this, milliseconds'
 )
-COMMENT 'One row per pair of log lines of two processes of which one must have happened before the other.'
+COMMENT 'One row per pair of log lines of two processes where one must have happened before the other.'
 AS
 WITH membership_line AS (
   SELECT c.kafka_cluster, e.process_id, e.member_id, unix_millis(e.ts) AS at_ms, e.event_id, e.event
@@ -24,8 +24,8 @@ WITH membership_line AS (
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
   )
 ), told AS (
-  -- A new member's first request is answered with the id that the broker made; it asks again with that. Of one that was let in, its round
-  -- tells.
+  -- A new member's first request is answered with the id that the broker made; it asks again with that id. If it joined, its round
+  -- has it.
   SELECT c.process_id, c.group_id, c.member_id, c.at_ms, c.event_id, c.asked, c.asked_again
   FROM (
     SELECT process_id, group_id, member_id, at_ms, event_id, event, reason,
@@ -39,7 +39,7 @@ WITH membership_line AS (
   LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
   WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
 ), named AS (
-  -- What its coordinator prints of such a member.
+  -- Its coordinator's lines about such a member.
   SELECT process_id, group_id, member_id,
     min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
     min(CASE WHEN event = 'rebalance_preparing' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS prepared
@@ -55,8 +55,8 @@ WITH membership_line AS (
   WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL
     AND event IN ('static_member_replaced', 'member_added', 'member_fenced_by_broker')
 ), replaced AS (
-  -- A static member that comes back is given a new id in the place of the old one. Up to 2.8 its coordinator names it then; later ones do
-  -- when a request with the old one is refused, and nobody has taken that place since.
+  -- A static member that comes back gets a new id instead of the old one. Up to 2.8 its coordinator names it then; later ones name it
+  -- when they refuse a request with the old id and no other member has replaced it since.
   SELECT process_id, member_id, min(made) AS made
   FROM (
     SELECT process_id, member_id, line AS made FROM static_line WHERE event = 'static_member_replaced'
@@ -80,19 +80,19 @@ WITH membership_line AS (
     named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later',
       rejoin),
     -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
-    -- One that prints the assignment of a generation sends it: nobody had synced before.
+    -- A leader that prints the assignment of a generation sends it: no member had synced before.
     CASE WHEN is_leader AND (is_fresh OR computed.event_id <> joined.event_id) THEN
       named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later',
         assigned) END,
     CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
       named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't',
         broker, 'later', prepared) END,
-    -- A new member asks twice: only the second request carries the id that the broker gave, and that the reason names.
+    -- A new member asks twice: only the second request has the id that the broker gave, which the reason names.
     CASE WHEN is_entry AND member_id = prepared_member AND prepared_reason RLIKE '(?i)^adding new member' AND joining_count >= 2
       AND made.must_rejoin THEN
       named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first',
         joining_second, 't', broker, 'later', prepared) END,
-    -- Of a member that has to ask twice, one request alone may be the second.
+    -- If a member that has to ask twice has a single request, it may be the second.
     CASE WHEN is_entry AND (joining_count >= 2 OR NOT made.must_rejoin) THEN
       named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
         't', made.process_id, 'later', struct(made.at_ms AS at_ms, made.event_id AS event_id)) END,
@@ -106,7 +106,7 @@ WITH membership_line AS (
   WHERE later.at_ms IS NOT NULL AND first.at_ms IS NOT NULL
   GROUP BY f, t
 ), troubled AS (
-  -- A process whose clock no steady offset joins to most of those that it exchanges messages with: it stepped.
+  -- A process without a constant offset to most of the processes with which it exchanges messages: its clock stepped.
   SELECT a.f AS process_id
   FROM limits a JOIN limits b ON b.f = a.t AND b.t = a.f
   GROUP BY a.f
@@ -150,7 +150,7 @@ WITH membership_line AS (
   UNION ALL
   SELECT rule, f, first, t, later FROM epoch_edge
   UNION ALL
-  -- Without a coordinator's log, or with one whose clock cannot be believed: nobody joins a generation before everybody asked. Through the
+  -- Without a coordinator's log, or with one whose clock is wrong: no member joins a generation before all have asked. Through the
   -- leader, so that the edges of a generation grow with its members and not with their square.
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (
@@ -177,7 +177,7 @@ SELECT DISTINCT
   rule, f AS from_process_id, first.event_id AS from_event_id, timestamp_millis(first.at_ms) AS from_ts, t AS to_process_id,
     later.event_id AS to_event_id,
     timestamp_millis(later.at_ms) AS to_ts,
-  -- Printed times are cut to the layout's resolution, so the later one may be later by nearly that much.
+  -- Printed times are truncated to the layout's resolution, so the later one may be later by nearly that much.
   later.at_ms - first.at_ms + r.resolution_ms AS hi_ms
 FROM edge JOIN process_resolution r ON r.process_id = t
 WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t

@@ -1,18 +1,18 @@
--- One row per process and the reference of its island, and per pair of processes with direct evidence: how far apart their clocks are.
+-- One row per process and the reference of its island, and per pair of processes with direct evidence: the offset between their clocks.
 -- Reads: clock_closure, clock_bound, steady_bound, clock_suspect, process_life
 -- Grain: process_id, reference_process_id
--- The reference is a process whose clock did not step, a broker where the island has such a one. Nothing is compared across islands.
+-- The reference is a process whose clock did not step, if possible a broker. Nothing is compared across islands.
 CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   process_id           COMMENT 'Process',
   reference_process_id COMMENT 'Process that it is compared with',
   lo_ms                COMMENT 'Its clock is ahead of the reference''s by at least this, milliseconds; NULL: no lower bound',
   hi_ms                COMMENT 'Its clock is ahead of the reference''s by at most this, milliseconds; NULL: no upper bound',
-  constraints          COMMENT 'Pairs of lines that say something directly about these two',
-  stepped              COMMENT 'True when no steady clock fits the lines',
-  suspect_time_zone    COMMENT 'Multiple of 15 minutes, not of a day, that lies within the bounds, as +HH:MM: a zone told wrong; else NULL',
+  constraints          COMMENT 'Pairs of lines that directly bound the offset of these two',
+  stepped              COMMENT 'True when no constant offset fits the lines',
+  suspect_time_zone    COMMENT 'Multiple of 15 minutes, not of a day, within the bounds, as +HH:MM: probably a wrong time zone; else NULL',
   is_island_reference  COMMENT 'True for the row whose reference is that of the process''s island'
 )
-COMMENT 'One row per process and the reference of its island, and per pair with direct evidence: how far apart their clocks are.'
+COMMENT 'One row per process and the reference of its island, and per pair with direct evidence: the offset between their clocks.'
 AS
 WITH broker AS (
   SELECT DISTINCT process_id, is_broker FROM process_life

@@ -1,29 +1,29 @@
--- One row per key of a configuration that a process printed, or that a properties file, a REST answer, or a dump of Connect's config topic
--- has.
+-- One row per key of a configuration that a process printed, or that a properties file, a REST response, or a dump of Connect's config topic
+-- contains.
 -- Reads: event, snapshot
 -- Grain: event_id, key
--- What a process printed is what it ran with. What a file says is what somebody saved: it has no process and, mostly, no time.
+-- A printed value is one that the process ran with. A value from a file is a saved one: it has no process and usually no time.
 CREATE OR REPLACE TEMPORARY VIEW config_value (
-  process_id COMMENT 'Process that printed it; NULL where it comes from a file beside the logs',
-  instance   COMMENT 'Which life of the process',
-  component  COMMENT 'Whose configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ... as printed; worker, broker, controller,
-    connector, task, consumer, producer, client, streams, mirror_maker, zookeeper, topic of a file, by its content',
+  process_id COMMENT 'Process that printed it; NULL: it comes from a file that is not a log',
+  instance   COMMENT 'Process run that printed it',
+  component  COMMENT 'Component with this configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ... as printed; worker, broker, controller,
+    connector, task, consumer, producer, client, streams, mirror_maker, zookeeper or topic for a file, by its content',
   client_id  COMMENT 'client.id within it',
   task       COMMENT 'Connect task that it belongs to',
   connector  COMMENT 'Connector that it belongs to',
   key        COMMENT 'Property',
   value      COMMENT 'Value as printed; secrets are never stored',
-  ts         COMMENT 'When it was printed, by its own clock; of a file''s, when it was so, where the file tells',
+  ts         COMMENT 'When it was printed, by its own clock; for a file, the time of the value if the file shows it',
   event_id   COMMENT 'Event',
   source     COMMENT 'log, properties, connect_rest, connect_topic or topics_described',
   topic      COMMENT 'Topic that it belongs to',
   path       COMMENT 'File',
   line       COMMENT 'Line'
 )
-COMMENT 'One row per key of a configuration that a process printed, or that a file beside the logs has.'
+COMMENT 'One row per key of a configuration that a process printed, or that another file contains.'
 AS
 WITH named AS (
-  -- Looked up once a configuration, and not once for each of its keys.
+  -- Looked up once per configuration, not once per key.
   SELECT event_id, config['client.id'] AS client_id
   FROM event
   WHERE event = 'config_dumped' AND client_id IS NULL AND config['client.id'] IS NOT NULL

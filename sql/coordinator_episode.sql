@@ -1,8 +1,8 @@
 -- One row per time that a member lost its group's coordinator.
 -- Reads: client_event, clock_offset, common_clock, coordinator_outage
 -- Grain: process_id, group_id, client, lost_ts
--- Repeated losses before the coordinator is found again are one episode. Whether others lost it too is told where the bounds of the clocks
--- leave no doubt, and of clocks that no line joins not at all.
+-- Repeated losses before the coordinator is found again are one episode. Whether others also lost it is reported only if the bounds of the clocks
+-- leave no doubt, and not for clocks that no message relates.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id    COMMENT 'Group',
@@ -11,15 +11,15 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   broker      COMMENT 'Coordinator that was lost',
   broker_id   COMMENT 'Its broker id',
   lost_ts     COMMENT 'Lost, by its own clock',
-  lost_lo     COMMENT 'Lost at the earliest then (reference clock)',
-  lost_hi     COMMENT 'Lost at the latest then',
-  found_ts    COMMENT 'Found again, by its own clock; NULL: never seen, or the client was closed before',
-  closed_ts   COMMENT 'Its client was closed then, by its own clock, and had not found it; NULL: it was not, or had',
-  duration_ms COMMENT 'From lost to found, milliseconds; NULL: its clock stepped meanwhile, or may have',
+  lost_lo     COMMENT 'Earliest time of the loss (reference clock)',
+  lost_hi     COMMENT 'Latest time of the loss',
+  found_ts    COMMENT 'Found again, by its own clock; NULL: not shown, or the client was closed before',
+  closed_ts   COMMENT 'Its client was closed before it found the coordinator, by its own clock; NULL: it was not',
+  duration_ms COMMENT 'From loss to find, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
-  scope       COMMENT 'member: nobody else lost it within episodes_together_ms, or was without it meanwhile; group: others of the group;
-    broker: other groups of that broker too; NULL: another may have, as far as the clocks tell',
+  scope       COMMENT 'member: no other member lost it within episodes_together_ms or had none meanwhile; group: others of the group;
+    broker: also other groups of that broker; NULL: others may have, according to the clocks',
   witness     COMMENT 'Events that prove it'
 )
 COMMENT 'One row per time that a member lost its group''s coordinator.'
@@ -53,7 +53,7 @@ WITH line AS (
   WHERE e.losses > 0
   GROUP BY e.process_id, e.group_id, e.client, e.turn
 ), kept AS (
-  -- What another client of that name found, after this one was closed, this one did not find; nor what then was no coordinator.
+  -- A coordinator that another client of that name found after this one was closed does not count, nor one that refused.
   SELECT e.kafka_cluster, e.group_id, e.process_id, e.client, coalesce(e.broker, c.broker) AS broker,
     coalesce(e.broker_id, c.broker_id) AS broker_id, e.lost_ms, e.lost_pos, e.losses, e.cause, e.lines,
     CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) AND NOT coalesce(c.is_refused, false) THEN e.found_ms END AS found_ms,
@@ -72,7 +72,7 @@ WITH line AS (
   WHERE e.losses > 0
   WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)
 ), stretched AS (
-  -- Losses that are so near each other stand in one stretch of time, or in the next; so do those before another's coordinator was found.
+  -- Losses within that time of each other are in the same interval or the next; so are those before another member's coordinator was found.
   SELECT *, explode(sequence(stretch, least(greatest(stretch, to_hi_ms DIV (episodes_together_ms + 1)),
     stretch + outage_open_ms DIV (episodes_together_ms + 1)))) AS place
   FROM (SELECT *, lost_lo_ms DIV (episodes_together_ms + 1) AS stretch,

@@ -1,14 +1,14 @@
--- One row per process, event and minute: how many records without a fact stand there, and the first and last of them.
+-- One row per process, event and minute: the number of records without a fact, and the first and last of them.
 -- Reads: counted_row
 -- Grain: process_id, event, minute
--- Settings that nobody used, lists of plugins, requests that only read: lines that no view needs but for their times. They are rows of
--- `event` in a case that was made with `ingest --keep-all`; this view is empty there. What tells whose it is, or of an error, is never
--- here.
+-- Unused settings, lists of plugins, read-only requests: lines of which views need only the times. They are rows of
+-- `event` in a case that was made with `ingest --keep-all`; this view is then empty. Lines that identify a process or report an error
+-- are never counted here.
 CREATE OR REPLACE TEMPORARY VIEW counted_line (
   process_id       COMMENT 'Process',
-  event            COMMENT 'What the records are',
-  minute           COMMENT 'Beginning of the minute, by its own clock; NULL: of records without a time',
-  records          COMMENT 'How many',
+  event            COMMENT 'Name of the event',
+  minute           COMMENT 'Beginning of the minute, by its own clock; NULL: records without a time',
+  records          COMMENT 'Number of records',
   first_ts         COMMENT 'Time of the earliest, by its own clock',
   last_ts          COMMENT 'Time of the latest',
   first_pos        COMMENT 'Place of the first in the process''s stream',
@@ -18,7 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW counted_line (
   last_path        COMMENT 'File of the last',
   last_line        COMMENT 'Its line number'
 )
-COMMENT 'One row per process, event and minute: how many records without a fact stand there, and the first and last of them.'
+COMMENT 'One row per process, event and minute: the number of records without a fact, and the first and last of them.'
 AS
 SELECT
   process_id AS process_id,

@@ -1,21 +1,21 @@
--- One row per stretch of a process's time that the evidence covers or does not, and per process that others name but whose log is missing.
+-- One row per period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
 -- Reads: merged_log, filtered_log, log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
--- A claim that something did not happen is worth no more than the coverage of that time.
+-- A claim that something did not happen is only as good as the coverage of that time.
 CREATE OR REPLACE TEMPORARY VIEW coverage (
-  process_id COMMENT 'Process, or what names the missing one',
+  process_id COMMENT 'Process, or a name for the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
   kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, several_members, several_brokers, cut_lines,
     no_info, copy or missing_process',
-  note       COMMENT 'In words',
-  code       COMMENT 'As kind; of a missing process whether it is a member or the coordinator of a group',
-  facts      COMMENT 'What the words tell: lives of the process, length of a gap, why lines must be missing, a file and its fault, a group
+  note       COMMENT 'Description',
+  code       COMMENT 'Same as kind; for a missing process, whether it is a member or the coordinator of a group',
+  facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group
     and its generations, a client and its members, a copy and its original'
 )
-COMMENT 'One row per stretch of a process''s time that the evidence covers or does not, and per process whose log is missing.'
+COMMENT 'One row per period of a process''s time that the evidence covers or lacks, and per process whose log is missing.'
 AS
 WITH placed AS (
   SELECT r.process_id, r.range_start, r.first_ts, r.last_ts, f.ordinal
@@ -34,26 +34,26 @@ WITH placed AS (
   -- Between the ranges and files of one process.
   SELECT process_id, last_to_ts, first_ts FROM followed
 ), hole AS (
-  -- Of several that lie within each other the narrowest tells where the lines are missing.
+  -- Of several nested ones, the narrowest shows where the lines are missing.
   SELECT process_id, from_pos, event_id, why, max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
   FROM log_hole h
-  -- What does not fit together in a log of several members are the members; of a filtered log its own row says enough.
+  -- In a log of several members, contradictions come from the members; a filtered log has its own row.
   LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM filtered_log) s ON s.process_id = h.process_id
 ), crowd AS (
-  -- Old clients do not print their ids: where each generation has as many members as logs, some of the members are those of the logs.
+  -- Old clients do not print their ids: if each generation has as many members as there are logs, some of the members are those of the logs.
   SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count
   FROM generation
   GROUP BY kafka_cluster, group_id
   HAVING max(member_count - seen_by_members) <= 0
 ), asking AS (
-  -- A coordinator that starts a rebalance for what a member asks has that member then.
+  -- A coordinator that starts a rebalance at a member's request has that member then.
   SELECT group_id, member_id, max(ts) AS last_ts
   FROM event
   WHERE event = 'rebalance_preparing' AND broker_id IS NOT NULL AND NOT lower(coalesce(reason, '')) RLIKE 'remov|expir|leav'
   GROUP BY group_id, member_id
 ), attended AS (
-  -- How many of those whose logs are here were members with it, at once: when it came, or when one of them did while it surely was there.
+  -- How many of the members with logs were members at the same time as it: when it joined, or when one of them joined while it certainly was a member.
   SELECT kafka_cluster, group_id, member_id, max(known_count) AS known_count
   FROM (
     SELECT t.kafka_cluster, t.group_id, t.member_id, t.at_ts, count(DISTINCT n.member_id) AS known_count
@@ -73,12 +73,12 @@ WITH placed AS (
   )
   GROUP BY kafka_cluster, group_id, member_id
 ), unseen_member AS (
-  -- Nobody's, unless others that the logs tell of, as many as there are logs, were members with it.
+  -- It is not missing unless as many other known members as there are logs were members at the same time.
   SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
   FROM member m
   LEFT JOIN crowd w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   LEFT JOIN attended n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.member_id = m.member_id
-  -- The log of one that is a client of a process on that host is here, and does not hold what the client says.
+  -- A process on that host has a log, but without the lines of that client.
   LEFT ANTI JOIN (
     SELECT q.client, h.client_host
     FROM quiet_client q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
@@ -86,8 +86,8 @@ WITH placed AS (
   WHERE m.process_id IS NULL AND m.left_client IS NULL
     AND (w.log_count IS NULL OR w.log_count > 0 AND coalesce(n.known_count, 0) >= w.log_count)
 ), named AS (
-  -- Only coordinators print these. Where a line of a generation is lost, another may still be there: of what a rebalance begins with, its
-  -- line names the generation before.
+  -- Only coordinators print these. If one line of a generation is lost, another may remain: the line with which a rebalance begins
+  -- names the generation before.
   SELECT DISTINCT c.kafka_cluster, e.group_id,
     explode(array(e.generation, CASE WHEN e.event = 'rebalance_preparing' THEN e.old_generation + 1 ELSE e.old_generation END))
       AS generation
@@ -96,8 +96,8 @@ WITH placed AS (
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
 ), begun AS (
-  -- An application does not say that it starts. The log that begins with a client's settings, release or subscription, and has one of these
-  -- of each consumer, is whole.
+  -- An application does not log its start. A log that begins with a client's settings, release or subscription, and has one of these
+  -- for each consumer, is complete.
   SELECT e.process_id
   FROM event e
   LEFT JOIN (
@@ -112,7 +112,7 @@ WITH placed AS (
         IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig'))
     AND NOT bool_or(coalesce(e.client_kind = 'Consumer' AND e.group_id IS NOT NULL AND m.client_id IS NULL, false))
 ), known_member AS (
-  -- Members, and, of those whose log is here, the time that it covers.
+  -- Members and, if they have a log, the time that it covers.
   SELECT m.kafka_cluster, m.group_id, m.member_id, m.client_id, m.process_id, timestamp_millis(l.first_ms) AS log_from_ts,
     timestamp_millis(l.last_ms) AS log_to_ts
   FROM member m
@@ -125,7 +125,7 @@ WITH placed AS (
   LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
   WHERE e.event = 'worker_assigned'
 ), address AS (
-  -- Workers, and the URL that each said it has.
+  -- Workers, and the URL that each printed.
   SELECT w.process_id, w.group_id, u.worker_url
   FROM (SELECT DISTINCT process_id, group_id FROM told_leader) w
   LEFT JOIN (SELECT DISTINCT process_id, worker_url FROM event WHERE event = 'worker_url_advertised') u ON u.process_id = w.process_id
@@ -136,9 +136,9 @@ WITH placed AS (
   WHERE member_id IS NULL
   GROUP BY kafka_cluster, group_id, generation, client_id
 ), named_member AS (
-  -- Without a coordinator's log a worker names one other member, the leader, and a consumer that leads names all: by ids of which no log
-  -- here has a line. A log that begins later, or ends before, may be that of another life of the same client, unless it is the leader's
-  -- own; members that print no id may be as many of those that are named by their client's name.
+  -- Without a coordinator's log a worker names one other member, the leader, and a consumer that leads names all: by ids of which no
+  -- log has a line. A log that begins later or ends before may be that of another process run of the same client, unless it is the leader's
+  -- own. Each member that prints no id may be one of those that are named with its client's name.
   SELECT g.group_id, g.client, g.generation, g.member_id, g.from_ts, g.to_ts
   FROM (
     SELECT *, dense_rank() OVER (PARTITION BY kafka_cluster, group_id, generation, client ORDER BY member_id) AS nth
@@ -165,7 +165,7 @@ WITH placed AS (
   LEFT ANTI JOIN nameless u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
     AND (u.client_id IS NULL OR u.client_id = g.client AND u.members >= g.nth)
   UNION ALL
-  -- A leader's URL that none of the workers here has: all of them said theirs.
+  -- A leader's URL that none of the workers has: all of them printed theirs.
   SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.generation,
     e.leader_member_id, e.ts, e.ts
   FROM told_leader e
@@ -174,7 +174,7 @@ WITH placed AS (
 ), counted AS (
   SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
-  -- A coordinator prints a line of each generation, of an empty one too: those between two of its own were as well.
+  -- A coordinator prints a line for each generation, even an empty one: it also coordinated those between two of its own.
   SELECT kafka_cluster, group_id, explode(sequence(last_generation + 1, generation - 1)), false, last_ts, began_ts
   FROM (
     SELECT kafka_cluster, group_id, generation, seen_by_broker, coalesce(prepared_ts, first_joined_ts, stabilized_ts) AS began_ts,
@@ -186,13 +186,13 @@ WITH placed AS (
   )
   WHERE is_classic AND seen_by_broker AND last_seen AND generation - last_generation > 1
 ), unknown_line AS (
-  -- The longest have equal lengths where something cuts lines: whatever their message, and with a blank at their end or without it.
+  -- If lines are truncated, the longest have equal lengths: whatever their message, with or without a trailing blank.
   SELECT process_id, ts, first_word, whole_length >= max(whole_length) OVER (PARTITION BY process_id) - 1 AS is_longest
   FROM (
     SELECT process_id, ts, char_length(first_line) + coalesce(char_length(logger), 0) AS whole_length,
       regexp_extract(first_line, '(^|\\]:? )([A-Za-z][^ ]*)', 2) AS first_word
     FROM (SELECT process_id, ts, logger, regexp_extract(text, '^[^\\r\\n]*', 0) AS first_line FROM unrecognised_row WHERE level <=> 'INFO')
-    -- Of longer ones no more is kept.
+    -- Longer ones are not kept whole.
     WHERE char_length(first_line) < 2000
   )
 ), stretch AS (
@@ -202,7 +202,7 @@ WITH placed AS (
   FROM process_life
   GROUP BY process_id
   UNION ALL
-  -- Of a clock that stepped no such length is known.
+  -- If the clock stepped, that length is unknown.
   SELECT s.process_id, s.from_ts, s.to_ts, 'gap', 'gap' AS code,
     CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms
       THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
@@ -210,7 +210,7 @@ WITH placed AS (
   FROM silence s LEFT JOIN common_clock c ON c.process_id = s.process_id
   WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
-  -- Where the log ends with the line that shows a hole, the lines are missing behind it.
+  -- If the log ends with the line that shows a gap, the missing lines are after it.
   SELECT process_id, CASE WHEN is_at_end THEN to_ts ELSE from_ts END, CASE WHEN NOT is_at_end THEN to_ts END, 'missing_lines',
     'missing_lines' AS code, NULL, min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
   FROM (
@@ -224,14 +224,14 @@ WITH placed AS (
   )
   GROUP BY process_id, from_ts, to_ts, is_at_end
   UNION ALL
-  -- Of one that starts anew in the same log, lines are missing up to there.
+  -- If the process restarts in the same log, the missing lines are before the restart.
   SELECT process_id, timestamp_millis(last_ms), timestamp_millis(coalesce(next_start_ms, left_ms)), 'missing_lines',
     'missing_lines' AS code, NULL,
     CASE WHEN next_start_ms IS NULL THEN 'ends_early' ELSE 'left_unsaid' END, NULL
   FROM early_end x
   LEFT ANTI JOIN filtered_log f ON f.process_id = x.process_id
   UNION ALL
-  -- What is left of a filtered log shows that the process ended somewhere between two lines.
+  -- The remaining lines of a filtered log show that the process ended somewhere between two of them.
   SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines', 'missing_lines' AS code, NULL,
     'started_again', NULL
   FROM process_life l
@@ -251,8 +251,8 @@ WITH placed AS (
   FROM evidence_file
   WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
   UNION ALL
-  -- One client may have had several ids; of some, lines tell neither client nor host.
-  -- Some libraries give all members one client id: where a group has no other that is missing, all members without a log bear it.
+  -- One client may have had several ids; for some, lines show neither client nor host.
+  -- Some libraries give all members one client id: if a group has no other missing client, all members without a log have this one.
   SELECT concat('member ', client, CASE WHEN host IS NULL THEN '' ELSE concat(' at ', host) END),
     min(first_ts), max(last_ts), 'missing_process', 'missing_member' AS code, max(members), group_id, NULL
   FROM (
@@ -273,12 +273,12 @@ WITH placed AS (
   )
   GROUP BY client, host, group_id
   UNION ALL
-  -- All consumers of an application may have one name: those of one generation are so many.
+  -- All consumers of an application may have one name: their number is that of one generation.
   SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code,
     CAST(nullif(max(g.members), 1) AS BIGINT), g.group_id, NULL
   FROM (SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members FROM named_member
     GROUP BY group_id, client, generation) g
-  -- A member of that client is told already.
+  -- A member of that client is already reported.
   LEFT ANTI JOIN unseen_member s ON s.group_id = g.group_id
     AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client
   GROUP BY g.client, g.group_id
@@ -345,7 +345,7 @@ SELECT
     'of_process', CASE WHEN code = 'copy' THEN name END,
     'equal_lines', CASE WHEN code = 'copy' THEN number END,
     'all_lines', CASE WHEN code = 'copy' THEN try_cast(said AS BIGINT) END,
-    -- Of one whose times are read in another zone no such number is known.
+    -- For a log whose times are read in another zone, that number is unknown.
     'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN try_cast(said AS BIGINT) - number END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
     'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(said AS BIGINT) END

@@ -1,47 +1,47 @@
--- One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as lines
--- tell.
+-- One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice, according
+-- to the logs.
 -- Reads: position_start, config_value
 -- Grain: kafka_cluster, group_id, resource, event_id
--- Read twice is what the old reader had read at or behind the place where the new one began. How far it had read is known by what it tried
--- to commit, and that is a lower bound: a consumer may have read on. It is exact where an automatic commit, which always names the whole
--- position, was the old reader's last word. A record counts as read when the consumer was handed it.
+-- Records are read twice if the old reader had read them and they are at or after the offset where the new one began. The old reader's last
+-- commit, even a refused one, is a lower bound of its position: it may have read more. The bound is exact if its last line is an automatic
+-- commit, which always has the whole position. A record counts as read when poll() returns it.
 CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   kafka_cluster   COMMENT 'Kafka cluster id',
   group_id        COMMENT 'Group',
   resource        COMMENT 'Topic partition',
   old_process_id  COMMENT 'Process that had read it before',
-  old_client      COMMENT 'Its client; of a sink task the task',
+  old_client      COMMENT 'Its client; for a sink task the task',
   old_member_id   COMMENT 'Its member id',
-  old_generation  COMMENT 'Generation in which it began to read (KIP-848: its epoch)',
-  new_process_id  COMMENT 'Process that reads on; the same one when a consumer begins anew',
-  new_client      COMMENT 'Its client; of a sink task the task',
+  old_generation  COMMENT 'Generation in which it started to read (KIP-848: its epoch)',
+  new_process_id  COMMENT 'Process that continues; the same one if a consumer starts again',
+  new_client      COMMENT 'Its client; for a sink task the task',
   new_member_id   COMMENT 'Its member id',
-  new_generation  COMMENT 'Generation in which it began to read',
-  incarnation     COMMENT 'Which life of the group''s metadata the new reader began in',
-  old_from        COMMENT 'Offset at which the old reader began',
-  last_committed  COMMENT 'Highest offset that the old reader committed, by its own lines (DEBUG); NULL: no line says',
-  restarted_at    COMMENT 'Offset at which the new reader began',
+  new_generation  COMMENT 'Generation in which it started to read',
+  incarnation     COMMENT 'Incarnation of the group''s metadata in which the new reader started',
+  old_from        COMMENT 'Offset at which the old reader started',
+  last_committed  COMMENT 'Highest offset that the old reader committed, by its own lines (DEBUG); NULL: not shown',
+  restarted_at    COMMENT 'Offset at which the new reader started',
   restarted_how
-    COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
-  restarted_lo    COMMENT 'It began at the earliest then (reference clock)',
-  restarted_hi    COMMENT 'It began at the latest then',
-  read_to         COMMENT 'Offset up to which the old reader surely had read (not included); NULL: no line says more than where it began',
-  records_lo      COMMENT 'Records read twice: at least so many',
-  records_hi      COMMENT 'Records read twice: at most so many; NULL: no line bounds them',
+    COMMENT 'committed: at the group''s committed offset; reset: there was no usable one; sought: where the application wanted',
+  restarted_lo    COMMENT 'Earliest time at which it started (reference clock)',
+  restarted_hi    COMMENT 'Latest time at which it started',
+  read_to         COMMENT 'Offset up to which the old reader had certainly read (not included); NULL: no line shows more than where it started',
+  records_lo      COMMENT 'Minimum number of records read twice',
+  records_hi      COMMENT 'Maximum number of records read twice; NULL: no bound',
   how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it
     asked to, and no line tells the outcome; committed: it had committed up to read_to; went_back: the new reader began before the old one
-    had; unknown: nothing tells how far the old one had read',
+    had; unknown: how far the old reader had read is unknown',
   fenced_by
-    COMMENT 'What refused the old reader''s commits afterwards: group, group.instance.id; NULL: no line says that anything did',
+    COMMENT 'Why the old reader''s commits were refused afterwards: group, group.instance.id; NULL: no line shows that they were',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
-  event_id        COMMENT 'Event that tells where the new reader began',
+  event_id        COMMENT 'Event that shows where the new reader started',
   witness         COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time that a partition was read on by another consumer, or anew by the same: which records were read twice, as far as
-    lines tell.'
+COMMENT 'One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice, according
+    to the logs.'
 AS
 WITH automatic AS (
-  -- An eager consumer that commits by itself does so before it gives its partitions up; a refusal would be printed.
+  -- An eager consumer with auto-commit commits before it releases its partitions; a refusal would be printed.
   SELECT process_id, instance, client_id,
     bool_and(coalesce(commits, 'false') = 'true' AND coalesce(protocol, 'classic') <> 'CONSUMER'
       AND (strategies IS NULL OR strategies RLIKE 'RangeAssignor|RoundRobinAssignor|[.]StickyAssignor')) AS is_eager
@@ -60,7 +60,7 @@ WITH automatic AS (
     lag(struct(process_id, instance, client, member_id, generation, start_offset, last_committed, asked_offset, asked_id, refused_offset,
       refused_id, final_offset,
       fenced_by, fenced_id, taken, taken_id, any_refused, event_id)) OVER (
-      -- Generations order readers of any clock; where they are not known, only readers whose clocks can be compared follow each other.
+      -- Generations order readers of any clock; if they are unknown, only readers whose clocks can be compared follow each other.
       PARTITION BY kafka_cluster, group_id, resource, CASE WHEN generation IS NULL THEN reference_process_id END
       ORDER BY incarnation, generation, start_lo_ms, process_id, stream_pos) AS old
   FROM position_start
@@ -99,6 +99,6 @@ SELECT
     CASE WHEN got_to = old.refused_offset THEN old.refused_id WHEN got_to = old.asked_offset THEN old.asked_id END, old.taken_id,
       old.fenced_id, event_id)), e -> e IS NOT NULL) AS witness
 FROM counted
--- A consumer that begins anew where it was has read nothing twice.
+-- A consumer that starts again at its position has read nothing twice.
 WHERE old.process_id <> process_id OR old.instance <> instance OR old.client <> client OR got_to > start_offset
   OR start_offset < old.start_offset

@@ -1,9 +1,9 @@
--- One row per finding of any rule: what repeats is one finding, told by its worst occurrence.
+-- One row per finding of any rule: repeated occurrences are one finding, described by the worst of them.
 -- Reads: occurrence
 -- Grain: finding_id
 -- Words: by view
--- The worst is the longest, or, where no length is known, the last. What repeats because of a few incidents is one finding for each.
--- What repeats is an effect of what its first occurrence is an effect of: so no finding begins before the one that caused it.
+-- The worst is the longest or, if no duration is known, the last. Occurrences that belong to a few incidents are one finding for each.
+-- The cause of a repeated finding is that of its first occurrence: so no finding begins before the one that caused it.
 CREATE OR REPLACE TEMPORARY VIEW finding (
   finding_id    COMMENT 'Stable id of the finding',
   rule          COMMENT 'Rule, the name of its file under rules/',
@@ -11,27 +11,27 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
   verdict       COMMENT 'proved or undecided',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about: a task, partition, member, process or topic; of what repeats the first ten',
-  from_ts       COMMENT 'From; of what repeats the first',
-  to_ts         COMMENT 'To; NULL: open; of what repeats the end of the last',
+  subject       COMMENT 'Its subject: a task, partition, member, process or topic; for repeated occurrences the first ten',
+  from_ts       COMMENT 'From; for repeated occurrences the first',
+  to_ts         COMMENT 'To; NULL: open; for repeated occurrences the end of the last',
   headline      COMMENT 'One sentence',
-  explanation   COMMENT 'The facts and what follows from them',
-  advice        COMMENT 'What to change: the property, its value, what to set and why',
-  witness       COMMENT 'Events that prove it; of what repeats those of the worst, first and last: the view occurrence has all',
-  occurrences   COMMENT 'How often it happened',
-  subjects      COMMENT 'To how many it happened',
+  explanation   COMMENT 'The facts and their consequences',
+  advice        COMMENT 'Recommended change: the property, its current value, the new value and the reason',
+  witness       COMMENT 'Events that prove it; for repeated occurrences those of the worst, first and last: the view occurrence has all',
+  occurrences   COMMENT 'Number of occurrences',
+  subjects      COMMENT 'Number of different subjects',
   worst_id      COMMENT 'The worst of its occurrences',
-  worst_ms      COMMENT 'How long the worst lasted, milliseconds; NULL: no line tells',
-  witness_role  COMMENT 'What each of these events shows; NULL: what repeats has no such list',
-  code          COMMENT 'Which of the rule''s cases it is, in a closed vocabulary',
-  facts         COMMENT 'The named facts that the sentences tell, of the worst, as JSON; a fact that is not known is left out',
-  incident_id   COMMENT 'Incident that it belongs to, of what repeats the first (the view incident has all); NULL: none, as of a
-    setting that is only a risk',
-  caused_by     COMMENT 'Finding that it is an effect of, of what repeats the first; NULL: of the incident''s cause itself',
-  caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator,
-    generation, resource, connector or group; NULL: nothing does'
+  worst_ms      COMMENT 'How long the worst lasted, milliseconds; NULL: unknown',
+  witness_role  COMMENT 'Role of each of these events; NULL: repeated occurrences',
+  code          COMMENT 'Case of the rule, in a closed vocabulary',
+  facts         COMMENT 'Named facts of the worst occurrence, as JSON; unknown facts are left out',
+  incident_id   COMMENT 'Incident that it belongs to, or its first occurrence (the view incident has all); NULL: none, for example
+    for a risky setting',
+  caused_by     COMMENT 'Finding that caused it, or its first occurrence; NULL: the incident''s root cause did',
+  caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life, coordinator,
+    generation, resource, connector or group; NULL: none'
 )
-COMMENT 'One row per finding of any rule: what repeats is one finding, told by its worst occurrence.'
+COMMENT 'One row per finding of any rule: repeated occurrences are one finding, described by the worst of them.'
 AS
 WITH grouped AS (
   SELECT

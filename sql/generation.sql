@@ -5,41 +5,41 @@
 CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster    COMMENT 'Kafka cluster id',
   group_id         COMMENT 'Group',
-  incarnation      COMMENT 'Which life of the group''s metadata: generations restart when it is lost or deleted',
-  incarnation_why  COMMENT 'Why that life began: first, deleted, expired_empty, metadata_lost, ghost, converted
+  incarnation      COMMENT 'Incarnation of the group''s metadata: generations restart when it is lost or deleted',
+  incarnation_why  COMMENT 'Why that incarnation began: first, deleted, expired_empty, metadata_lost, ghost, converted
     (an empty group of the other protocol), unknown',
-  generation       COMMENT 'Generation; of a KIP-848 group its epoch',
+  generation       COMMENT 'Generation; for a KIP-848 group its epoch',
   protocol_type    COMMENT 'consumer, connect, share or streams',
-  group_protocol   COMMENT 'classic, or what the broker assigns: consumer (KIP-848), share (KIP-932), streams (KIP-1071)',
-  rebalance_mode   COMMENT 'eager, cooperative or server; NULL when nothing tells',
+  group_protocol   COMMENT 'classic, or assigned by the broker: consumer (KIP-848), share (KIP-932), streams (KIP-1071)',
+  rebalance_mode   COMMENT 'eager, cooperative or server; NULL: unknown',
   assignor         COMMENT 'Chosen assignor or Connect protocol',
   coordinator      COMMENT 'Broker that coordinated it (its process)',
   prepared_ts      COMMENT 'Broker: the rebalance began',
   stabilized_ts    COMMENT 'Broker: all members joined',
   assigned_ts      COMMENT 'Broker: the leader''s assignment arrived',
-  first_asked_ts   COMMENT 'Members: the first of them asked to join, on their common clock (middle of its bounds)',
-  first_joined_ts  COMMENT 'Members: the first of them joined, on their common clock (middle of its bounds)',
-  last_synced_ts   COMMENT 'Members: the last of them had its assignment, on their common clock (middle of its bounds)',
+  first_asked_ts   COMMENT 'Members: the first asked to join, on their common clock (middle of its bounds)',
+  first_joined_ts  COMMENT 'Members: the first joined, on their common clock (middle of its bounds)',
+  last_synced_ts   COMMENT 'Members: the last received its assignment, on their common clock (middle of its bounds)',
   join_ms          COMMENT 'Broker: from preparing to stabilized, milliseconds',
   sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
-  duration_ms      COMMENT 'From preparing to the assignment; without a broker from the first request to the last sync of members whose
-    clocks compare, the longest where they do not, milliseconds; NULL: clocks stepped meanwhile',
+  duration_ms      COMMENT 'From preparing to the assignment; without a broker''s log, from the first request to the last sync of members whose
+    clocks can be compared, otherwise the longest of them, milliseconds; NULL: clocks stepped meanwhile',
   leader_member_id COMMENT 'Leader',
-  member_count     COMMENT 'Members, as the broker says, else as the leader says, else as many as were seen',
-  is_count_told    COMMENT 'True when the broker or the leader says how many; else others may have been members, too',
+  member_count     COMMENT 'Number of members: from the broker''s log, else the leader''s, else the number of members in the logs',
+  is_count_told    COMMENT 'True when the broker or the leader prints the number; otherwise there may have been more',
   trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
-  trigger_inferred COMMENT 'True when no line gives a reason and it follows from what happened before',
+  trigger_inferred COMMENT 'True when no line gives a reason and it follows from earlier events',
   trigger_member_id COMMENT 'Member that triggered it',
-  asked_why        COMMENT 'Why a member asked for it of its own accord, by its own lines or the coordinator''s: topic_metadata_changed,
+  asked_why        COMMENT 'Why a member requested it, by its own lines or the coordinator''s: topic_metadata_changed,
     subscription_changed, partitions_to_revoke (the second step of a cooperative rebalance), enforced (by the application),
     tasks_corrupted, probing, followup, shutdown (of Streams); NULL: no line says so',
   asked_member_id  COMMENT 'That member',
-  reason           COMMENT 'Reason as the broker printed it, with the client''s',
+  reason           COMMENT 'Reason as the broker printed it, with that of the client',
   waited_for_member_id COMMENT 'Member that the join phase waited for',
   waited_why       COMMENT 'last_joiner, expired (no heartbeat), not_rejoined (removed, because it had not asked to join in time) or
     pending_expired (it never came back with the member id that it was given)',
-  seen_by_broker   COMMENT 'True when the coordinator''s log has it; false where a filtered log has its beginning only',
-  seen_by_members  COMMENT 'Members whose logs have it',
+  seen_by_broker   COMMENT 'True when the coordinator''s log has it; false if a filtered log has only its beginning',
+  seen_by_members  COMMENT 'Number of members whose logs have it',
   witness          COMMENT 'Events that prove it'
 )
 COMMENT 'One row per generation of a group, from the coordinator''s side, the members'' side, or both.'
@@ -50,7 +50,7 @@ WITH timed AS (
     -- Old releases print no member id.
     coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker,
     coalesce(c.clock_id, r.process_id) AS island,
-    -- Who came when it was over tells nothing of the rebalance.
+    -- A member that came after the end shows nothing about the rebalance.
     CASE WHEN t.process_id IS NULL THEN r.joining_first.at_ms - c.ahead_ms END AS asked_ms,
     CASE WHEN t.process_id IS NULL THEN r.joining_last.at_ms - c.ahead_ms END AS joining_ms,
     CASE WHEN t.process_id IS NULL THEN r.joined.at_ms - c.ahead_ms END AS joined_ms,
@@ -69,8 +69,8 @@ WITH timed AS (
   LEFT JOIN common_clock c ON c.process_id = r.process_id
   LEFT JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
 ), island AS (
-  -- Clocks compare inside an island only: the one with the most members of the generation tells its times.
-  -- It lasted at least as long as each of them tells.
+  -- Clocks can only be compared within an island: the island with the most members of the generation gives its times.
+  -- It lasted at least as long as each of them shows.
   SELECT kafka_cluster, group_id, incarnation, generation, max_by(island, struct(members, island)) AS island, count(*) AS islands,
     max(span_ms) AS span_ms
   FROM (
@@ -95,9 +95,9 @@ WITH timed AS (
     -- The leader of a consumer group names all.
     max(told) AS told, max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
-    -- Each member's last request counts: who asked last made the others wait.
+    -- Each member's last request counts: the others waited for the last member to ask.
     max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
-    -- The one that asked first, by the clock that tells the times.
+    -- The first member to ask, by the clock that gives the times.
     min(struct(NOT is_timed AS is_untimed, asked_ms, member_id, asked_reason)) FILTER (WHERE asked_reason IS NOT NULL) AS asked_first,
     count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers, max(CASE WHEN is_timed THEN island END) AS island,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
@@ -113,8 +113,8 @@ WITH timed AS (
     coalesce(b.is_silent, false) AS is_silent, m.asked_ms, m.joined_ms, m.synced_ms,
     m.span_ms, m.members, m.askers, m.told,
     m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
-    -- Members had asked before: what they asked for began sooner.
-    -- Who is removed because it is late, or before it ever was a member, ends a wait, and starts none.
+    -- Members had asked before: the rebalance began earlier.
+    -- The removal of a member that is late, or was never a member, ends a wait and does not start a rebalance.
     coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false)
       OR coalesce(b.expired_how IN ('rebalance_timeout', 'pending_timeout'), false) AS is_expired_later
   FROM broker_generation b
@@ -133,7 +133,7 @@ WITH timed AS (
       WHEN asked RLIKE 'followup rebalance' THEN 'followup'
       WHEN asked RLIKE 'shutdown requested' THEN 'shutdown'
     END AS asked_why,
-    -- Somebody whose request is not here may have asked later.
+    -- A member whose request is missing may have asked later.
     CASE WHEN askers >= coalesce(member_count, told, members) THEN last_joiner END AS last_of_all,
     lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told,
     lag(member_count) OVER w AS previous_count
@@ -215,8 +215,8 @@ SELECT
   o.asked_why AS asked_why,
   CASE WHEN o.asked_why IS NOT NULL THEN coalesce(o.prepared_member, o.asked_first.member_id) END AS asked_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
-  -- A member that was thrown out of a rebalance for silence is whom it waited for; else who asked last, if the others had to wait for it.
-  -- Not by a coordinator that may have been paused meanwhile.
+  -- The rebalance waited for a member that was removed for silence, else for the last one to ask, if the others had to wait for it.
+  -- Not if the coordinator may have been paused meanwhile.
   CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
   CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN CASE o.expired_how WHEN 'rebalance_timeout' THEN 'not_rejoined'
       WHEN 'pending_timeout' THEN 'pending_expired' ELSE 'expired' END
@@ -227,7 +227,7 @@ SELECT
     e -> e IS NOT NULL) AS witness
 FROM ordered o
 LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
--- Members of the classic protocol join an epoch as if it were a generation: it is the epoch's row that counts them.
+-- Members of the classic protocol join an epoch as if it were a generation: the epoch's row counts them.
 LEFT ANTI JOIN epoch e ON o.broker IS NULL AND e.kafka_cluster = o.kafka_cluster AND e.group_id = o.group_id
   AND e.incarnation = o.incarnation AND e.generation = o.generation
 UNION ALL
@@ -253,6 +253,6 @@ FROM epoch e
 LEFT JOIN group_facts f ON f.kafka_cluster = e.kafka_cluster AND f.group_id = e.group_id
 LEFT JOIN by_members c ON c.kafka_cluster = e.kafka_cluster AND c.group_id = e.group_id AND c.incarnation = e.incarnation
   AND c.generation = e.generation
--- What a member had in the classic generation is its first epoch when the group is converted.
+-- When the group is converted, a member's classic generation is its first epoch.
 LEFT ANTI JOIN broker_generation b ON e.broker IS NULL AND b.kafka_cluster = e.kafka_cluster AND b.group_id = e.group_id
   AND b.incarnation = e.incarnation AND b.generation = e.generation

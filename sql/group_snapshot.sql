@@ -1,19 +1,19 @@
--- One row per thing that kafka-consumer-groups --describe or a dump of __consumer_offsets says of a group, of a member, or of a group's
--- offset of a partition.
+-- One row per group, member, or committed offset of a partition in the output of kafka-consumer-groups --describe or in a dump of
+-- __consumer_offsets.
 -- Reads: snapshot, topic_name
 -- Grain: event_id
--- A dump's rows are its records in their order: a group's row is a generation that was stored, its members' rows have its line. Of commits
--- there is the last of each partition. A generation here that no log shows is no row of `generation`: the dump does not tell how it came
--- about.
+-- A dump's rows are its records in their order: a group's row is a stored generation, its members' rows have its line. Of commits, only
+-- the last of each partition is kept. A generation that no log shows is not a row of `generation`: the dump does not show how it
+-- began.
 CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
   what               COMMENT 'group, member, or offset (of a partition)',
   source             COMMENT 'groups_described (the tool''s output) or offsets_dump',
   group_id           COMMENT 'Group; NULL where the tool does not print it (0.10.2 to 2.3)',
   state
-    COMMENT 'State of the group as printed; Rebalancing where the tool only warns of that; removed where its record was deleted',
+    COMMENT 'State of the group as printed; Rebalancing: the tool only warns of it; removed: its record was deleted',
   protocol_type      COMMENT 'consumer, connect, ...; from a dump',
   protocol           COMMENT 'Assignor or Connect protocol',
-  generation         COMMENT 'Generation; of a KIP-848 group its epoch',
+  generation         COMMENT 'Generation; for a KIP-848 group its epoch',
   leader_member_id   COMMENT 'Leader of the group; from a dump',
   member_count       COMMENT 'Number of members',
   coordinator        COMMENT 'host:port of the coordinator',
@@ -29,21 +29,21 @@ CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
   member_epoch       COMMENT 'Epoch of a KIP-848 member',
   target_epoch       COMMENT 'Epoch of the target assignment (KIP-848)',
   assigned
-    COMMENT 'What the member was given: partitions, connectors, tasks; in a Connect group of 2.3 and later only what was new to it',
-  revoking           COMMENT 'Partitions that a KIP-848 member still has to give up',
+    COMMENT 'Assignment of the member: partitions, connectors, tasks; in a Connect group of 2.3 and later only the new ones',
+  revoking           COMMENT 'Partitions that a KIP-848 member still has to revoke',
   record
-    COMMENT 'Which record of a KIP-848 group it is: member, target (what it shall have), current (what it has), target_epoch',
+    COMMENT 'Record type in a KIP-848 group: member, target (target assignment), current (current assignment), target_epoch',
   topic              COMMENT 'Topic',
   partition          COMMENT 'Partition, topic-number',
   offset             COMMENT 'Committed offset; NULL: none',
   log_end_offset     COMMENT 'End of the partition',
   lag                COMMENT 'Records behind',
-  taken_ts           COMMENT 'When it was so: a record''s own time in a dump, else what the file tells',
+  taken_ts           COMMENT 'Time of the state: that of the record in a dump, otherwise as in the file',
   path               COMMENT 'File',
   line               COMMENT 'Line',
   event_id           COMMENT 'Its id, for `forensics show`'
 )
-COMMENT 'One row per thing that kafka-consumer-groups or a dump of __consumer_offsets says of a group, a member, or an offset.'
+COMMENT 'One row per group, member or committed offset in the output of kafka-consumer-groups or in a dump of __consumer_offsets.'
 AS
 WITH named AS (
   -- KIP-848 records name topics by their ids.

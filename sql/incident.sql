@@ -1,51 +1,51 @@
--- One row per root cause, with all that followed from it.
+-- One row per root cause, with its consequences.
 -- Reads: root_cause, finding_cause, occurrence_fact, incident_resource, incident_state, removed_member
 -- Grain: incident_id
 -- Words: by view
--- A cause follows from what the lines show of processes, members, generations and brokers, whether or not a rule reports what it did.
--- Where the lines leave several, the cause is unknown and they stand in `alternatives`. A restart in good order and a deployment are no
--- accidents.
+-- A cause follows from the lines about processes, members, generations and brokers, whether or not a rule reports its effects.
+-- If several causes fit the lines, the cause is unknown and `alternatives` has them. A clean restart and a deployment are not
+-- failures.
 CREATE OR REPLACE TEMPORARY VIEW incident (
   incident_id       COMMENT 'Stable id of the incident',
-  kafka_cluster     COMMENT 'Kafka cluster id; NULL: it is of none',
-  group_ids         COMMENT 'Groups that it befell',
+  kafka_cluster     COMMENT 'Kafka cluster id; NULL: none',
+  group_ids         COMMENT 'Groups that it affected',
   cause             COMMENT 'process_paused, process_killed, process_restarted, member_cut_off, poll_too_slow, broker_down,
     coordinator_moved, offsets_topic_impossible, offsets_lost, connector_churn, duplicate_declaration, group_id_collision, static_id_shared,
     clock_wrong, deployment or unknown',
-  alternatives      COMMENT 'Causes that the lines do not tell apart; empty: the cause is known, or nothing tells it',
-  subject           COMMENT 'Process, broker, group, connector, topic or group.instance.id that it began with',
-  from_lo           COMMENT 'Began at the earliest then (reference clock); NULL: it was so all the time',
-  from_hi           COMMENT 'Began at the latest then',
-  to_lo             COMMENT 'Ended at the earliest then; NULL: open as far as the logs go, or so all the time',
-  to_hi             COMMENT 'Ended at the latest then',
+  alternatives      COMMENT 'Causes that the lines do not distinguish; empty: the cause is known, or nothing indicates it',
+  subject           COMMENT 'Process, broker, group, connector, topic or group.instance.id where it began',
+  from_lo           COMMENT 'Earliest begin (reference clock); NULL: it existed all the time',
+  from_hi           COMMENT 'Latest begin',
+  to_lo             COMMENT 'Earliest end; NULL: open when the logs end, or it existed all the time',
+  to_hi             COMMENT 'Latest end',
   severity          COMMENT 'critical, warning or note: the gravest of its findings',
-  times             COMMENT 'How often the cause came back',
-  resources_hit     COMMENT 'Tasks, connectors and partitions that had no owner, or two at work, because of it',
-  longest_outage_ms COMMENT 'Longest time that one of them surely had no owner, milliseconds; NULL: none',
-  longest_outage_hi_ms COMMENT 'Longest time that one of them can have had no owner then, milliseconds; NULL: none, or nothing bounds it',
-  double_work_ms    COMMENT 'Longest time that two surely worked on one of them, milliseconds; NULL: none',
+  times             COMMENT 'How often the cause occurred',
+  resources_hit     COMMENT 'Tasks, connectors and partitions that had no owner, or two working, because of it',
+  longest_outage_ms COMMENT 'Longest time that one of them certainly had no owner, milliseconds; NULL: none',
+  longest_outage_hi_ms COMMENT 'Longest time that one of them possibly had no owner, milliseconds; NULL: none, or no bound',
+  double_work_ms    COMMENT 'Longest time that two certainly worked on one of them, milliseconds; NULL: none',
   finding_ids       COMMENT 'Findings that it explains',
   headline          COMMENT 'One sentence',
-  advice            COMMENT 'What to do first; NULL: what its findings advise, or nothing',
-  code              COMMENT 'Which words tell it',
-  facts             COMMENT 'Named facts that the sentence tells; spans end in _ms, moments in _at_ms',
+  advice            COMMENT 'First action; NULL: see the advice of its findings, if any',
+  code              COMMENT 'Case whose words describe it',
+  facts             COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',
   witness           COMMENT 'Events that prove it',
   state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs
     that would show it end earlier)',
-  over_since        COMMENT 'Over by then, with all that followed from it (reference clock); NULL: not over, or unknown',
+  over_since        COMMENT 'Over by then, with its consequences (reference clock); NULL: not over, or unknown',
   over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end);
     else NULL',
   shown_until       COMMENT 'The logs show it up to then (reference clock); NULL: it is over',
-  still             COMMENT 'What is not over, the gravest first: two_owners, broker_away, process_away, rebalance, offsets_topic,
+  still             COMMENT 'Conditions that are not over, the gravest first: two_owners, broker_away, process_away, rebalance, offsets_topic,
     no_coordinator, declared, clock, not_started',
-  targets           COMMENT 'Processes or brokers that have to be stopped or started; of what a shutdown ended, what was shut down',
-  outcome           COMMENT 'Whether it is over, since when, or what is not',
-  stop_now          COMMENT 'What ends it now; NULL: it is over',
-  step              COMMENT 'The cause in a few words, as the first step of what happened',
-  next              COMMENT 'Where to look for what brought it about; NULL: as advice, or as its findings advise',
-  prevent           COMMENT 'Which setting or change prevents it; NULL: none that holds in general'
+  targets           COMMENT 'Processes or brokers to stop or start; if a shutdown ended it, those that were shut down',
+  outcome           COMMENT 'Whether it is over and since when, or which condition is not',
+  stop_now          COMMENT 'Action that ends it now; NULL: it is over',
+  step              COMMENT 'The cause in a few words, as the first step of the story',
+  next              COMMENT 'Where to look for its cause; NULL: see advice, or the advice of its findings',
+  prevent           COMMENT 'Setting or change that prevents it; NULL: none in general'
 )
-COMMENT 'One row per root cause, with all that followed from it.'
+COMMENT 'One row per root cause, with its consequences.'
 AS
 WITH explained AS (
   SELECT c.incident_id,
@@ -72,7 +72,7 @@ WITH explained AS (
   FROM incident_resource
   GROUP BY incident_id
 ), late AS (
-  -- Why the coordinator removed them is printed.
+  -- The reason for which the coordinator removed them is printed.
   SELECT r.incident_id, count(DISTINCT CASE WHEN m.protocol = 'classic' THEN m.member_id END) AS members,
     count(DISTINCT CASE WHEN m.protocol <> 'classic' THEN m.member_id END) AS keepers
   FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject = '') r
@@ -83,7 +83,7 @@ WITH explained AS (
     array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
     r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
     r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
-    -- A worker that was killed is no note, even where that it was is not sure.
+    -- A worker that was killed is not a note, even if this is uncertain.
     CASE WHEN array_contains(r.alternatives, 'lines_missing') THEN greatest(coalesce(e.rank, 2), 2)
       ELSE coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) END AS rank, r.times,
     CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
@@ -151,10 +151,10 @@ SELECT
     'process_count', CAST(size(k.process_ids) AS BIGINT),
     'rule', k.rule,
     'is_taken_over', k.is_taken_over,
-    -- What followed may lie in other groups: of those nobody was removed for that.
+    -- Consequences may be in other groups, from which no member was removed.
     'of_group_ids', CASE WHEN k.worker_group_id IS NULL THEN coalesce(k.of_group_ids, k.group_ids)
       ELSE array_remove(k.of_group_ids, k.worker_group_id) END,
-    -- Only where it befell a worker and members of sinks that had its tasks.
+    -- Only if it affected a worker and members of sinks that had its tasks.
     'worker_group_id', k.worker_group_id,
     'sink_members', k.sink_members,
     'late_count', coalesce(t.members, 0L),

@@ -1,4 +1,4 @@
--- One row per time in which a resource was without an owner, or worked on twice, because of an incident.
+-- One row per time in which a resource had no owner, or two that worked on it, because of an incident.
 -- Reads: root_cause, incident_member, incident_generation, unowned, split_brain, ownership, generation, member, open_rebalance
 -- Grain: incident_id, kafka_cluster, group_id, resource_kind, resource, id
 CREATE OR REPLACE TEMPORARY VIEW incident_gap (
@@ -7,14 +7,14 @@ CREATE OR REPLACE TEMPORARY VIEW incident_gap (
   group_id       COMMENT 'Group',
   resource_kind  COMMENT 'task, connector or partition',
   resource       COMMENT 'Task, connector or partition',
-  id             COMMENT 'Ownership that ended before it, or the two that ran at once',
-  from_ts        COMMENT 'Began at the earliest then',
-  to_ts          COMMENT 'Ended at the latest then; NULL: nothing bounds it',
-  unowned_ms     COMMENT 'It surely had no owner for so long, milliseconds; NULL: it had two',
-  unowned_hi_ms  COMMENT 'It can have had no owner for so long, milliseconds; NULL: it had two, or nothing bounds it',
-  double_work_ms COMMENT 'Two surely worked on it for so long, milliseconds; NULL: it had none'
+  id             COMMENT 'Ownership that ended before it, or the two that ran at the same time',
+  from_ts        COMMENT 'Earliest begin',
+  to_ts          COMMENT 'Latest end; NULL: no bound',
+  unowned_ms     COMMENT 'It had no owner for at least this long, milliseconds; NULL: it had two',
+  unowned_hi_ms  COMMENT 'It had no owner for at most this long, milliseconds; NULL: it had two, or no bound',
+  double_work_ms COMMENT 'Two worked on it for at least this long, milliseconds; NULL: it had none'
 )
-COMMENT 'One row per time in which a resource was without an owner, or worked on twice, because of an incident.'
+COMMENT 'One row per time in which a resource had no owner, or two that worked on it, because of an incident.'
 AS
 WITH part AS (
   SELECT incident_id, part.from_lo_ms, part.to_hi_ms, part.process_id
@@ -33,7 +33,7 @@ WITH part AS (
   FROM unowned
   WHERE certain_ms >= resource_hit_ms
   UNION ALL
-  -- What was given up for a rebalance that has not ended has no owner up to there: nobody is given anything before all members are.
+  -- Resources released for a rebalance that has not ended have no owner until the end of the logs: no member gets an assignment before all do.
   SELECT u.kafka_cluster, u.group_id, u.resource_kind, u.resource, u.previous_ownership_id, u.previous_member_id, u.previous_process_id,
     u.generation, unix_millis(u.from_lo), unix_millis(u.from_hi), CAST(NULL AS BIGINT), r.to_ms - unix_millis(u.from_hi),
     CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
@@ -67,7 +67,7 @@ WITH part AS (
   FROM gap g
   JOIN incident_generation i ON i.kafka_cluster = g.kafka_cluster AND i.group_id = g.group_id AND i.generation = g.generation
   UNION ALL
-  -- What its others gave up stays without an owner while the rebalance waits for the member that the cause held up.
+  -- Resources that the other members released have no owner while the rebalance waits for the member that the cause delayed.
   SELECT g.*, p.incident_id, 3, p.from_lo_ms
   FROM gap g
   JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation

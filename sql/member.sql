@@ -1,22 +1,22 @@
 -- One row per member id of a group.
 -- Reads: member_round, join_round, epoch_member, event, process_cluster, member_place, worker_group
 -- Grain: kafka_cluster, group_id, member_id
--- A Connect worker's member id has the address that it advertises (3.7 and later); of an earlier leader, others print it beside the id.
--- A process that advertises that address and prints no member id of its own is that worker. Localhost, or what several advertise, is
--- nobody's.
+-- A Connect worker's member id has the address that it advertises (3.7 and later); for an earlier leader, others print it with the id.
+-- A process that advertises that address and prints no member id of its own is that worker. Localhost, or an address that several advertise,
+-- identifies no process.
 CREATE OR REPLACE TEMPORARY VIEW member (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
   member_id     COMMENT 'Member id',
-  process_id    COMMENT 'Process whose log has its lines, or that advertises its address; NULL when only others name it',
+  process_id    COMMENT 'Process whose log has its lines, or that advertises its address; NULL: only others name it',
   client_id     COMMENT 'client.id',
   client_host   COMMENT 'Address of its host as the broker saw it',
   group_instance_id COMMENT 'group.instance.id of a static member',
   task          COMMENT 'Connect task whose consumer this is',
   first_ts      COMMENT 'First line about it, by that line''s clock',
   last_ts       COMMENT 'Last line about it, by that line''s clock',
-  left_client   COMMENT 'How it left by its own lines: left, poll_timeout, expired, fenced, unknown',
-  left_broker   COMMENT 'How it left by the broker''s lines: left, expired, fenced, unknown'
+  left_client   COMMENT 'How it left according to its own lines: left, poll_timeout, expired, fenced, unknown',
+  left_broker   COMMENT 'How it left according to the broker''s lines: left, expired, fenced, unknown'
 )
 COMMENT 'One row per member id of a group.'
 AS
@@ -99,7 +99,7 @@ SELECT
   l.kafka_cluster, l.group_id, l.member_id, coalesce(o.process_id, p.process_id, w.process_id) AS process_id,
   coalesce(o.client_id, l.client_id, p.client_id) AS client_id, l.client_host,
   coalesce(o.group_instance_id, l.group_instance_id) AS group_instance_id, coalesce(o.task, p.task) AS task, l.first_ts, l.last_ts,
-  -- Who is refused by an id is told that the coordinator does not know it.
+  -- A request that is refused with UNKNOWN_MEMBER_ID names the member's id.
   coalesce(l.left_client, CASE WHEN p.known_how = 'refused' THEN 'expired' END) AS left_client, l.left_broker
 FROM line l
 LEFT JOIN own o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id

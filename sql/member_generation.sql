@@ -4,27 +4,27 @@
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
-  incarnation   COMMENT 'Which life of the group''s metadata',
+  incarnation   COMMENT 'Incarnation of the group''s metadata',
   generation    COMMENT 'Generation',
-  member_id     COMMENT 'Member id; NULL where the release prints none',
-  process_id    COMMENT 'Process; NULL when only the leader''s line names the member',
+  member_id     COMMENT 'Member id; NULL: the release prints none',
+  process_id    COMMENT 'Process; NULL: only the leader''s line names the member',
   client_id     COMMENT 'client.id',
   task          COMMENT 'Connect task whose consumer this is',
   is_leader     COMMENT 'True for the leader',
   member_epoch  COMMENT 'KIP-848: the member''s epoch',
-  state         COMMENT 'joined: never had its assignment; synced: had it; KIP-848: its last state in that epoch',
+  state         COMMENT 'joined: never received its assignment; synced: received it; KIP-848: its last state in that epoch',
   joining_ts    COMMENT 'Asked to join, by its own clock',
   joined_ts     COMMENT 'Joined, by its own clock',
-  synced_ts     COMMENT 'Had its assignment, by its own clock',
+  synced_ts     COMMENT 'Received its assignment, by its own clock',
   assigned      COMMENT 'Connectors and tasks, or partitions, that it was assigned',
-  revoked       COMMENT 'Connectors and tasks that it had to give up',
-  delay_ms      COMMENT 'Scheduled rebalance delay that it was told',
-  paused_from_ts COMMENT 'It had given up the last that it worked on, by its own clock; NULL: it went on working, or had nothing',
-  paused_to_ts  COMMENT 'It was given its next assignment, or a task of it ran again, by its own clock',
-  paused_ms     COMMENT 'Time without anything to work on before this generation gave it something, milliseconds; 0: it went on working;
+  revoked       COMMENT 'Connectors and tasks that it had to revoke',
+  delay_ms      COMMENT 'Scheduled rebalance delay in its assignment',
+  paused_from_ts COMMENT 'It had released the last of its work, by its own clock; NULL: it kept working, or had nothing',
+  paused_to_ts  COMMENT 'It received its next assignment, or one of its tasks ran again, by its own clock',
+  paused_ms     COMMENT 'Idle time before this generation gave it work, milliseconds; 0: it kept working;
     NULL: its first generation, its log does not tell, or its clock stepped meanwhile',
-  is_pause_known COMMENT 'False: it came from an earlier generation, and how long it had nothing to work on is not known: lines of its log
-    are missing, its log begins in the meantime, or its clock stepped',
+  is_pause_known COMMENT 'False: it was in an earlier generation, and its idle time is unknown: lines of its log
+    are missing, its log begins in that time, or its clock stepped',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per member and generation.'
@@ -35,7 +35,7 @@ WITH seen AS (
       r.round, j.instance,
     CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
     r.joining_last.at_ms AS joining_ms, r.joined.at_ms AS joined_ms, r.synced.at_ms AS synced_ms,
-    -- Releases that print no assignor's notice print what was added; for an eager member that is all.
+    -- Releases without the assignor's line print the added partitions; for an eager member these are all.
     coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
     p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms, coalesce(p.is_renewed, false) AS is_renewed,
     j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given, j.is_first_here AND j.gives_all_up AS is_begun_before,
@@ -52,13 +52,13 @@ WITH seen AS (
     SELECT process_id, kafka_cluster, group_id, client, client_id, task, round, instance, worker_assigned_id, synced_id, assigned, given,
       revoked, delay_ms, from_pos, coalesce(is_worker, false) AS is_worker,
       worker_assigned_id IS NOT NULL OR given IS NOT NULL AS is_given,
-      -- A client that had a generation before and an assignment now went on working, unless a pause is known.
+      -- A client that had a generation before and has an assignment now kept working, unless a pause is known.
       coalesce(lag(instance) OVER in_order = instance, false) AS is_later,
-      -- Its log shows neither that it starts, and finds its coordinator, nor what it gave up: it may have been a member before.
+      -- Its log shows neither its start with the find of its coordinator, nor what it released: it may have been a member before.
       NOT coalesce(is_worker, false) AND instance = 0 AND lag(round) OVER in_order IS NULL AND NOT coalesce(is_found, true)
         AND taken_ms IS NULL AND joining_count < 2 AS is_first_here,
       coalesce(size(coalesce(lag(assigned) OVER in_order, lag(given) OVER in_order)) = 0, false) AS had_nothing,
-      -- An eager member surely paused. Its lines tell both ends, or some are missing.
+      -- An eager member certainly paused. Its lines show both ends, or some are missing.
       CASE WHEN coalesce(is_worker, false) THEN coalesce(protocol = 'default', false)
         ELSE coalesce(protocol, max(protocol) OVER (PARTITION BY process_id, group_id, client), '') NOT LIKE '%cooperative%'
           AND coalesce(protocol, '') NOT LIKE 'stream%' END AS gives_all_up,
@@ -88,14 +88,14 @@ WITH seen AS (
     OR NOT is_given AND paused_from_ms IS NULL OR is_renewed, true) AS is_pause_known
   FROM seen
 ), told AS (
-  -- The leader prints everybody's assignment: members without a log are known by it.
+  -- The leader prints the assignment of all members: members without a log are known from it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
     explode(e.assignment) AS (member_id, assigned)
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
   UNION ALL
-  -- Up to 2.3 that line names no generation: it is of the round in which it stands.
+  -- Up to 2.3 that line names no generation: it belongs to the round that contains it.
   SELECT r.kafka_cluster, r.group_id, r.generation, r.process_id, e.event_id, explode(e.assignment)
   FROM event e JOIN join_round r ON r.computed_id = e.event_id
   WHERE e.assignment IS NOT NULL AND e.generation IS NULL
@@ -113,7 +113,7 @@ UNION ALL
 SELECT
   t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task,
     false AS is_leader, NULL AS member_epoch,
-  -- A plan that its coordinator never received was given to nobody.
+  -- An assignment that its coordinator never received reached no member.
   CASE WHEN b.generation IS NOT NULL AND b.assigned_ms IS NULL THEN 'joined' ELSE 'synced' END AS state, NULL AS joining_ts,
     NULL AS joined_ts, NULL AS synced_ts,
     CASE WHEN b.generation IS NULL OR b.assigned_ms IS NOT NULL THEN t.assigned END AS assigned, NULL AS revoked, NULL AS delay_ms,

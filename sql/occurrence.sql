@@ -1,32 +1,32 @@
--- One row per time that a rule found something, the finding that it is told with, and what caused it.
+-- One row per occurrence that a rule found, with its finding and its cause.
 -- Reads: occurrence_fact, finding_cause
 -- Grain: occurrence_id
 -- Words: by rule
 CREATE OR REPLACE TEMPORARY VIEW occurrence (
   occurrence_id COMMENT 'Stable id of the occurrence',
-  finding_id    COMMENT 'Finding that tells it',
+  finding_id    COMMENT 'Finding that it belongs to',
   rule          COMMENT 'Rule, the name of its file under rules/',
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about: a task, partition, member, process or topic',
+  subject       COMMENT 'Its subject: a task, partition, member, process or topic',
   from_ts       COMMENT 'From',
-  to_ts         COMMENT 'To; NULL: open, or a moment',
-  lasted_ms     COMMENT 'How long it lasted, milliseconds; NULL: no line tells',
+  to_ts         COMMENT 'To; NULL: open, or a point in time',
+  lasted_ms     COMMENT 'How long it lasted, milliseconds; NULL: unknown',
   headline      COMMENT 'One sentence',
-  explanation   COMMENT 'The facts and what follows from them',
-  advice        COMMENT 'What to change: the property, its value, what to set and why',
+  explanation   COMMENT 'The facts and their consequences',
+  advice        COMMENT 'Recommended change: the property, its current value, the new value and the reason',
   witness       COMMENT 'Events that prove it',
-  witness_role  COMMENT 'What each of these events shows; NULL: it has no role of its own',
-  code          COMMENT 'Which of the rule''s cases it is, in a closed vocabulary',
-  facts         COMMENT 'The named facts that the sentences tell, as JSON; a fact that is not known is left out',
-  incident_id   COMMENT 'Incident that it belongs to; NULL: none, as of a setting that is only a risk',
-  caused_by     COMMENT 'Finding that it is an effect of; NULL: of the incident''s cause itself',
-  caused_how    COMMENT 'Fact that joins it to that finding, or to the cause: cause (it proves it), member, process_life, coordinator,
-    generation, resource, connector or group; NULL: nothing does'
+  witness_role  COMMENT 'Role of each of these events; NULL: none',
+  code          COMMENT 'Case of the rule, in a closed vocabulary',
+  facts         COMMENT 'Named facts of the sentences, as JSON; unknown facts are left out',
+  incident_id   COMMENT 'Incident that it belongs to; NULL: none, for example for a risky setting',
+  caused_by     COMMENT 'Finding that caused it; NULL: the incident''s root cause did',
+  caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life, coordinator,
+    generation, resource, connector or group; NULL: none'
 )
-COMMENT 'One row per time that a rule found something, the finding that it is told with, and what caused it.'
+COMMENT 'One row per occurrence that a rule found, with its finding and its cause.'
 AS
 SELECT
   o.occurrence_id AS occurrence_id,

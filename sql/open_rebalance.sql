@@ -2,17 +2,17 @@
 -- Reads: event, process_cluster, process_life, client_event, fact_line, task_life, member_round, member_generation, member, generation
 -- Reads: clock_offset, filtered_log
 -- Grain: kafka_cluster, group_id
--- Its coordinator prepares it, or members ask to join, and neither the end of its join phase nor an answer is printed by the end of their
--- logs. One that ended by any line of the group is none. Members that are closed, and processes that stop, wait for nothing any more:
--- where all members were, it had not ended until then.
+Its coordinator prepares it, or members ask to join, but their logs show neither the end of its join phase nor an
+-- answer. A rebalance that ended according to any line of the group is left out. Closed members and stopped processes no longer wait:
+-- if all members were closed, it had not ended by then.
 CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
   kafka_cluster   COMMENT 'Kafka cluster id',
   group_id        COMMENT 'Group',
-  incarnation     COMMENT 'Which life of the group''s metadata; NULL: no generation of it is here',
-  last_generation COMMENT 'Last generation that any line tells; NULL: none',
+  incarnation     COMMENT 'Incarnation of the group''s metadata; NULL: the logs have none of its generations',
+  last_generation COMMENT 'Last generation in the logs; NULL: none',
   protocol_type   COMMENT 'consumer or connect',
   rebalance_mode  COMMENT 'eager or cooperative, of the last generation',
-  coordinator     COMMENT 'Broker that prepares it (its process); NULL: its log does not tell',
+  coordinator     COMMENT 'Broker that prepares it (its process); NULL: not in its log',
   began_ts        COMMENT 'The coordinator prepares it, or the first member asks, by that process''s clock',
   began_ms        COMMENT 'The same (milliseconds since 1970)',
   from_ts         COMMENT 'The same, on the reference clock',
@@ -20,13 +20,13 @@ CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
   from_ms         COMMENT 'from_ts (milliseconds since 1970)',
   to_ms           COMMENT 'to_ts (milliseconds since 1970)',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
-  lasted_ms       COMMENT 'At least so long, milliseconds; NULL: a clock stepped',
+  lasted_ms       COMMENT 'At least this long, milliseconds; NULL: a clock stepped',
   reason          COMMENT 'Reason as the broker printed it',
   member_id       COMMENT 'Member that the reason names',
   asked           COMMENT 'Members that had asked to join: process and task or client',
   awaited         COMMENT 'Members of the last generation that had not asked: process and task or client, or member id',
-  awaited_processes COMMENT 'Their processes, where their logs are here',
-  has_member_logs COMMENT 'True when the log of a member of the group is here',
+  awaited_processes COMMENT 'Their processes, if they have logs',
+  has_member_logs COMMENT 'True when a member of the group has a log',
   is_given_up     COMMENT 'True when all members that had asked were closed, or their processes stopped, before they were answered',
   witness         COMMENT 'Events that prove it'
 )
@@ -41,7 +41,7 @@ WITH newest AS (
   WHERE group_protocol = 'classic'
   GROUP BY kafka_cluster, group_id
 ), living AS (
-  -- The last life of each log; of one that says that it ends, up to there. A filtered log does not show what was not printed.
+  -- The last process run of each log, up to the line about its end, if any. In a filtered log, a missing line proves nothing.
   SELECT l.process_id, l.instance, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.ending_id IS NOT NULL AS is_ending,
     o.lo_ms, o.hi_ms, o.stepped, o.reference_process_id
   FROM process_life l
@@ -65,7 +65,7 @@ WITH newest AS (
   FROM word w
   JOIN living l ON l.process_id = w.process_id AND l.instance = w.last.instance AND NOT l.is_ending
   LEFT JOIN newest n ON n.kafka_cluster = w.kafka_cluster AND n.group_id = w.group_id
-  -- A generation that follows it is told by somebody else.
+  -- Another log shows a generation that follows it.
   WHERE w.last.event = 'rebalance_preparing' AND coalesce(n.last.generation <= w.last.old_generation, true)
 ), spoken AS (
   SELECT kafka_cluster, group_id, process_id, client, max(task) AS task, max(client_id) AS client_id,
@@ -73,7 +73,7 @@ WITH newest AS (
   FROM client_event
   WHERE event IN ('joining', 'joined', 'join_answered', 'synced', 'worker_assigned', 'partitions_assigned', 'assignment_received',
     'assignment_computed', 'leaving', 'poll_timeout', 'member_fenced', 'coordinator_lost', 'generation_reset', 'join_failed')
-    -- What a member says while it is closed.
+    -- Lines that a member prints while it is closed.
     AND NOT coalesce(event = 'leaving' AND reason LIKE '%being closed%'
       OR event = 'generation_reset' AND reason LIKE '%pro-actively%', false)
   GROUP BY kafka_cluster, group_id, process_id, client
@@ -87,7 +87,7 @@ WITH newest AS (
   )
   GROUP BY process_id, client
 ), had AS (
-  -- The generation that each client had last.
+  -- The last generation of each client.
   SELECT kafka_cluster, group_id, process_id, client, max_by(struct(incarnation, generation), round) AS last
   FROM member_round
   GROUP BY kafka_cluster, group_id, process_id, client
@@ -118,7 +118,7 @@ WITH newest AS (
   LEFT JOIN settled e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id
     AND e.reference_process_id = l.reference_process_id
   WHERE s.last.event = 'joining'
-    -- It had the last generation, or asked when that was there: what it asks for comes after it.
+    -- It had the last generation, or asked when that existed: it asks for a later one.
     AND (n.last IS NULL OR h.last.incarnation = n.last.incarnation AND h.last.generation = n.last.generation
       OR coalesce(s.last.at_ms - l.hi_ms > e.hi_ms, false))
 ), every_sign AS (
@@ -130,11 +130,11 @@ WITH newest AS (
     last_ms, lo_ms, hi_ms, stepped, reference_process_id, is_closed
   FROM asking
 ), sign AS (
-  -- How long it goes on, who was closed tells only where nobody else does.
+  -- Closed members show how long it lasts only if no other member does.
   SELECT *, CASE WHEN is_closed = is_given_up THEN last_ms END AS until_ms
   FROM (SELECT *, bool_and(is_closed) OVER (PARTITION BY kafka_cluster, group_id) AS is_given_up FROM every_sign)
 ), first_sign AS (
-  -- The coordinator's, or else the earliest of a member: it tells when the rebalance began, and the clock.
+  -- The coordinator's, or else the earliest of a member: it gives the begin of the rebalance, and the clock.
   SELECT kafka_cluster, group_id,
     min(struct(NOT is_broker AS is_member, at_ms - hi_ms AS from_lo_ms, process_id, at_ms, lo_ms, hi_ms, reference_process_id)) AS began
   FROM sign
@@ -196,5 +196,5 @@ FROM told t
 LEFT JOIN newest n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id
 LEFT JOIN absent a ON a.kafka_cluster = t.kafka_cluster AND a.group_id = t.group_id
 LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id FROM client_event) c ON c.kafka_cluster = t.kafka_cluster AND c.group_id = t.group_id
--- Groups that stop rebalance until their last member is gone: that is none.
+-- Groups that stop rebalance until their last member has left: these are left out.
 WHERE NOT t.is_given_up OR coalesce(NOT t.is_stepped AND t.lasted_ms >= slow_rebalance_ms, false)

@@ -1,8 +1,8 @@
 -- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
 -- Reads: holding, clock_offset, process_resolution
 -- Grain: ownership_id
--- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or a partition's holding,
--- ends at a line that says so. Bounds are on the clock of the island's reference, so they may be compared across processes of one island.
+-- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a partition,
+-- ends with a line that shows it. Bounds are on the clock of the island's reference, so they may be compared across processes of one island.
 CREATE OR REPLACE TEMPORARY VIEW ownership (
   ownership_id  COMMENT 'Stable id of the ownership',
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -11,17 +11,17 @@ CREATE OR REPLACE TEMPORARY VIEW ownership (
   resource      COMMENT 'Task (connector-number), connector, or topic partition',
   process_id    COMMENT 'Owner''s process',
   member_id     COMMENT 'Owner''s member id',
-  instance      COMMENT 'n-th start of it in the process',
+  instance      COMMENT 'Number of its start in the process',
   generation    COMMENT 'Generation that assigned it',
   start_lo      COMMENT 'Not owned before; NULL: owned when the log began',
-  start_hi      COMMENT 'Surely owned from then on',
+  start_hi      COMMENT 'Certainly owned from then on',
   stop_asked_ts COMMENT 'Asked to stop, by its own clock',
-  work_stop_lo  COMMENT 'Surely at work until then; NULL: no sign of work',
-  work_stop_hi  COMMENT 'Surely no longer at work from then on; NULL: nothing says so',
-  stop_lo       COMMENT 'Surely owned until then',
-  stop_hi       COMMENT 'Surely no longer owned from then on; NULL: nothing says so, and a log that just ends proves no death',
-  phase_end     COMMENT 'running, stopping, closing, failed or gone: what it was doing when last heard of',
-  stop_how      COMMENT 'Which line says that it ended: stopped, client_closed, tasks_stopped, worker_stopped, started_again,
+  work_stop_lo  COMMENT 'Certainly working until then; NULL: no sign of work',
+  work_stop_hi  COMMENT 'Certainly no longer working from then on; NULL: unknown',
+  stop_lo       COMMENT 'Certainly owned until then',
+  stop_hi       COMMENT 'Certainly no longer owned from then on; NULL: unknown; a log that just ends does not prove an end',
+  phase_end     COMMENT 'running, stopping, closing, failed or gone: its last known state',
+  stop_how      COMMENT 'Line that shows its end: stopped, client_closed, tasks_stopped, worker_stopped, started_again,
     process_restarted, orphan_failed, revoked, lost; NULL: none',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   witness       COMMENT 'Events that prove the start and the end'

@@ -2,15 +2,15 @@
 -- Reads: event, process_life, process_cluster, process_fingerprint, clock_offset, evidence_file
 -- Grain: process_id
 CREATE OR REPLACE TEMPORARY VIEW process (
-  process_id           COMMENT 'Process: path of its log stream; in a merged file with what names it there',
-  host                 COMMENT 'Host, as told or as the folders say',
+  process_id           COMMENT 'Process: path of its log stream; in a merged file, with its name there',
+  host                 COMMENT 'Host, as given or from the folders',
   role                 COMMENT 'broker, connect_worker or client',
-  kafka_version        COMMENT 'Kafka release of the last life, as printed, or the only one that its lines allow',
-  version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (by lines of
-    source and wordings); NULL when it is not',
+  kafka_version        COMMENT 'Kafka release of the last process run, as printed, or the only one that fits its lines',
+  version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (from lines of
+    source and wordings); NULL: unknown',
   version_range        COMMENT 'Releases of Apache Kafka that remain: one, a range, or `3.5.x` for a build of Confluent',
-  kafka_cluster        COMMENT 'Kafka cluster id, of the last life; `unknown` when nothing tells',
-  kafka_clusters       COMMENT 'Ids of all Kafka clusters that its lives belonged to, in order',
+  kafka_cluster        COMMENT 'Kafka cluster id of the last process run, or `unknown`',
+  kafka_clusters       COMMENT 'Ids of the Kafka clusters of all its process runs, in order',
   worker_url           COMMENT 'REST URL that a Connect worker advertises',
   group_ids            COMMENT 'Groups that it was a member of',
   instances            COMMENT 'JVM starts seen in it; 0: it was running when the log began and never restarted',
@@ -53,7 +53,7 @@ SELECT
     WHEN v.releases IS NOT NULL THEN 'fingerprint'
   END AS version_how,
   CASE
-    -- Confluent numbers its builds by itself, and says so: 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
+    -- Confluent has its own release numbers: 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
     WHEN f.kafka_version RLIKE '^5[.][0-9]+.*-c(cs|e)' THEN concat('2.', split(f.kafka_version, '[.]')[1], '.x')
     WHEN f.kafka_version RLIKE '^6[.][0-9]+.*-c(cs|e)' THEN concat('2.', try_cast(split(f.kafka_version, '[.]')[1] AS INT) + 6, '.x')
     WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9]+.*-c(cs|e)' THEN concat(try_cast(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.',

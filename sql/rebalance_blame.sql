@@ -1,33 +1,33 @@
--- One row per generation and part of its rebalance: where the time went, who was waited for, and which setting decided it.
+-- One row per generation and part of its rebalance: the time spent, the member waited for, and the setting that decided it.
 -- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, common_clock, late_join
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
 -- Words: by view
--- `detection`: from the last sign that the coordinator can have had of a lost member to the rebalance. `waiting`: the join phase.
--- `sync`: from the join phase to the leader's assignment. `scheduled_delay`: a Connect group kept lost tasks for a worker to come back.
--- What another value would have given follows from the printed times alone; nothing is said where the value in force is not printed.
+-- `detection`: from the last request that the coordinator can have received from a lost member to the rebalance. `waiting`: the join phase.
+-- `sync`: from the join phase to the leader's assignment. `scheduled_delay`: tasks that a Connect group held for the missing worker's return.
+-- The effect of another value follows only from printed times; it is NULL if the value in force is not printed.
 CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
-  incarnation   COMMENT 'Which life of the group''s metadata',
-  generation    COMMENT 'Generation; of a KIP-848 group its epoch',
+  incarnation   COMMENT 'Incarnation of the group''s metadata',
+  generation    COMMENT 'Generation; for a KIP-848 group its epoch',
   part          COMMENT 'detection, waiting, sync or scheduled_delay',
   from_ts
-    COMMENT 'Began, by the coordinator''s clock; without its log by the members'' common clock (middle of bounds); NULL: no line tells',
-  to_ts         COMMENT 'Ended; NULL: as far as the logs go it did not, or only clocks that do not compare tell',
-  ms            COMMENT 'How long, milliseconds; of a detection at least so long: the last sign of the member came no later than its begin',
+    COMMENT 'Begin, by the coordinator''s clock; without its log by the members'' common clock (middle of bounds); NULL: unknown',
+  to_ts         COMMENT 'End; NULL: it had not ended when the logs end, or only clocks that cannot be compared show it',
+  ms            COMMENT 'Duration, milliseconds; for a detection at least this long: the last request of the member came no later than its begin',
   member_id     COMMENT 'Member that took the time: lost, waited for, or leading',
-  process_id    COMMENT 'Its process, where its log is here',
-  setting       COMMENT 'Setting that decided how long it took; NULL: none does',
+  process_id    COMMENT 'Its process, if it has a log',
+  setting       COMMENT 'Setting that decided the duration; NULL: none',
   value_ms      COMMENT 'Its value, milliseconds; NULL: not printed',
-  value_how     COMMENT 'Who says so: config (the member), broker (the coordinator), group (the other members) or assignment',
-  other_ms      COMMENT 'Another value of it, milliseconds, for comparison; NULL: none is worth one',
-  sooner_ms     COMMENT 'With that value it would have ended so much sooner at most (a detection exactly), milliseconds',
-  what_if       COMMENT 'The same in words, and what that value costs',
-  code          COMMENT 'Which of the cases of what_if it is; NULL: nothing is said',
-  inferred      COMMENT 'True when no line gives the reason and it follows from what happened before',
+  value_how     COMMENT 'Source of the value: config (the member), broker (the coordinator), group (the other members) or assignment',
+  other_ms      COMMENT 'Another value for comparison, milliseconds; NULL: none is useful',
+  sooner_ms     COMMENT 'With that value it would have ended at most this much sooner (a detection exactly this), milliseconds',
+  what_if       COMMENT 'The same in words, with the cost of that value',
+  code          COMMENT 'Case of what_if; NULL: none',
+  inferred      COMMENT 'True when no line gives the reason and it follows from earlier events',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per generation and part of its rebalance: where the time went, who was waited for, and which setting decided it.'
+COMMENT 'One row per generation and part of its rebalance: the time spent, the member waited for, and the setting that decided it.'
 AS
 WITH timed AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, c.clock_id, c.is_steady,
@@ -41,8 +41,8 @@ WITH timed AS (
   LEFT JOIN common_clock c ON c.process_id = r.process_id
   LEFT ANTI JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
 ), asked AS (
-  -- When each member asked: who asked late made the others wait. Nobody is said to have been the last where their clocks do not compare,
-  -- or where somebody's request is not here.
+  -- When each member asked: the others waited for a late one. No member is reported as the last if their clocks cannot be compared,
+  -- or if a member's request is missing.
   SELECT kafka_cluster, group_id, incarnation, generation, max(struct(delay_ms, worker_assigned_id)) AS delay,
     min(clock_id) AS clock_id, count(DISTINCT clock_id) AS clocks,
     min(CASE WHEN at_ms IS NOT NULL THEN first_ms END) AS first_ms, min(CASE WHEN at_ms IS NOT NULL THEN joined_ms END) AS joined_ms,
@@ -66,7 +66,7 @@ WITH timed AS (
     unix_millis(g.prepared_ts) AS prepared_ms, unix_millis(g.stabilized_ts) AS stabilized_ms, unix_millis(g.assigned_ts) AS assigned_ms,
     unix_millis(coalesce(g.assigned_ts, g.last_synced_ts)) AS settled_ms,
     b.from_empty, b.expired_member, b.expired_id, b.expired_how, b.prepared_id, b.stabilized_id, b.assigned_id,
-    -- Put out while the others waited.
+    -- Removed while the others waited.
     coalesce(b.expired_ms > unix_millis(g.prepared_ts) AND NOT coalesce(b.is_silent, false), false)
       AS has_waited_in_vain,
     coalesce(b.is_silent, false) AS is_silent,
@@ -76,10 +76,10 @@ WITH timed AS (
     CASE WHEN a.clocks = 1 THEN a.last.at_ms END AS last_ms,
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.member_id END AS last_member,
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.event_id END AS last_id,
-    -- How long the last asked behind the others, where their clock and the coordinator's compare.
+    -- How late the last member asked, if its clock and the coordinator's can be compared.
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) AND a.clock_id = k.clock_id
       THEN a.last.at_ms - (unix_millis(g.prepared_ts) - k.ahead_ms) END AS late_ms,
-    -- The clock by which it settled: none where it stepped, or where several tell it.
+    -- The clock that gives its end: none if it stepped, or if there are several.
     CASE WHEN g.assigned_ts IS NOT NULL THEN CASE WHEN coalesce(k.is_steady, true) THEN g.coordinator END
       WHEN a.clocks = 1 AND a.is_steady THEN a.clock_id END AS settled_by,
     a.delay, coalesce(a.delay.delay_ms, 0) AS delay_ms
@@ -92,7 +92,7 @@ WITH timed AS (
 ), turn AS (
   SELECT *,
     lag(delay_ms) OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation) AS last_delay_ms,
-    -- Descending, because a frame that ends at the partition's end is computed anew for each row.
+    -- Descending, because a frame that ends at the partition's end is recomputed for each row.
     max_by(CASE WHEN delay_ms = 0 THEN struct(settled_ms, settled_by) END, CASE WHEN delay_ms = 0 THEN -generation END) OVER (
       PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS undelayed
@@ -115,7 +115,7 @@ WITH timed AS (
   WHERE t.trigger = 'member_left' AND (m.left_client = 'poll_timeout' OR t.reason LIKE '%poll timeout%')
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', prepared_ms, stabilized_ms,
-    -- Once the last has asked, the join phase ends: where it does not, it waits for a member whose lines are not here, or that is gone.
+    -- The join phase ends when the last member has asked: if it does not, it waits for a member without log lines, or one that has gone.
     CASE WHEN from_empty OR is_silent THEN NULL WHEN has_waited_in_vain THEN expired_member
       WHEN coalesce(stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms, true) THEN last_member END,
     CASE
@@ -232,7 +232,7 @@ SELECT
     WHEN 'rebalance_learnt_sooner' THEN late_ms - other_ms
     WHEN 'silent_put_out_sooner' THEN least(ms, value_ms - other_ms)
     WHEN 'busy_put_out_sooner' THEN ms - other_ms
-    -- A longer time has other reasons, too.
+    -- A longer time also has other reasons.
     WHEN 'tasks_given_sooner' THEN least(ms, value_ms) - other_ms
   END AS sooner_ms,
   CAST(NULL AS STRING) AS what_if,

@@ -1,13 +1,13 @@
--- One row per thing that a second witness says: output of Kafka's tools, an answer of Connect's REST interface, a dump of a topic, a
+-- One row per record of evidence other than logs: output of Kafka's tools, a response of Connect's REST API, a dump of a topic, a
 -- properties file.
 -- Reads: event_row, evidence_file
 -- Grain: event_id
 -- Kept: no
--- It is what somebody saved, mostly at a time that the file does not tell (ts is NULL then), so it orders nothing and proves no
--- overlap by itself.
--- The captures' comments come with the table, from the dictionary of captures.
+-- Such files were saved mostly at a time that they do not show (ts is NULL then), so they order nothing and do not prove an
+-- overlap.
+-- The captures' column comments come from the dictionary of captures.
 CREATE OR REPLACE TEMPORARY VIEW snapshot
-COMMENT 'One row per thing that a second witness says beside the logs.'
+COMMENT 'One row per record of evidence other than logs.'
 AS
 SELECT r.*, f.kind AS source_kind
 FROM event_row r

@@ -5,28 +5,28 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   path         COMMENT 'File, below the ingested folder',
   sha256       COMMENT 'SHA-256 of the uncompressed file',
   kind
-    COMMENT 'log, or which second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
+    COMMENT 'log, or the kind of other evidence: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
   status
-    COMMENT 'read, unreadable, skipped or superseded: a log as it was before it grew, or before it was read again (the last such state)',
-  note         COMMENT 'Why it was not read, or what of it was not',
+    COMMENT 'read, unreadable, skipped or superseded: a log before it grew or was read again (the last such state)',
+  note         COMMENT 'Why it, or a part of it, was not read',
   bytes        COMMENT 'Size, uncompressed',
   lines        COMMENT 'Lines',
   records      COMMENT 'Log records',
-  events       COMMENT 'Records that a pattern knows',
-  counted      COMMENT 'Of these, records without a fact, which are counted in counted_line and no rows of event',
+  events       COMMENT 'Records that a pattern matches',
+  counted      COMMENT 'Of these, records without a fact, which are counted in counted_line and are not rows of event',
   unrecognised
-    COMMENT 'Records of relevant loggers that no pattern knows: all at INFO and above, below it those of the classes of groups and tasks',
+    COMMENT 'Records of relevant loggers that no pattern matches: all at INFO and above; below that, those of classes for groups and tasks',
   other
-    COMMENT 'All other records: of loggers that say nothing of groups, and DEBUG or TRACE lines without a fact (a fetcher''s, say)',
-  repeats      COMMENT 'Of the events, those that repeat one just before them, time and all, and are left out',
-  unfit        COMMENT 'Lines that belong to no record, for no layout fits',
+    COMMENT 'All other records: of loggers unrelated to groups, and DEBUG or TRACE lines without a fact (for example of a fetcher)',
+  repeats      COMMENT 'Of the events, exact repetitions of the one just before, with the same time, which are left out',
+  unfit        COMMENT 'Lines that belong to no record, because no layout fits',
   layout       COMMENT 'Layout of most records',
   layouts      COMMENT 'Records by layout',
-  time_zone    COMMENT 'Zone by which times without one were read',
-  time_zone_how COMMENT 'told, layout, collector (times that it printed beside them tell it), gc_log (a GC log of its folder says it) or
+  time_zone    COMMENT 'Zone used for times without one',
+  time_zone_how COMMENT 'told (given by the user), layout, collector (from the times that it added), gc_log (from a GC log in its folder) or
     assumed',
   time_by
-    COMMENT 'Who printed the times: log; collector, where lines have none; collector_no_year, where its dates have no year',
+    COMMENT 'Source of the times: log; collector, if lines have none; collector_no_year, if its dates have no year',
   process_id   COMMENT 'Process (log stream) that it is part of',
   first_ts     COMMENT 'First time in it',
   last_ts      COMMENT 'Last time in it'

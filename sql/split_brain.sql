@@ -1,50 +1,50 @@
--- One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?
+-- One row per pair of ownerships of one resource that needs a verdict: were there two owners at the same time?
 -- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
 -- Reads: client_event, clock_offset, join_round, generation, early_end, process_life, event, process_cluster, filtered_log
 -- Reads: duplicate_ledger, process_trouble
 -- Grain: ownership_a, ownership_b
 -- Words: by view
--- proved: no clock offset that the lines allow makes the two spans disjoint. refuted: none makes them overlap, or messages alone prove that
+-- proved: the two spans overlap with every possible clock offset. refuted: they overlap with none, or messages alone prove that
 -- one had ended before the other began. undecided: the rest.
--- An assignment proves nothing here: a span begins with a line of the task or consumer itself.
--- A is the ownership that began first, B the other; the words beside this file call them so too. Where the start of one is not in its log,
--- A is the one that is known to have been there first.
--- Evidence that would decide is asked for where it can be: in a log that lacks lines, of what it lacks. Of bounds that are wide, those are
--- named of which one alone would decide the pair; where none would, all.
+-- An assignment is not enough: a span begins with a line of the task or consumer itself.
+-- A is the ownership that began first, B the other; the words of this view use the same names. If the start of one is not in its log,
+-- A is the one that is known to have existed first.
+-- Missing evidence is requested where it can be: from a log that lacks lines, those lines. Of wide bounds, those are
+-- named that would each decide the pair; if none would, all.
 CREATE OR REPLACE TEMPORARY VIEW split_brain (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
   resource_kind  COMMENT 'task, connector or partition',
-  resource       COMMENT 'What had two owners, or not',
-  process_a      COMMENT 'Process of the ownership that began first, as far as known',
+  resource       COMMENT 'Resource that had two owners, or not',
+  process_a      COMMENT 'Process of the ownership that began first, if known',
   process_b      COMMENT 'Process of the other',
-  kind           COMMENT 'work: both were at it; thread: both threads were there; held: both held the assignment',
-  from_lo        COMMENT 'The overlap began at the earliest then (reference clock of the island; where no clocks compare, the earlier start
-    as printed). Refuted: the later start, which stands behind the earlier end',
-  from_hi        COMMENT 'The overlap began at the latest then',
-  to_lo          COMMENT 'The overlap ended at the earliest then',
-  to_hi          COMMENT 'The overlap ended at the latest then (where no clocks compare, the later end as printed); NULL: nothing says',
-  certain_ms     COMMENT 'Of `kind` at least this long, milliseconds: both at work, or both there (held)',
-  possible_ms    COMMENT 'Of `kind` at most this long, milliseconds; NULL: no bound',
+  kind           COMMENT 'work: both worked; thread: both threads existed; held: both held the assignment',
+  from_lo        COMMENT 'Earliest begin of the overlap (reference clock of the island; if the clocks cannot be compared, the earlier start
+    as printed). Refuted: the later start, which is after the earlier end',
+  from_hi        COMMENT 'Latest begin of the overlap',
+  to_lo          COMMENT 'Earliest end of the overlap',
+  to_hi          COMMENT 'Latest end of the overlap (if the clocks cannot be compared, the later end as printed); NULL: unknown',
+  certain_ms     COMMENT 'Overlap of `kind` for at least this long, milliseconds: both working, or both there (held)',
+  possible_ms    COMMENT 'Overlap of `kind` for up to this long, milliseconds; NULL: no bound',
   verdict        COMMENT 'proved, refuted or undecided',
-  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or clocks do not count',
-  cause          COMMENT 'Why, in a closed vocabulary; NULL for refuted pairs',
-  code           COMMENT 'What the lines show, in a closed vocabulary; the words beside this view tell each',
-  facts          COMMENT 'Named facts that the sentences tell beside the columns; _at_ms: milliseconds since 1970, by its own clock',
-  explanation    COMMENT 'The facts, what follows, and why it contradicts a single owner, or not',
-  missing        COMMENT 'For undecided pairs: the evidence that would decide, the cheapest first; NULL for others',
-  records_at_risk COMMENT 'Records that the second read again, at least; NULL: no line tells (duplicate_ledger has them by partition)',
-  clock_how      COMMENT 'What the verdict rests on: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
+  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or independent of clocks',
+  cause          COMMENT 'Cause, in a closed vocabulary; NULL for refuted pairs',
+  code           COMMENT 'Result of the lines, in a closed vocabulary; the words of this view describe each',
+  facts          COMMENT 'Named facts of the sentences in addition to the columns; _at_ms: milliseconds since 1970, by its own clock',
+  explanation    COMMENT 'The facts, their consequences, and why they contradict a single owner, or not',
+  missing        COMMENT 'For undecided pairs: the evidence that would settle it, the cheapest first; NULL for others',
+  records_at_risk COMMENT 'Minimum number of records that the second read again; NULL: unknown (duplicate_ledger has them by partition)',
+  clock_how      COMMENT 'Basis of the verdict: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
   ownership_a    COMMENT 'Ownership that began first',
   ownership_b    COMMENT 'The other',
   witness        COMMENT 'Events that prove it',
-  witness_role   COMMENT 'What each of these events shows',
+  witness_role   COMMENT 'Role of each of these events',
   there_certain_ms COMMENT 'Both threads there (both holding a partition) for at least this, milliseconds; 0 unless proved',
-  there_possible_ms COMMENT 'Both threads there (both holding a partition) for at most this, milliseconds; NULL: no bound',
-  work_certain_ms COMMENT 'Both at work for at least this, milliseconds; 0: both worked, at no common moment for sure; NULL: not shown',
-  work_possible_ms COMMENT 'Both at work for at most this, milliseconds; NULL: no bound'
+  there_possible_ms COMMENT 'Both threads there (both holding a partition) for up to this, milliseconds; NULL: no bound',
+  work_certain_ms COMMENT 'Both working for at least this, milliseconds; 0: both worked, not certainly at the same moment; NULL: not shown',
+  work_possible_ms COMMENT 'Both working for up to this, milliseconds; NULL: no bound'
 )
-COMMENT 'One row per pair of ownerships of one resource that is worth a verdict: were there two owners at once?'
+COMMENT 'One row per pair of ownerships of one resource that needs a verdict: were there two owners at the same time?'
 AS
 WITH judged AS (
   SELECT
@@ -53,7 +53,7 @@ WITH judged AS (
     g.a_first_ms, g.a_last_ms, g.a_sign_id, g.b_first_ms, g.b_last_ms, g.b_sign_id,
     c.first_id, c.how AS handover_how, c.left_generation, c.got_generation, c.witness AS handover,
     CASE
-      -- No clock is compared here, so nothing that clocks say outweighs it.
+      -- This compares no clocks, so it overrides any result from clocks.
       WHEN c.first_id IS NOT NULL THEN 'refuted'
       WHEN o.certain_ms > 0 THEN 'proved'
       WHEN o.possible_ms <= 0 THEN 'refuted'
@@ -65,7 +65,7 @@ WITH judged AS (
   LEFT JOIN pair_sign g ON g.a_id = r.a_id AND g.b_id = r.b_id
   LEFT JOIN causal_handover c ON c.a_id = r.a_id AND c.b_id = r.b_id
 ), placed AS (
-  -- All that has no other name is on the reference clock: lo and hi bound the start, end_lo and end_hi the end.
+  -- Unless named otherwise, times are on the reference clock: lo and hi bound the start, end_lo and end_hi the end.
   SELECT
     j.*,
     a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.process_id AS a_process, b.process_id AS b_process,
@@ -109,7 +109,7 @@ WITH judged AS (
     CASE WHEN verdict = 'refuted' THEN 0L WHEN work_possible_ms IS NOT NULL THEN greatest(0, work_possible_ms) END AS work_possible
   FROM placed
 ), bounded AS (
-  -- Each start and each end from the earliest to the latest moment that it can have been.
+  -- Each start and each end from its earliest to its latest possible moment.
   SELECT *,
     coalesce(a_hi, a_stop_lo_ms - a_off_lo, open_ms) AS a_start_to, coalesce(b_hi, b_stop_lo_ms - b_off_lo, open_ms) AS b_start_to,
     coalesce(a_lo, -open_ms) AS a_start_from, coalesce(b_lo, -open_ms) AS b_start_from,
@@ -117,7 +117,7 @@ WITH judged AS (
     coalesce(a_stop_lo_ms - a_off_hi, -open_ms) AS a_end_from, coalesce(b_stop_lo_ms - b_off_hi, -open_ms) AS b_end_from
   FROM (SELECT *, 9000000000000000 AS open_ms FROM measured)
 ), deciding AS (
-  -- One of the four decides when it is known: it can be where both were surely there, or where they surely were not.
+  -- One of the four would decide the pair if it could be a moment when both certainly existed, or certainly did not.
   SELECT *,
     a_end_to - a_end_from > clocks_close_ms AS a_end_is_wide, b_end_to - b_end_from > clocks_close_ms AS b_end_is_wide,
     a_start_to - a_start_from > clocks_close_ms AS a_start_is_wide, b_start_to - b_start_from > clocks_close_ms AS b_start_is_wide,
@@ -143,14 +143,14 @@ WITH judged AS (
     FROM deciding
   )
 ), assignment AS (
-  -- What a worker was given in a generation: since 2.3 all that it may run.
+  -- A worker's assignment in a generation: since 2.3 all that it may run.
   SELECT r.process_id, r.group_id, r.generation, max_by(struct(e.assigned_tasks, e.assigned_connectors), r.from_pos) AS assigned
   FROM join_round r
   JOIN client_event e ON e.event_id = r.worker_assigned_id
   WHERE r.is_worker
   GROUP BY r.process_id, r.group_id, r.generation
 ), again AS (
-  -- Of a partition by its two members, of a sink's task by the task's own consumers.
+  -- For a partition from its two members, for a sink's task from the task's own consumers.
   SELECT p.a_id, p.b_id, sum(d.records_lo) AS records
   FROM placed p JOIN duplicate_ledger d
     ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
@@ -160,19 +160,19 @@ WITH judged AS (
   WHERE p.verdict <> 'refuted'
   GROUP BY p.a_id, p.b_id
 ), suffered AS (
-  -- What its process's incident is when the second began: a process that printed lines meanwhile was cut off, and not frozen.
+  -- The incident of its process when the second began: a process that printed lines meanwhile was cut off, not frozen.
   SELECT p.a_id, p.b_id, bool_or(t.cause = 'process_paused') AS is_paused, min(t.from_lo_ms) AS from_lo_ms,
-    -- Of a start that is not in the log the moment counts at which the second surely was there.
+    -- If the start is not in the log, the moment counts at which the second certainly existed.
     bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= CASE WHEN p.b_start_how <> 'seen' THEN p.b_hi ELSE p.b_lo END) AS is_cut_off
   FROM placed p
   JOIN process_trouble t ON t.process_id = p.a_process AND t.from_lo_ms <= p.b_hi AND coalesce(t.to_hi_ms >= p.b_lo, true)
   WHERE p.verdict = 'proved' AND p.a_process <> p.b_process
   GROUP BY p.a_id, p.b_id
 ), trouble AS (
-  -- What befell the first owner's membership, before and after the second began. A loss long before a freeze is another matter.
+  -- Events of the first owner's membership, before and after the second began. A loss long before a freeze is unrelated.
   SELECT p.a_id, p.b_id,
     bool_or(c.event IN ('coordinator_lost', 'worker_revoking')
-      -- Of a start that is not in the log its latest moment says nothing of what came before it.
+      -- If the start is not in the log, its latest moment shows nothing about earlier events.
       AND c.at_ms + coalesce(p.lo_ms, 0) <= CASE WHEN p.b_start_how <> 'seen' THEN p.b_start_lo_ms ELSE p.b_start_hi_ms END
       AND NOT coalesce(s.is_paused AND c.at_ms - p.a_off_lo < s.from_lo_ms, false)) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
@@ -182,13 +182,13 @@ WITH judged AS (
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM placed p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
-    -- Who was there before its log begins was there in all of it.
+    -- An owner from before its log begins existed from the log's begin.
     AND c.at_ms BETWEEN CASE WHEN p.a_start_how = 'open' THEN 0 ELSE p.a_start_hi_ms END AND p.a_stop_lo_ms + loss_noticed_ms
   LEFT JOIN suffered s ON s.a_id = p.a_id AND s.b_id = p.b_id
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
 ), coordinated AS (
-  -- Whose coordinator's log is here, wholly or in part. Of a filtered one any line of the group shows that.
+  -- Groups whose coordinator has a log, complete or in part. In a filtered one, any line of the group shows it.
   SELECT kafka_cluster, group_id, bool_and(has_end) AS is_whole, bool_or(is_part) AS is_filtered
   FROM (
     SELECT g.kafka_cluster, g.group_id, g.seen_by_broker AS has_end, f.process_id IS NOT NULL AS is_part
@@ -208,7 +208,7 @@ WITH judged AS (
 ), told AS (
   SELECT p.*, d.records,
     CASE p.resource_kind WHEN 'task' THEN g.assigned.assigned_tasks ELSE g.assigned.assigned_connectors END AS b_assigned,
-    -- What any of its tasks or members did, the process did.
+    -- Any line of its tasks or members shows the process running.
     CASE WHEN f.process_id IS NOT NULL THEN max(greatest(p.a_stop_lo_ms, f.last_ms)) OVER (PARTITION BY p.a_process, p.a_stop_hi_ms)
       END AS a_process_last_ms,
     t.lost_before, t.lost_after, t.left_before, coalesce(s.is_paused, false) AS is_paused,
@@ -221,10 +221,10 @@ WITH judged AS (
       WHEN p.clock_how = 'stepped' THEN 'clock_stepped'
       ELSE 'clocks_allow_both'
     END AS code,
-    -- Of two that were not there together, the one that ended first; nearly always a.
+    -- For two that did not overlap, the one that ended first; nearly always a.
     CASE WHEN p.first_id IS NOT NULL THEN p.first_id = p.a_id
       ELSE p.a_stop_hi_ms IS NOT NULL AND p.b_start_lo_ms IS NOT NULL END AS a_was_first,
-    -- What costs least first: a log that exists, a note of the machine, then another level for the next time.
+    -- The cheapest first: an existing log, a log of the machine, then another log level for the next time.
     filter(array(
       CASE WHEN coalesce(p.a_start_lo_ms, p.a_start_hi_ms, p.a_stop_lo_ms, p.a_stop_hi_ms) IS NULL THEN 'line_times_of_a' END,
       CASE WHEN coalesce(p.b_start_lo_ms, p.b_start_hi_ms, p.b_stop_lo_ms, p.b_stop_hi_ms) IS NULL AND p.a_process <> p.b_process
@@ -253,7 +253,7 @@ WITH judged AS (
         AND p.a_stop_lo_ms IS NOT NULL AND p.a_stop_hi_ms IS NOT NULL AND u.process_id IS NULL THEN 'process_end_of_a' END,
       CASE WHEN p.resource_kind = 'task' AND p.asks_a_end AND NOT coalesce(p.a_stop_lost, false)
         AND (NOT p.a_stop_how <=> 'process_restarted' OR p.a_stop_asked IS NOT NULL) THEN 'debug_level_of_a' END,
-      -- It ended somewhere between two lines that are far apart, though lines of it would have said when.
+      -- It ended somewhere between two lines that are far apart; missing lines would have shown when.
       CASE WHEN p.asks_a_end AND p.a_stop_hi_ms > p.a_stop_lo_ms AND (NOT p.a_stop_how <=> 'process_restarted' OR u.process_id IS NOT NULL)
         THEN 'lines_of_a' END,
       CASE WHEN p.asks_b_end AND p.b_stop_hi_ms > p.b_stop_lo_ms AND p.b_stop_lost AND NOT p.b_stop_how <=> 'process_restarted'
@@ -295,11 +295,11 @@ WITH judged AS (
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
   LEFT JOIN coordinated l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
   LEFT JOIN process_life f ON p.a_stop_how = 'process_restarted' AND f.process_id = p.a_process AND f.next_start_ms = p.a_stop_hi_ms
-  -- What lacks its lines did not end without a word.
+  -- An end whose lines are missing was not silent.
   LEFT JOIN early_end u ON u.process_id = p.a_process AND u.next_start_ms = p.a_stop_hi_ms
-  -- Not every pair is worth a verdict: a clean hand-over is one row, an end far before is none.
+  -- Not every pair needs a verdict: a clean hand-over is one row, an end long before has none.
   WHERE (p.is_next OR p.verdict <> 'refuted')
-    -- Of several instances of one process that were still there when the next began, the one that stayed longest says enough.
+    -- Of several instances of one process that were still there when the next began, the one that stayed longest is enough.
     AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)
 ), proof AS (
   SELECT *, filter(array_distinct(lines), e -> e IS NOT NULL) AS line_ids,
@@ -309,14 +309,14 @@ WITH judged AS (
       ELSE least(a_end_hi, b_end_hi) END AS first_end_hi
   FROM told
 ), together AS (
-  -- From when to when both may have been there; of a pair that worked, both did.
+  -- From when to when both may have existed; for a pair that worked, when both may have worked.
   SELECT *,
     CASE WHEN is_unclocked THEN CASE WHEN a_lo IS NOT NULL AND b_lo IS NOT NULL THEN least(a_lo, b_lo) END
       ELSE greatest(a_lo, b_lo) END AS from_lo_ms,
     CASE
       WHEN kind = 'work' THEN greatest(a_first_ms - a_off_lo, b_first_ms - b_off_lo)
       WHEN a_hi IS NOT NULL AND b_hi IS NOT NULL AND NOT is_unclocked THEN CASE WHEN verdict = 'undecided'
-        -- If they were together at all, that began before it ended.
+        -- If they overlapped at all, the overlap began before it ended.
         THEN greatest(least(greatest(a_hi, b_hi), first_end_hi), a_lo, b_lo) ELSE greatest(a_hi, b_hi) END
     END AS from_hi_ms,
     CASE
@@ -359,7 +359,7 @@ SELECT
     WHEN p.left_before THEN 'left_by_poll_timeout'
     WHEN p.is_paused AND p.lost_after THEN 'woke_after_freeze'
     WHEN p.lost_after THEN 'learnt_too_late'
-    -- Whose start is not in its log may have been there first.
+    -- An owner whose start is not in its log may have existed first.
     WHEN p.b_start_how <> 'seen' AND NOT coalesce(p.b_lo >= p.a_hi, false) THEN NULL
     ELSE 'not_fenced'
   END END AS cause,
@@ -393,7 +393,7 @@ SELECT
   ) AS facts,
   CAST(NULL AS STRING) AS explanation,
   CAST(NULL AS STRING) AS missing,
-  -- A bound of none says nothing: how many were read twice is then not known.
+  -- A bound of zero shows nothing: the number of records read twice is then unknown.
   nullif(p.records, 0) AS records_at_risk,
   CASE WHEN p.first_id IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how,
   p.a_id AS ownership_a,
@@ -405,6 +405,6 @@ SELECT
   p.work_certain AS work_certain_ms,
   p.work_possible AS work_possible_ms
 FROM together p
--- The gravest first: who reads the first rows reads what is proved.
+-- The gravest first: the first rows are the proved ones.
 ORDER BY CASE p.verdict WHEN 'proved' THEN 0 WHEN 'undecided' THEN 1 ELSE 2 END, certain_ms DESC NULLS LAST, possible_ms DESC NULLS LAST,
   ownership_a, ownership_b

@@ -1,16 +1,16 @@
--- One row per state of a connector or a task that Connect's REST interface or its status topic reports.
+-- One row per state of a connector or a task in a response of Connect's REST API or in its status topic.
 -- Reads: snapshot
 -- Grain: event_id
--- A status is what a worker wrote last, not what it does: a worker that died wrote nothing more.
+-- A status is the last one that a worker wrote, not its current state: a worker that died no longer writes.
 CREATE OR REPLACE TEMPORARY VIEW task_status (
   connector  COMMENT 'Connector',
   task       COMMENT 'Task, connector-number; NULL: the connector itself',
   state      COMMENT 'RUNNING, FAILED, UNASSIGNED, PAUSED, STOPPED, RESTARTING; REMOVED: its record was deleted',
   worker_id  COMMENT 'host:port of the worker that wrote the status',
   trace      COMMENT 'First line of the stack trace of a failed one',
-  generation COMMENT 'Generation of the group by which it was written; in the status topic only',
+  generation COMMENT 'Generation of the group that wrote it; only in the status topic',
   source     COMMENT 'connect_rest or connect_topic',
-  taken_ts   COMMENT 'When it was so: a record''s own time in the topic, the Date of a REST answer; NULL where the file does not tell',
+  taken_ts   COMMENT 'Time of the status: of the record in the topic, or the Date of a REST response; NULL: not in the file',
   path       COMMENT 'File',
   line       COMMENT 'Line',
   event_id   COMMENT 'Its id, for `forensics show`'

@@ -1,4 +1,4 @@
--- One row per partition that an output of kafka-topics --describe shows.
+-- One row per partition in the output of kafka-topics --describe.
 -- Reads: snapshot
 -- Grain: event_id
 CREATE OR REPLACE TEMPORARY VIEW topic_partition (
@@ -8,18 +8,18 @@ CREATE OR REPLACE TEMPORARY VIEW topic_partition (
   replicas           COMMENT 'Broker ids of the replicas, the preferred leader first',
   isr                COMMENT 'Broker ids of the replicas in sync',
   replication_factor COMMENT 'Number of replicas of this partition',
-  under_replicated   COMMENT 'True when fewer replicas are in sync than there are',
-  adding             COMMENT 'Replicas that a reassignment under way adds',
-  removing           COMMENT 'Replicas that a reassignment under way removes',
+  under_replicated   COMMENT 'True when not all replicas are in sync',
+  adding             COMMENT 'Replicas that a reassignment in progress adds',
+  removing           COMMENT 'Replicas that a reassignment in progress removes',
   elr                COMMENT 'Eligible leader replicas (4.0 and later); NULL: not printed',
   topic_id           COMMENT 'Topic id (2.8 and later)',
   config             COMMENT 'Configurations of the topic that are not the default',
-  taken_ts           COMMENT 'When it was so, where the file tells',
+  taken_ts           COMMENT 'Time of the output; NULL: not in the file',
   path               COMMENT 'File',
   line               COMMENT 'Line',
   event_id           COMMENT 'Its id, for `forensics show`'
 )
-COMMENT 'One row per partition that an output of kafka-topics --describe shows.'
+COMMENT 'One row per partition in the output of kafka-topics --describe.'
 AS
 WITH topic AS (
   SELECT file_id, topic, max(topic_id) AS topic_id, max_by(config, struct(line, event_id)) AS config FROM snapshot

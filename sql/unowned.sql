@@ -2,24 +2,24 @@
 -- Reads: ownership, member, join_round, clock_offset, generation, member_generation, broker_generation, log_hole, event, process_cluster
 -- Reads: member_heard
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
--- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. What processes had whose clocks cannot be compared has no row: one
--- may have had it while the other had not. It is never certain where a member of a generation on the way may have had it of which no line
--- here says what it was given.
+-- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. Owners whose clocks cannot be compared have no row: one
+-- may have had it while the other had not. It is never certain if a member of a generation in between, whose assignment no line
+-- shows, may have had it.
 CREATE OR REPLACE TEMPORARY VIEW unowned (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
   resource_kind COMMENT 'task, connector or partition',
-  resource      COMMENT 'What nobody had',
-  from_lo       COMMENT 'Its last owner lost it at the earliest then (reference clock)',
-  from_hi       COMMENT 'Its last owner lost it at the latest then; NULL: no line says that it did',
-  to_lo         COMMENT 'Its next owner had it at the earliest then; NULL: nobody had it again as far as the logs go',
-  to_hi         COMMENT 'Its next owner had it at the latest then',
-  certain_ms    COMMENT 'Surely without an owner so long, milliseconds; NULL: nobody had it again',
-  possible_ms   COMMENT 'Without an owner for at most so long, milliseconds; NULL: nothing bounds it',
-  why           COMMENT 'failure: it failed; scheduled_delay: a Connect group kept it for a worker to come back; process_gone: its process
+  resource      COMMENT 'Resource without an owner',
+  from_lo       COMMENT 'Earliest time at which its last owner lost it (reference clock)',
+  from_hi       COMMENT 'Latest time at which its last owner lost it; NULL: no line shows that it did',
+  to_lo         COMMENT 'Earliest time at which its next owner had it; NULL: no later owner in the logs',
+  to_hi         COMMENT 'Latest time at which its next owner had it',
+  certain_ms    COMMENT 'Without an owner for at least this long, milliseconds; NULL: no later owner',
+  possible_ms   COMMENT 'Without an owner for at most this long, milliseconds; NULL: no bound',
+  why           COMMENT 'failure: it failed; scheduled_delay: a Connect group held it for a worker''s return; process_gone: its process
     died or was restarted; expired: the broker removed its owner for silence; left_group: its owner left or lost the group; restart: the
     same member stopped and started it; rebalance: it moved; unknown',
-  delay_ms      COMMENT 'Scheduled rebalance delay that the group was told meanwhile, milliseconds',
+  delay_ms      COMMENT 'Scheduled rebalance delay of the group meanwhile, milliseconds',
   previous_ownership_id COMMENT 'Last ownership before',
   previous_process_id   COMMENT 'Its process',
   previous_member_id    COMMENT 'Its member id',
@@ -36,7 +36,7 @@ WITH owned AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, ownership_id, process_id, member_id, generation, witness,
     unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms, start_lo IS NULL AS is_before_log, unix_millis(start_hi) AS start_hi_ms,
     unix_millis(stop_lo) AS stop_lo_ms,
-    -- What has no end is the last to end.
+    -- An open one ends last.
     struct(stop_hi IS NULL AS is_open, unix_millis(stop_hi) AS stop_hi_ms, unix_millis(stop_lo) AS stop_lo_ms, ownership_id, process_id,
       member_id, phase_end, stop_how, witness, generation, start_lo IS NULL AS is_before_log) AS this
   FROM ownership
@@ -53,7 +53,7 @@ WITH owned AS (
   FROM owned
   GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
 ), heard AS (
-  -- A member whose log ends, and whose coordinator heard it later, in the last generation that its log has: what it had then, it still had.
+  -- A member whose log ends, and which its coordinator heard later, in the last generation of its log: it still had its assignment.
   SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, max(h.alive_ms - o.hi_ms) AS alive_ms, max(o.reference_process_id)
     AS reference_process_id
   FROM member_heard h
@@ -65,7 +65,7 @@ WITH owned AS (
 ), every_gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_ms,
     ownership_id AS next_ownership_id, process_id AS next_process_id, member_id AS next_member_id, generation,
-    -- Who had it before its log begins may have had it at once.
+    -- An owner that had it before its log begins may have had it immediately.
     CASE WHEN is_before_log THEN previous_stop_ms ELSE begun_lo_ms END AS begun_lo_ms, start_hi_ms, witness
   FROM followed
   WHERE previous IS NOT NULL AND previous_stop_ms < coalesce(start_hi_ms, begun_lo_ms)
@@ -84,13 +84,13 @@ WITH owned AS (
     AND h.group_id = g.group_id AND h.member_id = g.previous.member_id AND h.process_id = g.previous.process_id
     AND h.reference_process_id = g.reference_process_id
 ), certain_gap AS (
-  -- Who else may have had it matters only where the last owner surely had ended before the next one began: nothing else is certain. Each of
-  -- these has a last owner of its own, so the generations on the way are those of no other gap of the same resource.
+  -- Other possible owners matter only if the last owner had certainly ended before the next one began: only then is a gap certain. Each of
+  -- these has a last owner of its own, so the generations in between belong to no other gap of the same resource.
   SELECT * FROM gap WHERE begun_lo_ms > previous.stop_hi_ms
 ), share AS (
-  -- Of each generation what the logs here, or its leader, say that its members were given.
+  -- The assignments of each generation's members, from the logs or from its leader.
   SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation,
-    -- Who joined, and was not given anything before the next rebalance, had nothing, unless its log lacks lines.
+    -- A member that joined and got no assignment before the next rebalance had nothing, unless its log lacks lines.
     count_if(m.process_id IS NOT NULL AND (m.assigned IS NOT NULL OR m.state = 'joined' AND h.process_id IS NULL)) AS shown,
     flatten(collect_list(CASE WHEN m.process_id IS NOT NULL THEN m.assigned END)) AS assigned,
     flatten(collect_list(m.revoked)) AS revoked, coalesce(max(m.delay_ms), 0L) AS delay_ms
@@ -100,7 +100,7 @@ WITH owned AS (
 ), life AS (
   SELECT kafka_cluster, group_id, max(incarnation) - min(incarnation) AS restarts FROM generation GROUP BY kafka_cluster, group_id
 ), counted AS (
-  -- Where nobody prints the number of members there may be one more than the logs show.
+  -- If no log has the number of members, there may be one more than the logs show.
   SELECT n.kafka_cluster, n.group_id, n.generation, n.member_count, n.seen_by_members, coalesce(s.shown, 0L) AS shown,
     coalesce(s.assigned, array()) AS assigned, coalesce(s.revoked, array()) AS revoked, coalesce(s.delay_ms, 0L) AS delay_ms,
     n.group_protocol, b.member_count IS NOT NULL OR coalesce(n.group_protocol <> 'classic', false) AS is_told
@@ -160,20 +160,20 @@ WITH owned AS (
   ) g
   JOIN numbered n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.nth = g.nth
 ), broker_assigned AS (
-  -- KIP-848: what a member has is told by its own lines only, and not by epochs.
+  -- KIP-848: only a member's own lines show its partitions, not epochs.
   SELECT kafka_cluster, group_id, bool_and(seen_by_broker) AS is_seen, max(coordinator) AS coordinator
   FROM generation
   WHERE group_protocol <> 'classic'
   GROUP BY kafka_cluster, group_id
 ), stranger AS (
-  -- A member of such a group whose lines are not here, from its coordinator's first word of it to the one that it is gone.
+  -- A member of such a group without log lines, from its coordinator's first line about it to the one about its end.
   SELECT m.kafka_cluster, m.group_id, unix_millis(m.first_ts) - o.hi_ms AS from_ms,
     CASE WHEN m.left_broker <> 'unknown' THEN unix_millis(m.last_ts) - o.lo_ms END AS to_ms, o.reference_process_id
   FROM broker_assigned b
   JOIN member m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.process_id IS NULL
   JOIN clock_offset o ON o.process_id = b.coordinator AND o.is_island_reference
 ), met AS (
-  -- Until when the strangers were there that had come by the time of the next owner.
+  -- Until when the members without logs that had joined by the time of the next owner were members.
   SELECT next_ownership_id, there_ms
   FROM (
     SELECT next_ownership_id, max(to_ms) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id ORDER BY at_ms, turn
@@ -191,20 +191,20 @@ WITH owned AS (
   )
   WHERE next_ownership_id IS NOT NULL
 ), hidden AS (
-  -- A generation gives a thing to one member: where a log here has it, no other can have had it.
+  -- A generation assigns a resource to one member: if a log shows it, no other member can have had it.
   SELECT DISTINCT g.previous.ownership_id AS previous_ownership_id, g.next_ownership_id
   FROM passed g
   JOIN numbered n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.nth = g.nth
   WHERE NOT array_contains(n.assigned, g.resource)
     AND (n.member_count > n.shown AND n.group_protocol <=> 'classic' OR n.member_count > n.seen_by_members
-      -- What a generation takes from one worker the next gives to another; a delay keeps for a worker what it had when it was lost, and
-      -- nothing that it was told to give up.
+      -- A resource that a generation revokes from one worker goes to another in the next; a delay holds for a lost worker what it had, but
+      -- not what it had been asked to revoke.
       OR NOT n.is_told AND NOT array_contains(n.revoked, g.resource)
         AND (n.delay_ms = 0
           OR NOT (g.previous.is_open OR coalesce(g.previous.phase_end = 'gone' OR g.previous.stop_how = 'worker_stopped', false)))
         AND n.generation > g.previous.generation AND n.generation < g.next_generation)
   UNION
-  -- A generation on the way gave it to a member, to the last owner again if that had given it up, and the line that it has it is missing.
+  -- A generation in between assigned it to a member, perhaps again to the last owner after it had released it, and the line about it is missing.
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM passed g
   JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
@@ -214,14 +214,14 @@ WITH owned AS (
   WHERE g.resource_kind = 'partition' AND (n.process_id <> g.previous.process_id OR NOT n.member_id <=> g.previous.member_id
     OR unix_millis(n.synced_ts) - o.hi_ms > g.previous.stop_lo_ms)
   UNION
-  -- Of a generation on the way no line is here.
+  -- A generation in between has no line.
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM certain_gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts = 0
   JOIN gap_range r ON r.next_ownership_id = g.next_ownership_id
   WHERE g.generation - g.previous.generation > 1 AND r.known_between < g.generation - g.previous.generation - 1
   UNION
-  -- Where generations begin again, their numbers do not tell which were on the way.
+  -- If generations start again, their numbers do not show which were in between.
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM certain_gap g
   JOIN life l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.restarts > 0
@@ -229,7 +229,7 @@ WITH owned AS (
     ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id
   WHERE NOT (g.generation <=> g.previous.generation AND g.previous.member_id <=> g.next_member_id)
   UNION
-  -- No line tells in which generation the last owner was: another may have had it since. Not so what one member stops and starts.
+  -- The last owner's generation is unknown: another may have had it since, except where the same member stops and starts it.
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM certain_gap g
   LEFT JOIN broker_assigned b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
