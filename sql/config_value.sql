@@ -1,13 +1,13 @@
--- One row per key of a configuration that a process printed, or that a properties file, a REST response, or a dump of Connect's config topic
--- contains.
+-- One row per key of a configuration that a process printed, or that a properties file, a REST response, or a dump of Connect's config
+-- topic contains.
 -- Reads: event, snapshot
 -- Grain: event_id, key
 -- A printed value is one that the process ran with. A value from a file is a saved one: it has no process and usually no time.
 CREATE OR REPLACE TEMPORARY VIEW config_value (
   process_id COMMENT 'Process that printed it; NULL: it comes from a file that is not a log',
   instance   COMMENT 'Process run that printed it',
-  component  COMMENT 'Component with this configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ... as printed; worker, broker, controller,
-    connector, task, consumer, producer, client, streams, mirror_maker, zookeeper or topic for a file, by its content',
+  component  COMMENT 'Component with this configuration: KafkaConfig, DistributedConfig, ConsumerConfig, ... as printed; worker, broker,
+    controller, connector, task, consumer, producer, client, streams, mirror_maker, zookeeper or topic for a file, by its content',
   client_id  COMMENT 'client.id within it',
   task       COMMENT 'Connect task that it belongs to',
   connector  COMMENT 'Connector that it belongs to',

@@ -1,8 +1,8 @@
 -- One row per time that a member lost its group's coordinator.
 -- Reads: client_event, clock_offset, common_clock, coordinator_outage
 -- Grain: process_id, group_id, client, lost_ts
--- Repeated losses before the coordinator is found again are one episode. Whether others also lost it is reported only if the bounds of the clocks
--- leave no doubt, and not for clocks that no message relates.
+-- Repeated losses before the coordinator is found again are one episode. Whether others also lost it is reported only if the bounds of the
+-- clocks leave no doubt, and not for clocks that no message relates.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id    COMMENT 'Group',

@@ -41,7 +41,7 @@ WITH placed AS (
   -- In a log of several members, contradictions come from the members; a filtered log has its own row.
   LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM filtered_log) s ON s.process_id = h.process_id
 ), crowd AS (
-  -- Old clients do not print their ids: if each generation has as many members as there are logs, some of the members are those of the logs.
+  -- Old clients do not print their ids: if each generation has as many members as there are logs, some members are those of the logs.
   SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count
   FROM generation
   GROUP BY kafka_cluster, group_id
@@ -53,7 +53,7 @@ WITH placed AS (
   WHERE event = 'rebalance_preparing' AND broker_id IS NOT NULL AND NOT lower(coalesce(reason, '')) RLIKE 'remov|expir|leav'
   GROUP BY group_id, member_id
 ), attended AS (
-  -- How many of the members with logs were members at the same time as it: when it joined, or when one of them joined while it certainly was a member.
+  -- The number of members with logs that were members at the same time as it: when it joined, or when one of them joined meanwhile.
   SELECT kafka_cluster, group_id, member_id, max(known_count) AS known_count
   FROM (
     SELECT t.kafka_cluster, t.group_id, t.member_id, t.at_ts, count(DISTINCT n.member_id) AS known_count

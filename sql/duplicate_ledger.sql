@@ -1,5 +1,5 @@
--- One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice, according
--- to the logs.
+-- One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice,
+-- according to the logs.
 -- Reads: position_start, config_value
 -- Grain: kafka_cluster, group_id, resource, event_id
 -- Records are read twice if the old reader had read them and they are at or after the offset where the new one began. The old reader's last
@@ -25,7 +25,7 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
     COMMENT 'committed: at the group''s committed offset; reset: there was no usable one; sought: where the application wanted',
   restarted_lo    COMMENT 'Earliest time at which it started (reference clock)',
   restarted_hi    COMMENT 'Latest time at which it started',
-  read_to         COMMENT 'Offset up to which the old reader had certainly read (not included); NULL: no line shows more than where it started',
+  read_to         COMMENT 'Offset up to which the old reader had certainly read (not included); NULL: only its start is known',
   records_lo      COMMENT 'Minimum number of records read twice',
   records_hi      COMMENT 'Maximum number of records read twice; NULL: no bound',
   how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it
@@ -37,8 +37,8 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   event_id        COMMENT 'Event that shows where the new reader started',
   witness         COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice, according
-    to the logs.'
+COMMENT 'One row per time that another consumer continued to read a partition, or the same one started again: the records that were read
+    twice, according to the logs.'
 AS
 WITH automatic AS (
   -- An eager consumer with auto-commit commits before it releases its partitions; a refusal would be printed.

@@ -28,8 +28,8 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
   incident_id   COMMENT 'Incident that it belongs to, or its first occurrence (the view incident has all); NULL: none, for example
     for a risky setting',
   caused_by     COMMENT 'Finding that caused it, or its first occurrence; NULL: the incident''s root cause did',
-  caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life, coordinator,
-    generation, resource, connector or group; NULL: none'
+  caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life,
+    coordinator, generation, resource, connector or group; NULL: none'
 )
 COMMENT 'One row per finding of any rule: repeated occurrences are one finding, described by the worst of them.'
 AS

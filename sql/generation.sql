@@ -22,8 +22,8 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   last_synced_ts   COMMENT 'Members: the last received its assignment, on their common clock (middle of its bounds)',
   join_ms          COMMENT 'Broker: from preparing to stabilized, milliseconds',
   sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
-  duration_ms      COMMENT 'From preparing to the assignment; without a broker''s log, from the first request to the last sync of members whose
-    clocks can be compared, otherwise the longest of them, milliseconds; NULL: clocks stepped meanwhile',
+  duration_ms      COMMENT 'From preparing to the assignment; without a broker''s log, from the first request to the last sync of members
+    whose clocks can be compared, otherwise the longest of them, milliseconds; NULL: clocks stepped meanwhile',
   leader_member_id COMMENT 'Leader',
   member_count     COMMENT 'Number of members: from the broker''s log, else the leader''s, else the number of members in the logs',
   is_count_told    COMMENT 'True when the broker or the leader prints the number; otherwise there may have been more',

@@ -33,7 +33,7 @@ WITH part AS (
   FROM unowned
   WHERE certain_ms >= resource_hit_ms
   UNION ALL
-  -- Resources released for a rebalance that has not ended have no owner until the end of the logs: no member gets an assignment before all do.
+  -- Resources released for a rebalance that has not ended have no owner at the end of the logs: no member gets an assignment before all do.
   SELECT u.kafka_cluster, u.group_id, u.resource_kind, u.resource, u.previous_ownership_id, u.previous_member_id, u.previous_process_id,
     u.generation, unix_millis(u.from_lo), unix_millis(u.from_hi), CAST(NULL AS BIGINT), r.to_ms - unix_millis(u.from_hi),
     CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)

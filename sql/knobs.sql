@@ -1,5 +1,5 @@
--- The thresholds of all views, as session variables. A case keeps the rows of its views as computed with these values, and its own copy of this file
--- (sql/knobs.sql in the case).
+-- The thresholds of all views, as session variables. A case keeps the rows of its views as computed with these values, and its own copy of
+-- this file (sql/knobs.sql in the case).
 
 -- A silence between two records of one process that coverage calls a gap, milliseconds.
 DECLARE OR REPLACE VARIABLE gap_ms BIGINT DEFAULT 300000;
@@ -57,7 +57,7 @@ DECLARE OR REPLACE VARIABLE storm_changes INT DEFAULT 6;
 DECLARE OR REPLACE VARIABLE storm_edge_ms BIGINT DEFAULT 10000;
 -- A member that came back had been restarted if its process started at most this long before, milliseconds.
 DECLARE OR REPLACE VARIABLE storm_start_ms BIGINT DEFAULT 60000;
--- Longest time between two returns of one cause, milliseconds; a loop of poll timeouts takes max.poll.interval.ms (default 300000) per round.
+-- Longest time between two returns of one cause, milliseconds; a poll timeout takes max.poll.interval.ms (default 300000) per round.
 DECLARE OR REPLACE VARIABLE storm_gap_ms BIGINT DEFAULT 600000;
 -- Consecutive generations without any change are a storm from this many on.
 DECLARE OR REPLACE VARIABLE storm_idle_rounds INT DEFAULT 5;

@@ -2,8 +2,8 @@
 -- Reads: member_round, join_round, epoch_member, event, process_cluster, member_place, worker_group
 -- Grain: kafka_cluster, group_id, member_id
 -- A Connect worker's member id has the address that it advertises (3.7 and later); for an earlier leader, others print it with the id.
--- A process that advertises that address and prints no member id of its own is that worker. Localhost, or an address that several advertise,
--- identifies no process.
+-- A process that advertises that address and prints no member id of its own is that worker. Localhost, or an address that several
+-- advertise, identifies no process.
 CREATE OR REPLACE TEMPORARY VIEW member (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',

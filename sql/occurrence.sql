@@ -23,8 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence (
   facts         COMMENT 'Named facts of the sentences, as JSON; unknown facts are left out',
   incident_id   COMMENT 'Incident that it belongs to; NULL: none, for example for a risky setting',
   caused_by     COMMENT 'Finding that caused it; NULL: the incident''s root cause did',
-  caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life, coordinator,
-    generation, resource, connector or group; NULL: none'
+  caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life,
+    coordinator, generation, resource, connector or group; NULL: none'
 )
 COMMENT 'One row per occurrence that a rule found, with its finding and its cause.'
 AS

@@ -1,8 +1,9 @@
 -- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
 -- Reads: holding, clock_offset, process_resolution
 -- Grain: ownership_id
--- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a partition,
--- ends with a line that shows it. Bounds are on the clock of the island's reference, so they may be compared across processes of one island.
+-- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a
+-- partition, ends with a line that shows it. Bounds are on the clock of the island's reference, so they may be compared across processes of
+-- one island.
 CREATE OR REPLACE TEMPORARY VIEW ownership (
   ownership_id  COMMENT 'Stable id of the ownership',
   kafka_cluster COMMENT 'Kafka cluster id',

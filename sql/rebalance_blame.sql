@@ -3,7 +3,8 @@
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
 -- Words: by view
 -- `detection`: from the last request that the coordinator can have received from a lost member to the rebalance. `waiting`: the join phase.
--- `sync`: from the join phase to the leader's assignment. `scheduled_delay`: tasks that a Connect group held for the missing worker's return.
+-- `sync`: from the join phase to the leader's assignment. `scheduled_delay`: tasks that a Connect group held for the missing worker's
+-- return.
 -- The effect of another value follows only from printed times; it is NULL if the value in force is not printed.
 CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -14,7 +15,8 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   from_ts
     COMMENT 'Begin, by the coordinator''s clock; without its log by the members'' common clock (middle of bounds); NULL: unknown',
   to_ts         COMMENT 'End; NULL: it had not ended when the logs end, or only clocks that cannot be compared show it',
-  ms            COMMENT 'Duration, milliseconds; for a detection at least this long: the last request of the member came no later than its begin',
+  ms            COMMENT 'Duration, milliseconds; for a detection at least this: the last request of the member was not
+    after its start',
   member_id     COMMENT 'Member that took the time: lost, waited for, or leading',
   process_id    COMMENT 'Its process, if it has a log',
   setting       COMMENT 'Setting that decided the duration; NULL: none',

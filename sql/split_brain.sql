@@ -27,7 +27,7 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   certain_ms     COMMENT 'Overlap of `kind` for at least this long, milliseconds: both working, or both there (held)',
   possible_ms    COMMENT 'Overlap of `kind` for up to this long, milliseconds; NULL: no bound',
   verdict        COMMENT 'proved, refuted or undecided',
-  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or independent of clocks',
+  margin_ms      COMMENT 'The verdict holds unless a clock jumped by more than this, milliseconds; NULL: undecided, or without clocks',
   cause          COMMENT 'Cause, in a closed vocabulary; NULL for refuted pairs',
   code           COMMENT 'Result of the lines, in a closed vocabulary; the words of this view describe each',
   facts          COMMENT 'Named facts of the sentences in addition to the columns; _at_ms: milliseconds since 1970, by its own clock',

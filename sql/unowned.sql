@@ -204,7 +204,7 @@ WITH owned AS (
           OR NOT (g.previous.is_open OR coalesce(g.previous.phase_end = 'gone' OR g.previous.stop_how = 'worker_stopped', false)))
         AND n.generation > g.previous.generation AND n.generation < g.next_generation)
   UNION
-  -- A generation in between assigned it to a member, perhaps again to the last owner after it had released it, and the line about it is missing.
+  -- A generation in between assigned it to a member, perhaps to the last owner, which had released it; the line about it is missing.
   SELECT g.previous.ownership_id, g.next_ownership_id
   FROM passed g
   JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation

@@ -1,8 +1,8 @@
 -- One row per record of a relevant logger, or of none but with the prefix of a Kafka class, that no pattern matches.
 -- Reads: unrecognised_row
 -- Grain: process_id, stream_pos
--- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines are about groups and tasks: DEBUG lines of a fetcher or a
--- network client are counted in source_file.other.
+-- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines are about groups and tasks: DEBUG lines of a
+-- fetcher or a network client are counted in source_file.other.
 CREATE OR REPLACE TEMPORARY VIEW unrecognised (
   process_id  COMMENT 'Process',
   path        COMMENT 'File',
