@@ -2,7 +2,7 @@
 -- Reads: event, process_cluster, process_life, client_event, fact_line, task_life, member_round, member_generation, member, generation
 -- Reads: clock_offset, filtered_log
 -- Grain: kafka_cluster, group_id
-Its coordinator prepares it, or members ask to join, but their logs show neither the end of its join phase nor an
+-- Its coordinator prepares it, or members ask to join, but their logs show neither the end of its join phase nor an
 -- answer. A rebalance that ended according to any line of the group is left out. Closed members and stopped processes no longer wait:
 -- if all members were closed, it had not ended by then.
 CREATE OR REPLACE TEMPORARY VIEW open_rebalance (

@@ -83,7 +83,7 @@ def test_nothing_is_proved_of_times_that_are_not_there(case) -> None:
     # A worker whose clock is nowhere printed shares no time with another.
     assert {s["verdict"] for s in rows(case, "split_brain")} <= {"undecided", "refuted"}
     undecided = [s for s in rows(case, "split_brain") if "w2/connect.log" in (s["process_a"], s["process_b"]) and s["verdict"] == "undecided"]
-    assert all("with date and time in w2/connect.log" in s["missing"] for s in undecided)
+    assert all("lines of w2/connect.log with date and time" in s["missing"] for s in undecided)
 
 
 def test_the_report_of_logs_without_times_can_be_read(case) -> None:

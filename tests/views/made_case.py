@@ -264,7 +264,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
                 "value_how": "config",
                 "other_ms": 6_000,
                 "sooner_ms": 4_000,
-                "what_if": "session.timeout.ms = 6000 instead of 10000 would have noticed it 4.00 s sooner; cost: a silence of more than 6.00 s counts as death",
+                "what_if": "session.timeout.ms = 6000 instead of 10000 would have detected it 4.00 s sooner; cost: a member that is silent for more than 6.00 s is removed",
                 "code": "silence_noticed_sooner",
                 "inferred": False,
                 "witness": ["e1"],
