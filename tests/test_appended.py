@@ -98,8 +98,8 @@ def test_a_log_that_is_there_twice_is_read_once(any_engine, sample_case, tmp_pat
     assert "another copy of that log" in " ".join(forensics.open_case(case.root).report().text(full=True).split())
     (excerpt, note), (container, longer) = ingest([tmp_path / "logs"], case.root).copies
     assert (excerpt, container) == ("excerpt.log", "pod-c2")
-    assert note.endswith("stand in c2/consumer.log too: this is another copy of that log, and it is left out")
-    assert longer.endswith("it is left out, with the 1 line that only the copy has")
+    assert note.endswith("also appear in c2/consumer.log: this is another copy of that log and is left out")
+    assert longer.endswith("is left out, with the 1 line that only the copy has")
 
 
 @pytest.mark.whole

@@ -244,7 +244,7 @@ def test_an_overlap_has_its_layers() -> None:
     assert overlap.work == (ms(at(60.01)), ms(at(61)))
     assert overlap.there == (ms(at(60)), ms(at(61.1)))
     assert overlap.possible[0] <= overlap.there[0] < overlap.work[0] < overlap.work[1] < overlap.there[1] <= overlap.possible[1]
-    assert overlap.short == "both at work 990 ms"
+    assert overlap.short == "both working 990 ms"
 
 
 def test_what_is_not_decided_has_no_layer_of_certainty_and_what_is_refuted_is_not_drawn() -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST = 6
 _MOST_TOLD = 2
 _LONGEST = 200
-#: Times that differ by no more are told as one.
+#: Times that differ by at most this are shown as one.
 _CLOSE_MS = 1000
 #: That members had nothing to work on for so long is worth a word where nothing was surely unowned.
 _STOOD_MS = 10_000
@@ -54,20 +54,20 @@ _SEVERAL = {
 }
 #: Lines that are missing behind the last of a log.
 _AT_END = ("ends_early", "coordinator_went_on")
-#: Causes that befall several in the same way: one line tells all of them.
+#: Causes that affect several processes in the same way: one line has all of them.
 _ALIKE = ("clock_wrong",)
-#: So many of these are named.
+#: Maximum number of these that are named.
 _MOST_ALIKE = 3
 _COORDINATOR = "coordinator of "
-#: That a process froze is known; what froze it, its own logs seldom tell.
-_KNOWN = "known as far as the logs go"
-#: What rules find, where their ids alone say it badly.
+#: The logs show that a process froze, but seldom why.
+_KNOWN = "known according to the logs"
+#: Names of findings whose rule ids are unclear.
 _CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
 
 
 @dataclass(frozen=True)
 class Said:
-    """A line of the brief; `anchor` leads to what it tells of."""
+    """A line of the brief; `anchor` leads to its subject."""
 
     text: str
     label: str = ""
@@ -194,13 +194,13 @@ def _others(matters: Sequence[_Matter]) -> str:
 
 
 def _hit(report: Report) -> str:
-    """Who was without an owner, or had two, and for how long."""
+    """Describe the resources without an owner, or with two, and for how long."""
     resources = sorted({r for i in report.incidents for r in i["resources_hit"]})
     idle = max((i["longest_outage_ms"] or 0 for i in report.incidents), default=0)
     twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
     at_work = sorted({s["resource"] for s in report.split_brain if s["kind"] == "work" and s["verdict"] == "proved" and s["certain_ms"]})
-    worked = f"worked on by two owners at once{_at_least(twice, at_work or resources)}"
-    # What had two threads counts as hit by that: how long it was without an owner, if at all, is not kept apart.
+    worked = f"worked on by two owners at the same time{_at_least(twice, at_work or resources)}"
+    # A resource with two threads counts as such: how long it had no owner, if at all, is not kept separately.
     twofold = {s["resource"] for s in report.split_brain if s["resource_kind"] != "partition" and s["verdict"] == "proved"}
     unowned = [r for r in resources if r not in twofold] or resources
     parts = _unowned(report, unowned, idle) if idle and resources else []
@@ -208,9 +208,9 @@ def _hit(report: Report) -> str:
         parts = [f"{parts[0]}, {worked}"]
     elif twice and (hit := at_work or resources):
         parts.append(f"{in_words(hit, report.ownership)}: {worked}")
-    # Nobody can be sure that they worked at the same moment; that both were there is.
+    # Both certainly existed, but did not certainly work at the same moment.
     there = [s for s in report.split_brain if s["verdict"] == "proved" and s["there_certain_ms"] and s["resource"] not in at_work]
-    for kind, words in (("task", "two live threads at once"), ("partition", "held by two owners at once")):
+    for kind, words in (("task", "two live threads at the same time"), ("partition", "held by two owners at the same time")):
         if both := [s for s in there if s["resource_kind"] == kind]:
             of = sorted({s["resource"] for s in both})
             parts.append(f"{in_words(of, both)}{_of_groups(report, both)}: {words}{_at_least(max(s['there_certain_ms'] for s in both), of)}")
@@ -324,18 +324,18 @@ def _unended(report: Report) -> str:
 
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:
-    """What is sure of the longest is not sure of all."""
+    """Return `for at least` and the time, which is certain only for the longest."""
     return f"{' for' if len(of) == 1 else ', the longest for'} at least {span(longest_ms)}"
 
 
 def _advised(report: Report) -> tuple[str, str]:
-    """The advice that comes first, and its place: what ends the gravest incident, else its own advice, else that of the finding nearest to the cause."""
+    """Return the advice that comes first, and its place: the action that ends the gravest incident, else its own advice, else that of the finding nearest to the cause."""
     if not report.examined["examined"] and (shared := logs_of_several(report)):
-        why = f"nothing tells the lines of {'its' if len(shared) == 1 else 'their'} members apart, so that they are left out"
-        return f"Collect the log of each process by itself in place of {and_more(shared, 3)}: {why}.", "unseen"
+        why = f"the lines of {'its' if len(shared) == 1 else 'their'} members cannot be distinguished and are left out"
+        return f"Collect the log of each process separately instead of {and_more(shared, 3)}: {why}.", "unseen"
     graver = [f for f in report.findings if f["advice"] and f["severity"] != "note"]
     if not graver and (filtered := filtered_logs(report)):
-        return f"Send the whole files in place of {and_more(filtered, 3)}: what was filtered out decides most questions.", "unseen"
+        return f"Send the whole files instead of {and_more(filtered, 3)}: the missing lines settle most questions.", "unseen"
     of = by_incident(graver)
     for incident in report.incidents:
         mine = [f for _, f in walk(effects(of.get(incident["incident_id"], ())))]
@@ -351,7 +351,7 @@ def _tells_cause(findings: Sequence[Row]) -> bool:
 
 
 def how_sure(report: Report) -> str:
-    """What is proved, what is open."""
+    """Describe what is proved and what is open."""
     graver = [f for f in report.findings if f["severity"] != "note"]
     open_ = [f for f in graver if f["verdict"] == "undecided"]
     of = by_incident(report.findings)
@@ -366,7 +366,7 @@ def how_sure(report: Report) -> str:
         kinds = " and ".join(severity for severity in SEVERITIES if severity in {f["severity"] for f in graver})
         parts.append(f"{told} {kinds} findings {'is' if proved == 1 else 'are'} proved by log lines")
     if len(causes) == 1:
-        parts.append(f"the root cause is {'not known' if unknown else _KNOWN}")
+        parts.append(f"the root cause is {'unknown' if unknown else _KNOWN}")
     elif causes:
         known = len(causes) - unknown
         told = f"{known} of the {len(causes)}" if known and unknown else f"all {known}" if known > 2 else "both"
@@ -374,17 +374,17 @@ def how_sure(report: Report) -> str:
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         jumped = verdict.clock_jumped(report)
         unless = verdict.unless_jumped(min(margins), jumped=jumped)
-        parts.append(f"that two owners were there at once is certain {unless}{' (the jump that is known is taken into account)' * jumped}")
+        parts.append(f"two owners at the same time are certain {unless}{' (the known jump is taken into account)' * jumped}")
     return f"{'; '.join(parts)}." if parts else ""
 
 
 def missing(report: Report, clock: Clock) -> str:
-    """What is missing, in a few words; where nothing is known to be, what was looked at."""
+    """Describe what is missing, in a few words; if nothing is known to be, what was examined."""
     facts, parts = report.examined, []
     if filtered := filtered_logs(report):
         looks = "looks" if len(filtered) == 1 else "look"
         parts.append(
-            f"most lines of {and_more(filtered, 3)}, which {looks} like the output of grep (send the whole {'file' if len(filtered) == 1 else 'files'})"
+            f"most lines of {and_more(filtered, 3)}, which {looks} like grep output (send the whole {'file' if len(filtered) == 1 else 'files'})"
         )
     if missing := facts["members_without_log"]:
         parts.append(f"the lines of {count(missing, 'member')}{at_hosts(report.coverage)}")
@@ -395,9 +395,9 @@ def missing(report: Report, clock: Clock) -> str:
     kinds = Counter(c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if shared := logs_of_several(report):
-        parts.append(f"what {and_more(shared, 3)} {'says' if len(shared) == 1 else 'say'}, for nothing tells the lines of its members apart")
+        parts.append(f"the content of {and_more(shared, 3)}, because the lines of different members cannot be distinguished")
     if mixed := logs_of_several(report, "brokers"):
-        parts.append(f"what tells the brokers in {and_more(mixed, 3)} apart")
+        parts.append(f"lines that distinguish the brokers in {and_more(mixed, 3)}")
     holes = [(c["process_id"], (c.get("facts") or {}).get("why")) for c in report.coverage if c["kind"] == "missing_lines"]
     holed = {process for process, why in holes if why not in _AT_END}
     ended = {*end_too_soon(report), *(process for process, why in holes if why in _AT_END)}
@@ -412,14 +412,14 @@ def missing(report: Report, clock: Clock) -> str:
         parts.append(f"any later lines of {and_more(sorted(later), 3)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {and_more(others, 3)} is unknown"
-        # Why it is unknown, no line tells: not always for what is missing.
+        # The reason is unknown: it is not always a missing log.
         return f"{', '.join(parts)}; {unknown}." if parts else f"{unknown}."
     if parts:
         return f"{', '.join(parts)}."
     if undecided:
-        return "what each undecided pair of owners asks for, below."
+        return "the evidence named below for each undecided pair of owners."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
-        return f"nothing, as far as the logs tell, from {clock.second(facts['from_ts'], facts['to_ts'])}."
+        return f"no gaps found, from {clock.second(facts['from_ts'], facts['to_ts'])}."
     return ""
 
 

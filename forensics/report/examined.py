@@ -1,4 +1,4 @@
-"""What an answer about split brain rests on, and why there is none where nobody's ownership is known: "none found" alone would say too much."""
+"""Describe the basis of an answer about split brain, and why there is none if no ownership is known: "none found" alone would claim too much."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from forensics.report.window import Window
 
 _KINDS = ("task", "connector", "partition")
-#: What to do about lines that are cut.
-UNCUT = "Raise the limit of what wrote, shipped or copied them, or read these logs where they were written."
+#: Advice about truncated lines.
+UNCUT = "Raise the limit of the program that wrote, shipped or copied them, or read the original logs."
 #: Why nothing was examined, by code.
 _WHY = {
     "no_files": "No log was read into this case.",
-    "no_records": "No line of the {files} has a layout that is known: describe it with `--layout`, and `forensics sql source_file` lists the files.",
-    "not_kafka": "None of the {records} is of a logger that tells of Kafka groups.",
+    "no_records": "No line of the {files} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files.",
+    "not_kafka": "None of the {records} is from a logger about Kafka groups.",
     "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that print "
     "them were off, their level was too high, or such lines are not in this part of the logs.",
-    "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so that none of them was given anything to work on.",
-    "cut_lines": f"The lines of these logs are cut, and what is left of them does not tell who was assigned what or ran what. {UNCUT}",
-    "brokers_only": "The logs are brokers' logs. They tell when groups rebalanced, and not who was assigned what: that stands in the logs of Connect workers "
+    "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so none of them got an assignment.",
+    "cut_lines": f"The lines of these logs are truncated, and the rest of them does not show assignments or running tasks. {UNCUT}",
+    "brokers_only": "The logs are brokers' logs. They show when groups rebalanced, but not the assignments: these are in the logs of Connect workers "
     "and consumers.",
-    "filtered": "These logs look like the output of grep, and what is not in such a log may have been printed all the same. Send the whole files.",
-    "several_members": "One log holds the lines of several members, which cannot be told apart. Keep the log of each process in a file of its own.",
+    "filtered": "These logs look like grep output, in which a missing line proves nothing. Send the whole files.",
+    "several_members": "One log contains lines of several members, which cannot be distinguished. Keep the log of each process in its own file.",
     "no_info": "The logs name tasks, workers or consumers, but nothing that Kafka prints at INFO about tasks and assignments.",
-    "no_assignments": "Groups are named, but no line tells who was assigned what or ran what.",
-    "no_signs": "Lines tell who was assigned what, and none that a task, connector or consumer then worked: these logs end too soon, or begin too late.",
-    "one_log": "Only {only} is here of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
-    "group": "No line tells who owned what in {groups}.",
-    "window": "No ownership is known in the time that was asked for. The whole case has {ownerships}.",
+    "no_assignments": "Groups are named, but the logs show neither assignments nor running tasks.",
+    "no_signs": "The logs show assignments, but no task, connector or consumer that then worked: they end too early, or begin too late.",
+    "one_log": "There is only {only} of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
+    "group": "The logs do not show ownership in {groups}.",
+    "window": "No ownership is known in the selected time. The whole case has {ownerships}.",
 }
 
 
@@ -176,27 +176,27 @@ def filtered_logs(report: Report) -> list[str]:
 
 
 def _named(report: Report) -> str:
-    """The members without a log."""
+    """Name the members without a log."""
     if shared := logs_of_several(report):
-        whose = "holds the lines of several members" if len(shared) == 1 else "hold the lines of several members each"
-        return f"{and_more(shared)} {whose}, which cannot be told apart. Keep the log of each process in a file of its own."
+        whose = "contains lines of several members" if len(shared) == 1 else "each contain lines of several members"
+        return f"{and_more(shared)} {whose}, which cannot be distinguished. Keep the log of each process in its own file."
     rows = [c for c in report.coverage if _is_member(c)]
     if members := sorted({short_member(c["process_id"].removeprefix("member ")) for c in rows}):
         number = sum(map(members_of, rows))
         who, whose = ("another member", "its log is") if number == 1 else (f"{number:,} other members", "their logs are")
         return f"Its lines name {who}, and {whose} missing: {and_more(members)}."
     if any((g["member_count"] or 0) > (g["seen_by_members"] or 0) for group in report.groups for g in group["generations"]):
-        return "Its lines tell of more members than that, and their logs are missing."
+        return "Its lines show that there were more members, whose logs are missing."
     counted = [(g["generation"], g["member_count"]) for group in report.groups for g in group["generations"] if g["is_count_told"]]
     if counted and all(number == 1 for _, number in counted):
         alone = sorted({generation for generation, _ in counted})
         which = f"generation {alone[0]}" if len(alone) == 1 else f"generations {alone[0]} to {alone[-1]}"
         return f"In {which} it was the only member; the logs do not show who was a member before or after."
-    return "Nothing says that there were no other members."
+    return "The logs do not show that there were no other members."
 
 
 def members_of(c: Row) -> int:
-    """How many members a row of `coverage` that misses some stands for."""
+    """Return the number of missing members in a row of `coverage`."""
     return (c.get("facts") or {}).get("members") or 1
 
 
@@ -223,26 +223,29 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     """Say why nothing was examined, and what to turn on or to bring."""
     facts, text = report.examined, why_not_examined(report)
     blocks: list[Block] = [
-        Para(text + " Whether two owned the same work at once cannot be said: this is not an all-clear.", label="Why", tone="warn")
+        Para(text + " It is unknown whether two owned the same work at the same time: this is not an all-clear.", label="Why", tone="warn")
     ]
     if facts["why"] == "one_log":
-        blocks.append(Para(rests_on(report, clock).replace("This rests on", "What is known:", 1)))
+        blocks.append(Para(rests_on(report, clock).replace("Based on", "What is known:", 1)))
     if facts["why"] in ("window", "several_members", "cut_lines", "filtered"):
         return blocks
     logs = "the logs of all Connect workers and consumers, and of the brokers, from before the incident on."
     waits = facts["why"] == "no_coordinator"
-    blocks.append(Para(f"a coordinator first. Of other groups and other times, add {logs}" if waits else f"add {logs}", label="What is needed"))
+    blocks.append(Para(f"a coordinator first. For other groups and times, add {logs}" if waits else f"add {logs}", label="What is needed"))
     if waits or facts["why"] in ("one_log", "no_files", "no_records", "no_signs"):
         return blocks
     blocks.append(
-        Para("these loggers tell of groups, at INFO; with less, or with the root logger at WARN, their lines are missing.", label="Turn on")
+        Para(
+            "these loggers print lines about groups at INFO; at a higher level, or with the root logger at WARN, these lines are missing.",
+            label="Turn on",
+        )
     )
     blocks += [Code(code, label) for label, code in snippets()]
     return blocks
 
 
 def undated(report: Report) -> list[str]:
-    """Logs of which no line tells both date and time."""
+    """Return the logs without a line that has both date and time."""
     files = report.case["source_files"]
     return [f["path"] for f in files if f.get("status", "read") == "read" and f.get("kind") == "log" and f["records"] and f["first_ts"] is None]
 
@@ -253,10 +256,10 @@ def silences(number: int, lasted_ms: float) -> str:
 
 
 def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
-    """What was looked at, in a sentence, and, with `but`, what was not."""
+    """Describe what was examined, in a sentence, and, with `but`, what was not."""
     facts = report.examined
     resources = and_more([count(facts["resources"][kind], kind) for kind in _KINDS if facts["resources"].get(kind)]) or "no resource"
-    text = f"This rests on {resources} of {count(facts['groups'], 'group')}, owned by {count(facts['owners'], 'process', 'processes')} whose logs are here"
+    text = f"Based on {resources} of {count(facts['groups'], 'group')}, owned by {count(facts['owners'], 'process', 'processes')} with logs"
     if facts["from_ts"] and facts["to_ts"] and facts["to_ts"] >= facts["from_ts"]:
         length = span((facts["to_ts"] - facts["from_ts"]).total_seconds() * 1000)
         text += f", from {clock.at(facts['from_ts'])} to {clock.at(facts['to_ts'])} ({length})"
@@ -266,14 +269,13 @@ def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
     if not but:
         return text
     if missing := facts["members_without_log"]:
-        text += f" The lines of {count(missing, 'member')} are not here: what {'it' if missing == 1 else 'they'} owned is not known."
+        text += f" There are no lines of {count(missing, 'member')}: what {'it' if missing == 1 else 'they'} owned is unknown."
     if unheard := facts["members_unheard"]:
-        whose, they = ("its log does", "it says") if unheard == 1 else ("their logs do", "they say")
-        text += f" What {count(unheard, 'consumer')} owned is not known: {whose} not hold what {they} at INFO."
+        text += f" What {count(unheard, 'consumer')} owned is unknown: {'its log has' if unheard == 1 else 'their logs have'} no INFO lines."
     if (uncounted := facts["groups_not_counted"]) and not facts["members_without_log"]:
-        text += f" No line tells how many members {and_more(uncounted, 6)} had: others may have been there, too."
+        text += f" The number of members of {and_more(uncounted, 6)} is unknown: there may have been more."
     if cut := facts["logs_cut"]:
-        text += f" The lines of {count(cut, 'log')} are cut: what stood behind the cut is not known."
+        text += f" The lines of {count(cut, 'log')} are truncated: the text after the cut is unknown."
     if others := facts["groups_not_examined"]:
-        text += f" Not examined, for no line tells who owned what: {'group' if len(others) == 1 else 'groups'} {and_more(others, 6)}."
+        text += f" Not examined, because no line shows ownership: {'group' if len(others) == 1 else 'groups'} {and_more(others, 6)}."
     return text

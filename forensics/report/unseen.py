@@ -1,4 +1,4 @@
-"""Coordinator episodes, clocks, and what the logs do not show: without the last, nothing that was not found would mean anything."""
+"""Describe coordinator episodes, clocks, and what the logs do not show: without the last, "none found" would mean nothing."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
 
 _ROWS = 30
-#: A member is often given the address of a coordinator that is gone, and loses it again: so soon after, that is no new outage.
+#: A member often gets the address of a coordinator that has failed, and loses it again: within this time, that is not a new outage.
 _SOON = timedelta(seconds=10)
 #: Who else was without a coordinator at that time, by the scope of a loss, the widest first.
 _SCOPES = {"broker": "members of other groups", "group": "others of the group", "member": "no other in these logs"}
 _MEMBERS_IN_WORDS = 3
 _HOSTS_IN_WORDS = 2
-#: What would decide a pair, by the words of `split_brain.missing`, and whose log has it.
+#: Evidence that would settle a pair, by the codes of `split_brain.missing`, and the process whose log has it.
 _ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
 _MEMBER, _COORDINATOR = "member ", "coordinator of "
-#: What a skipped file is, of one and of several.
+#: Words for skipped files, singular and plural.
 _SKIPPED = {
     "binary": ("is binary", "are binary"),
     "empty": ("is empty", "are empty"),
     "no line looks like a log record": ("has no line that looks like a log record", "have no line that looks like a log record"),
 }
-#: What a row of `coverage` says of a stretch of a log; the first stand above the others.
+#: Words for the kinds of rows of `coverage`, the first at the top.
 _HOLES = {"truncated": "no start", "missing_lines": "lines missing", "gap": "silent"}
 
 
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
-    """When processes were without the coordinator of a group, the longest first. Losses that follow each other within seconds are one row."""
+    """Return the times in which processes had no coordinator of a group, the longest first. Losses within seconds of each other are one row."""
     rows = list(_outages(report.coordinator_episodes))
     if not rows:
         return []
@@ -166,7 +166,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
 
 
 def section(report: Report, names: Names, clock: Clock) -> list[Block]:
-    """What was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
+    """Describe what was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
     blocks: list[Block] = []
     for c in [c for c in report.coverage if c["kind"] == "filtered"][:_ROWS]:
         blocks.append(Para(f"{names.process(c['process_id'])}: {c['note']}.", tone="bad"))
@@ -174,22 +174,22 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     if ended := end_too_soon(report):
         logs = [names.process(process) for process in ended[:_ROWS]] + [f"{len(ended) - _ROWS} more"] * (len(ended) > _ROWS)
         whose, end = ("The log", "ends") if len(ended) == 1 else ("The logs", "end")
-        blocks.append(Para(f"{whose} of {joined(logs)} {end} too soon to decide all pairs of owners.", tone="warn"))
+        blocks.append(Para(f"{whose} of {joined(logs)} {end} too early to settle all pairs of owners.", tone="warn"))
     unread = [f for f in report.case["source_files"] if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
     for f in unread[:_ROWS]:
-        what = "Not read" if f["status"] == "unreadable" else "Not all read"
+        what = "Not read" if f["status"] == "unreadable" else "Partly read"
         blocks.append(Para(f"{what}: {f['path']}: {f['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] == "unreadable" and not unread][:_ROWS]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] in ("several_members", "no_info")][:_ROWS]:
         blocks.append(Para(f"Left out of {names.process(c['process_id'])}: {c['note']}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] == "several_brokers"][:_ROWS]:
-        blocks.append(Para(f"Not told apart in {names.process(c['process_id'])}: {c['note']}.", tone="warn"))
+        blocks.append(Para(f"Not distinguished in {names.process(c['process_id'])}: {c['note']}.", tone="warn"))
     if cut := [c for c in report.coverage if c["kind"] == "cut_lines"]:
         whose = and_more([names.process(c["process_id"]) for c in cut], _ROWS)
         many = count(sum(c["facts"]["line_count"] for c in cut), "line")
-        text = f"The lines of {whose} are cut: {many} with different messages end at the same length within {'their log' if len(cut) > 1 else 'it'}"
-        blocks.append(Para(f"{text}, are not recognised, and what stood behind the cut is lost. {UNCUT}", tone="bad"))
+        text = f"The lines of {whose} are truncated: {many} with different messages end at the same length within {'their log' if len(cut) > 1 else 'it'}"
+        blocks.append(Para(f"{text} and are not recognised; the text after the cut is lost. {UNCUT}", tone="bad"))
     blocks += [Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] == "copy"][:_ROWS]]
     holes = [c for c in report.coverage if c["kind"] in _HOLES]
     if holes:
@@ -216,19 +216,19 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
 
 
 def end_too_soon(report: Report) -> list[str]:
-    """Logs whose rest would decide undecided pairs of owners."""
+    """Return the logs whose later lines would settle undecided pairs of owners."""
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     return sorted({s[process] for s in undecided for what, process in _ENDS if what in ((s.get("facts") or {}).get("evidence") or ())})
 
 
 def lacks_lines(c: Row) -> bool:
-    """Whether the coordinator's log that a row of `coverage` misses is here and lacks some of the group's generations only."""
+    """Return True if the coordinator has a log that lacks only some of the group's generations."""
     facts = c.get("facts") or {}
     return (facts.get("generations") or 0) < (facts.get("all_generations") or 0)
 
 
 def _missing(rows: list[Row], clock: Clock) -> list[Block]:
-    """Members and coordinators that others name and whose logs are not here; a table where there are many members."""
+    """List members and coordinators that others name and whose logs are missing; many members as a table."""
     blocks: list[Block] = []
     members = [c for c in rows if (c["process_id"] or "").startswith(_MEMBER)]
     for c in [c for c in rows if c not in members][:_ROWS]:
@@ -242,13 +242,13 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     if len(told) <= _MEMBERS_IN_WORDS:
         for (name, host, group, *_), number in zip(told, map(members_of, members), strict=True):
             where = ", ".join([f"at {host}"] * bool(host) + [f"group {group}"] * bool(group))
-            who, ids = ("A member called", "appears only in others' lines; no line with its id is here") if number == 1 else (
-                f"{number:,} members called", "appear only in others' lines; no line with their ids is here"
+            who, ids = ("A member named", "appears only in others' lines; no log has a line with its id") if number == 1 else (
+                f"{number:,} members named", "appear only in others' lines; no log has a line with their ids"
             )  # fmt: skip
             blocks.append(Para(f"{who} {name} {f'({where}) ' if where else ''}{ids}.", tone="warn"))
     else:
         total = sum(map(members_of, members))
-        blocks.append(Para(f"{total:,} members appear only in others' lines; no lines with their ids are here:", tone="warn"))
+        blocks.append(Para(f"{total:,} members appear only in others' lines; no log has lines with their ids:", tone="warn"))
         columns = (Column("member"), Column("at"), Column("group"), Column("named from", fixed=True), Column("to", fixed=True))
         blocks.append(Table(columns, tuple(told[:_ROWS])))
     if (more := len(rows) - len(members) - _ROWS) > 0 or (more := len(members) - _ROWS) > 0:
@@ -257,19 +257,19 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
 
 
 def at_hosts(coverage: Iterable[Row]) -> str:
-    """` at 10.0.0.1`: where the members are whose lines are not here; empty where that is in many places, or not known."""
+    """Return the hosts of the members without lines, as ` at 10.0.0.1`; empty if there are many, or if they are unknown."""
     hosts = {_who(c)[1] for c in coverage if c["kind"] == "missing_process" and (c["process_id"] or "").startswith(_MEMBER)}
     return f" at {joined(sorted(hosts))}" if 0 < len(hosts) <= _HOSTS_IN_WORDS and all(hosts) else ""
 
 
 def _who(c: Row) -> tuple[str, str]:
-    """Name and host of a member whose lines are not here; no host where no line tells."""
+    """Return name and host of a member without lines; no host if it is unknown."""
     name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
     return short_member(name), host.removeprefix("/")
 
 
 def _length(c: Row) -> str:
-    """How long a silence was. What is missing lies somewhere between two lines, and is no longer than that."""
+    """Return the length of a silence. Missing lines are somewhere between two lines, for at most that long."""
     if c["to_ts"] == c["from_ts"] or not is_silence(c):
         return ""
     return span((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) if c["from_ts"] and c["to_ts"] else "?"
@@ -319,7 +319,7 @@ def _reading(report: Report) -> list[Block]:
                     if unknown
                     else "every line of a group-related logger was recognised."
                     if events
-                    else "none is of a logger that tells of groups."
+                    else "none is from a logger about groups."
                 ),
                 tone="warn" if share > 5 else "dim",
             )
@@ -331,21 +331,21 @@ def _reading(report: Report) -> list[Block]:
     if skipped:
         blocks.append(Para(_why_skipped(skipped), tone="dim"))
     if without := undated(report):
-        text = f"No line of {_some(without)} tells both date and time, so nothing here says when its lines were printed: only their order is known."
-        blocks.append(Para(f"{text} Put both into the layout, as `%d{{ISO8601}}` does.", tone="bad"))
+        text = f"No line of {_some(without)} has both date and time, so only the order of its lines is known, not when they were printed."
+        blocks.append(Para(f"{text} Log both, for example with `%d{{ISO8601}}`.", tone="bad"))
     blocks += _collected(Counter(f.get("time_by") for f in files))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed" and f.get("first_ts") is not None)
     for zone, n in zones.items():
-        text = f"{count(n, 'file')} without a time zone read as {zone}: if that is wrong, ingest again with `--time-zone`."
+        text = f"{count(n, 'file')} {'has' if n == 1 else 'have'} no time zone; assumed {zone}. If that is wrong, ingest again with `--time-zone`."
         blocks.append(Para(text, tone="dim"))
     return blocks
 
 
 def _collected(by: Counter[str | None]) -> Iterator[Block]:
-    """How far times go that a collector printed."""
+    """Describe the limits of times that a collector printed."""
     if n := by["collector"] + by["collector_no_year"]:
-        text = "have no time of their own: each is given its collector's, taken to be less than a second late."
+        text = "have no time of their own: the collector's time is used, assumed to be less than a second late."
         yield Para(f"The lines of {count(n, 'file')} {text}", tone="dim")
     if n := by["collector_no_year"]:
-        text = "have no year: the last one before the file was changed is taken. If that is wrong, correct the file's date (`touch -d`) and ingest again."
+        text = "have no year: the last one before the file was changed is assumed. If that is wrong, correct the file's date (`touch -d`) and ingest again."
         yield Para(f"The dates of {count(n, 'file')} {text}", tone="dim")

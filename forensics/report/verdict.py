@@ -1,4 +1,4 @@
-"""The first question: did two own the same work at once? The verdict, its bounds, and the lines that prove it."""
+"""Answer the first question, whether two owned the same work at the same time: the verdict, its bounds, and the lines that prove it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
     from forensics.report.proof import Proofs
 
-#: Overlaps of one pair of processes that begin within this time of each other are told as one incident.
+#: Overlaps of one pair of processes that begin within this time of each other are one incident.
 _SAME_INCIDENT = timedelta(seconds=60)
-#: Rules whose findings this section tells, with their lines.
+#: Rules whose findings this section reports, with their lines.
 TOLD_HERE = ("split-brain-task", "split-brain-partition")
-#: What the rule clock-skew calls a clock that was set.
+#: Codes of the rule clock-skew for a clock that was set.
 _STEPS = ("set_back", "contradicted", "contradict_each_other")
 _ROWS_SHOWN = 40
 _IN_FULL = 8
 _ROWS_EACH = 12
 _WHAT = {"work": "worked on", "thread": "had a running thread for", "held": "held"}
 _PERHAPS = {"work": "may both have worked on", "thread": "may both have had a running thread for", "held": "may both have held"}
-_HOW = {"work": "both at work", "thread": "both there", "held": "both holding"}
+_HOW = {"work": "both working", "thread": "both there", "held": "both holding"}
 _CAUSES = {
     "woke_after_freeze": "{a} resumed after a freeze",
-    "learnt_too_late": "{a} learned that it was no longer a member only after {b} had begun",
+    "learnt_too_late": "{a} learned that it was no longer a member only after {b} had started",
     "kept_running_through_lost_coordinator": "{a} kept running after it had lost its coordinator",
-    "left_by_poll_timeout": "{a} had left the group because it polled too late, and still held it when {b} began",
-    "graceful_stop_failed": "{a} was told to stop and did not stop in time",
+    "left_by_poll_timeout": "{a} had left the group because it polled too late, and still held it when {b} started",
+    "graceful_stop_failed": "{a} was asked to stop and did not stop in time",
     "same_generation_assigned_twice": "one generation assigned it to both",
     "restart_of_task_not_owned": "{b} started it without owning it",
-    "not_fenced": "nothing stopped {a} before {b} began",
+    "not_fenced": "nothing stopped {a} before {b} started",
 }
 _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
@@ -59,7 +59,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         if report.examined["why"] != "one_log":
             return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
         others = f" ({unseen})" if unseen else ""
-        return f"Split brain: NOT EXAMINED, because only one member's log is here{others}", "warn", not_examined(report, clock)
+        return f"Split brain: NOT EXAMINED, because only one member has a log{others}", "warn", not_examined(report, clock)
     title, tone = _title(by_verdict, unseen, _elsewhere(report))
     blocks: list[Block] = []
     told = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}
@@ -120,33 +120,33 @@ def _title(by_verdict: dict[str, list[Row]], unseen: str, elsewhere: str) -> tup
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
-        bounds = f"both there for at least {span(longest.get('there_certain_ms'))}"
+        bounds = f"overlapped for at least {span(longest.get('there_certain_ms'))}"
         if not longest["certain_ms"]:
             # Each worked while both were there; no moment is sure at which both did.
             here = f"{_resources(work)} had {_twofold(work)}, and both worked in that time"
             return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
-        bounds += f", both at work for at least {span(longest['certain_ms'])}"
-        at_once = {_one(s) for s in work if s["certain_ms"]}
-        here = f"{_resources([s for s in work if s['certain_ms']])} worked on by two owners at once"
+        bounds += f", both working for at least {span(longest['certain_ms'])}"
+        together = {_one(s) for s in work if s["certain_ms"]}
+        here = f"{_resources([s for s in work if s['certain_ms']])} worked on by two owners at the same time"
         alive = [s for s in by_verdict["proved"] if s["kind"] in ("work", "thread") and s["resource_kind"] == longest["resource_kind"]]
         here += f" ({longest['resource']}: {bounds})"
-        if others := len(set(map(_one, alive)) - at_once):
+        if others := len(set(map(_one, alive)) - together):
             here += f"; {others:,} more had {_twofold(alive)}"
         return f"Split brain: PROVED. {here}", "bad"
     if by_verdict["proved"]:
         threads, held = ([s for s in by_verdict["proved"] if (s["kind"] == "held") is held] for held in (False, True))
         had = [f"{_resources(threads)} had two running threads"] * bool(threads) + [f"{_resources(held)} held by two owners"] * bool(held)
-        return f"Split brain: {' at once; '.join(had)} at once, without proof that both worked", "warn"
+        return f"Split brain: {' at the same time; '.join(had)} at the same time, without proof that both worked", "warn"
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
     if unseen:
-        return f"Split brain: NONE FOUND among the members whose logs are here ({unseen}){elsewhere}", "warn"
+        return f"Split brain: NONE FOUND among the members with logs ({unseen}){elsewhere}", "warn"
     return f"Split brain: NONE FOUND{elsewhere}", "warn" if elsewhere else "good"
 
 
 def _twofold(rows: list[Row]) -> str:
-    """What there was two of: threads, which the lines of a task tell; of a partition they tell its owners only."""
-    return "two owners at once" if any(s["resource_kind"] == "partition" for s in rows) else "two live threads at once"
+    """Return what existed twice: threads, which the lines of a task show; for a partition they only show its owners."""
+    return f"two {'owners' if any(s['resource_kind'] == 'partition' for s in rows) else 'live threads'} at the same time"
 
 
 def _one(row: Row) -> tuple[str, str]:
@@ -154,12 +154,12 @@ def _one(row: Row) -> tuple[str, str]:
 
 
 def _without(examined: Row) -> str:
-    """Members that nothing is known of, without a log or with one that does not hold what they say at INFO, and cut logs; empty when there are none."""
+    """Describe the members without a log or without INFO lines in it, and truncated logs; return an empty text if there are none."""
     members, unheard, cut, uncounted = (examined[name] for name in ("members_without_log", "members_unheard", "logs_cut", "groups_not_counted"))
     none = [f"{members:,} more {'has' if members == 1 else 'have'} none"] * bool(members)
-    silent = [f"{unheard:,} {'says' if unheard == 1 else 'say'} nothing there of what {'it' if unheard == 1 else 'they'} owned"] * bool(unheard)
-    ends = [f"the lines of {count(cut, 'log')} are cut"] * bool(cut)
-    more = [f"no line tells how many {and_more(uncounted, 3)} had"] * bool(uncounted and not members)
+    silent = [f"the {'log' if unheard == 1 else 'logs'} of {unheard:,} {'does' if unheard == 1 else 'do'} not show ownership"] * bool(unheard)
+    ends = [f"{count(cut, 'log')} {'has' if cut == 1 else 'have'} truncated lines"] * bool(cut)
+    more = [f"the number of members of {and_more(uncounted, 3)} is unknown"] * bool(uncounted and not members)
     return "; ".join(none + silent + ends + more)
 
 
@@ -315,26 +315,28 @@ def _incident(
         told = _CAUSES.get(strongest["cause"], strongest["cause"].replace("_", " ")).format(a=a, b=b)
         yield Para(f"{told}.", label="Cause")
     if strongest["verdict"] == "proved" and strongest["margin_ms"] is not None:
-        known = " The jump that is known is taken into account." * jumped
-        yield Para(f"both were there, {unless_jumped(strongest['margin_ms'], jumped=jumped)} between these lines.{known}", label="How sure")
+        known = " The known jump is taken into account." * jumped
+        yield Para(
+            f"both existed at the same time, {unless_jumped(strongest['margin_ms'], jumped=jumped)} between these lines.{known}", label="How sure"
+        )
     if strongest["missing"]:
-        yield Para(strongest["missing"], label="What would decide")
+        yield Para(strongest["missing"], label="To settle it")
     if proofs is not None:
         yield from proofs.blocks(strongest["witness"], findings.get(tuple(w["event_id"] for w in strongest["witness"]), ""))
 
 
 def _what(rows: list[Row]) -> str:
-    """What two owners had; of what both worked on, but not provably at one moment, it says that."""
+    """Name the resources with two owners, separately those that both worked on, but not provably at one moment."""
 
     def named(some: Iterable[Row]) -> str:
         return in_words(sorted({r["resource"] for r in some}), rows)
 
     apart = [r for r in rows if r["verdict"] == "proved" and r["kind"] == "work" and not r["certain_ms"]]
-    at_once = [r for r in rows if r not in apart]
+    together = [r for r in rows if r not in apart]
     if not apart:
         return named(rows)
-    while_there = f"{named(apart)} while both were there"
-    return f"{named(at_once)} at once, and on {while_there}," if at_once else while_there + ","
+    while_there = f"{named(apart)} while both existed"
+    return f"{named(together)} at the same time, and on {while_there}," if together else while_there + ","
 
 
 def _is_ordered(row: Row) -> bool:

@@ -74,7 +74,7 @@ def test_without_an_incident_there_is_none_and_what_that_rests_on_is_said() -> N
     written = flat(screen(quiet))
     assert written.startswith("NO INCIDENT FOUND")
     assert "Split brain: NONE FOUND" in written
-    assert "This rests on" in written
+    assert "Based on" in written
 
 
 def test_what_was_not_examined_names_what_to_collect() -> None:

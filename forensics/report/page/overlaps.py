@@ -1,4 +1,4 @@
-"""Pairs of owners to overlaps with their layers: both at work for certain, both there for certain, possible."""
+"""Convert pairs of owners to overlaps with their layers: both certainly working, both certainly there, possible."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _label(s: Row) -> str:
         return f"undecided: {at_most}"
     if s["kind"] == "work":
         # Both showed work of their own while both were there; that may have been at no common moment.
-        work = f"both at work {span(s['certain_ms'])}" if s["certain_ms"] else "both worked"
+        work = f"both working {span(s['certain_ms'])}" if s["certain_ms"] else "both worked"
         return f"{work}, both there {span(s.get('there_certain_ms'))}, {at_most}"
     return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}, {at_most}"
 
@@ -76,7 +76,7 @@ def _short(s: Row) -> str:
     if s["verdict"] != "proved":
         return "undecided"
     if s["kind"] == "work":
-        return f"both at work {span(s['certain_ms'])}" if s["certain_ms"] else f"both there {span(s.get('there_certain_ms'))}"
+        return f"both working {span(s['certain_ms'])}" if s["certain_ms"] else f"both there {span(s.get('there_certain_ms'))}"
     return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}"
 
 
