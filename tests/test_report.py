@@ -41,7 +41,9 @@ def test_the_verdict_comes_first_with_bounds_and_lines() -> None:
     written = as_text()
     titles = ["━━ In brief", "━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
     assert sorted(titles, key=written.index) == titles
-    assert "1 task worked on by two owners at the same time (orders-2: overlapped for at least 1.01 s, both working for at least 990 ms)" in flat(written)
+    assert "1 task worked on by two owners at the same time (orders-2: overlapped for at least 1.01 s, both working for at least 990 ms)" in flat(
+        written
+    )
     assert "w2/connect.log:7" in written
     assert "Stopping task orders-2" in written
     assert "10:01:00.005 ±5 ms" in written
@@ -702,10 +704,7 @@ def test_none_found_says_what_it_rests_on() -> None:
     views["coverage"] = [c for c in views["coverage"] if c["kind"] == "gap"]
     views["ownership"] += [owned("orders", "w2", resource_kind="connector"), owned("t-0", "w2", resource_kind="partition", group_id="connect-orders")]
     written = flat(as_text(views=views))
-    assert (
-        "Split brain: NONE FOUND Based on 3 tasks, 1 connector and 1 partition of 2 groups, owned by 2 processes with logs, "
-        in written
-    )
+    assert "Split brain: NONE FOUND Based on 3 tasks, 1 connector and 1 partition of 2 groups, owned by 2 processes with logs, " in written
     assert "from 09:59:19.000 to 10:02:00.000 (2 min 41 s), with a silence of 40.0 s." in written
     assert made(views).examined["members_without_log"] == 0
 
@@ -746,7 +745,8 @@ def test_what_had_two_threads_is_counted_by_its_kind() -> None:
     ] + [split | {"resource_kind": "partition", "resource": "t-0", "kind": "held"}]
     written = flat(as_text(views=views))
     assert (
-        "1 connector and 2 tasks had two running threads at the same time; 1 partition held by two owners at the same time, without proof that both worked" in written
+        "1 connector and 2 tasks had two running threads at the same time; 1 partition held by two owners at the same time, without proof that both worked"
+        in written
     )
 
 

@@ -250,7 +250,8 @@ WITH closed AS (
 ), placed AS (
   SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id,
     -- A filtered log may lack the line that ends it, and one that never has heartbeats shows nothing by their absence.
-    e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL OR coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
+    e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL
+      OR coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= k.step_ms, false) AS is_doubted
   FROM every e
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
