@@ -122,8 +122,11 @@ class Report:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings, most severe first."""
-        return cast("list[Finding]", self.model.findings)
+        """The findings, most severe first; a notebook shows them as a table."""
+        return cast("list[Finding]", Rows(self.model.findings))
+
+    def _repr_html_(self) -> str:
+        return Text(self.brief)._repr_html_()
 
     @property
     def brief(self) -> str:
@@ -327,13 +330,16 @@ class Case:
     def view(self, name: str, form: Literal["pandas"]) -> pd.DataFrame: ...
     @overload
     def view(self, name: str, form: Literal["spark"]) -> DataFrame: ...
-    def view(self, name: str, form: str = "arrow") -> pa.Table | pd.DataFrame | DataFrame:
+    @overload
+    def view(self, name: str, form: Literal["rows"]) -> Rows: ...
+    def view(self, name: str, form: str = "arrow") -> pa.Table | pd.DataFrame | DataFrame | Rows:
         """Return all rows of a view; `docs/views.md` describes the meaning and unit of each column.
 
         Args:
             name: a view, or the ID of a rule.
-            form: `arrow` for a `pyarrow.Table`, `pandas` for a pandas data frame (pandas must be installed), or `spark` for a data frame of the
-                engine's session, in which every view of this case is then registered under its name.
+            form: `arrow` for a `pyarrow.Table`, `pandas` for a pandas data frame (pandas must be installed), `rows` for dictionaries that a notebook
+                shows as a table, or `spark` for a data frame of the engine's session, in which every view of this case is then registered under its
+                name.
 
         Returns:
             The rows. Columns whose names end in `_ms` are milliseconds; time columns are timestamps in UTC; lists and structs stay nested.
@@ -345,15 +351,15 @@ class Case:
         """
         from forensics.report import query, stored
 
-        if form not in ("arrow", "pandas", "spark"):
-            raise UsageError(f"There is no format `{form}`.", where="form", fix="Use one of arrow, pandas, spark.")
+        if form not in ("arrow", "pandas", "rows", "spark"):
+            raise UsageError(f"There is no format `{form}`.", where="form", fix="Use one of arrow, pandas, rows, spark.")
         view = query.saved(name)
         if form == "spark":
             return query.frame(self.engine, self.folder, view)
         table = stored.table(self.folder, view.name)
         if table is None:  # a view that is not stored
             table = query.frame(self.engine, self.folder, view).toArrow()
-        return table if form == "arrow" else _to_pandas(table)
+        return table if form == "arrow" else Rows(table.to_pylist()) if form == "rows" else _to_pandas(table)
 
     @property
     def findings(self) -> list[Finding]:

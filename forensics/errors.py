@@ -14,8 +14,16 @@ class _Shell:
 
 
 SHELL = _Shell()
-_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
-_ARGUMENTS = {"group": "groups", "rule": "rules", "assume-skew": "assume_skew_ms", "no-views": "views=False"}
+#: Options of the commands that are arguments of the library, by their names there. Options of other tools stay as they are.
+_ARGUMENTS = {
+    **dict.fromkeys(("since", "until", "tz", "case", "engine", "master", "jobs", "context", "merge", "full", "width")),
+    **{"group": "groups", "rule": "rules", "resource": "resources", "assume-skew": "assume_skew_ms", "no-views": "views=False"},
+    **dict.fromkeys(("layout", "host", "parsers")),
+    **{"keep-all": "keep_all", "time-zone": "time_zone", "format": "form", "all-lines": "all_lines"},
+}
+_OPTION = re.compile(rf"(?<![\w-])--({'|'.join(_ARGUMENTS)})(?![\w-])")
+#: Arguments of the commands that have no option, where an error is.
+_POSITIONAL = {"ID": "wanted", "NAME": "name"}
 #: The option of `sql` for a statement.
 _STATEMENT = re.compile(r"^-e(?=$|,)")
 _CALLS = {"forensics ingest PATH... --case DIR": "forensics.ingest(PATHS, DIR)"}
@@ -26,7 +34,7 @@ def _in_python(text: str) -> str:
     for command, call in _CALLS.items():
         text = text.replace(command, call)
     text = _STATEMENT.sub("statement", text)
-    return _OPTION.sub(lambda m: _ARGUMENTS.get(m[1], m[1].replace("-", "_")), text)
+    return _OPTION.sub(lambda m: _ARGUMENTS[m[1]] or m[1], text)
 
 
 class ForensicsError(Exception):
@@ -46,10 +54,12 @@ class ForensicsError(Exception):
         self.what, self.why, self.where, self.fix = what, why, where, fix
 
     def __str__(self) -> str:
-        where, fix = (self.where, self.fix) if SHELL.reads else (_in_python(self.where), _in_python(self.fix))
-        lines = [self.what]
-        if self.why:
-            lines.append(f"  reason: {self.why}")
+        what, why, where, fix = self.what, self.why, self.where, self.fix
+        if not SHELL.reads:
+            what, why, where, fix = _in_python(what), _in_python(why), _POSITIONAL.get(where, _in_python(where)), _in_python(fix)
+        lines = [what]
+        if why:
+            lines.append(f"  reason: {why}")
         if where:
             lines.append(f"  --> {where}")
         if fix:

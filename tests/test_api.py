@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 import subprocess
@@ -54,11 +55,28 @@ def test_errors_name_arguments_to_programs_and_options_to_users(case, monkeypatc
     with pytest.raises(CaseError) as missing:
         forensics.open_case(tmp_path / "none")
     assert "forensics.ingest(" in str(missing.value)
+    with pytest.raises(UsageError) as reverse:
+        case.report(since="07:53", until="07:52")
+    assert str(reverse.value).startswith("`since` (")
+    assert "`until`" in str(reverse.value)
+    with pytest.raises(UsageError) as nobody:
+        case.show("nobody:7")
+    assert "--> wanted" in str(nobody.value)
+    # An option of another tool is none of ours.
+    assert "kafka-topics --describe" in str(UsageError("x", fix="Run kafka-topics --describe."))
     with pytest.raises(UsageError, match="path"):
         forensics.ingest(None, tmp_path / "case")
     monkeypatch.setattr(errors.SHELL, "reads", True)
     assert "--> --since" in str(wrong.value)
     assert "forensics ingest PATH" in str(missing.value)
+
+
+def test_options_in_errors_are_arguments_of_the_library() -> None:
+    asked = (forensics.ingest, forensics.open_case, forensics.Case, forensics.Report)
+    calls = [f for thing in asked for f in (vars(thing).values() if isinstance(thing, type) else (thing,)) if inspect.isfunction(f)]
+    known = {name for call in calls for name in inspect.signature(call).parameters}
+    assert {(argument or option).partition("=")[0] for option, argument in errors._ARGUMENTS.items()} - known <= {"case"}
+    assert set(errors._POSITIONAL.values()) <= known
 
 
 def test_names_that_are_offered_are_there_and_others_are_not() -> None:
@@ -85,6 +103,11 @@ def test_a_case_is_asked_as_the_commands_are(case) -> None:
     assert [r["process_id"] for r in rows] == sorted(case.view("process")["process_id"].to_pylist())
     assert rows._repr_html_().startswith("<table><thead><tr><th>process_id</th><th>role</th>")
     assert case.incidents == case.report().model.incidents
+    assert case.findings._repr_html_().startswith("<table><thead><tr>")
+    assert case.findings == case.report().findings
+    assert case.view("process", "rows") == case.view("process").to_pylist()
+    assert "<table>" in case.view("process", "rows")._repr_html_()
+    assert case.report()._repr_html_().startswith("<pre>")
     drawn = case.timeline("connect-cluster")
     assert "connect-cluster" in drawn
     assert drawn._repr_html_().startswith("<pre>")
@@ -98,6 +121,12 @@ def test_errors_of_a_statement_name_the_argument(case, monkeypatch) -> None:
         case.sql("  ")
     assert "-e" not in str(wrong.value)
     assert "statement" in str(wrong.value)
+
+
+@pytest.mark.parametrize("statement", ["drop view finding", "SELECT 1; DELETE FROM finding", "-- all\nTRUNCATE TABLE finding"])
+def test_a_statement_that_changes_a_case_is_refused(case, statement) -> None:
+    with pytest.raises(UsageError, match=r"A case is only read\.[\s\S]*SELECT, SHOW, DESCRIBE or EXPLAIN"):
+        case.sql(statement)
 
 
 def test_a_view_is_a_pandas_frame(case) -> None:
@@ -117,7 +146,7 @@ def test_without_pandas_it_is_said_what_to_do(case, monkeypatch) -> None:
 def test_wrong_names_are_answered_with_the_nearest(case) -> None:
     with pytest.raises(UsageError, match="Did you mean `ownership`"):
         case.view("ownershp")
-    with pytest.raises(UsageError, match="arrow, pandas, spark"):
+    with pytest.raises(UsageError, match="arrow, pandas, rows, spark"):
         case.view("ownership", "polars")
     with pytest.raises(UsageError, match="Did you mean `clock-skew`"):
         case.report(rules=["clock-skw"])

@@ -55,3 +55,20 @@ def test_a_record_does_not_go_on_behind_a_heading() -> None:
 def test_one_such_line_inside_a_record_is_no_heading(inside: str) -> None:
     text = W1.replace("\tdetail of w1", inside) + W2
     assert sources(text) == [(None, f"first\n{inside}"), (None, "second")]
+
+
+JOURNALCTL = ["-- Boot 3e5bfc4ef4d84f7c9a4e4d1fc0e5a0f1 --", "-- Reboot --", "-- No entries --", "-- Logs begin at Fri 2026-11-20 10:00:00 UTC, end at Sat 2026-11-21 08:00:00 UTC. --"]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", JOURNALCTL)
+@pytest.mark.parametrize("head", ["", "Nov 21 07:51:21 w1 connect[12]: "], ids=["cat", "short"])
+def test_a_line_of_journalctl_belongs_to_no_record_and_names_no_process(line: str, head: str) -> None:
+    found = sources(f"{line}\n{head}{W2}{line}\n{head}{W2.replace('second', 'third')}")
+    assert found == [("w1 connect" if head else None, "second"), ("w1 connect" if head else None, "third")]
+
+
+def test_a_boot_behind_the_sample_ends_a_record() -> None:
+    head = "Nov 21 07:51:21 w1 connect[12]: "
+    found = sources(f"{head}{W2}" * 12_000 + f"{JOURNALCTL[0]}\n" + f"{head}{W2}" * 12_000)
+    assert len(found) == 24_000
+    assert set(found) == {("w1 connect", "second")}

@@ -139,3 +139,10 @@ def test_a_gc_log_says_the_zone_of_its_folder(line, zone, expected, tmp_path):
     told = found["b1/server.log"]
     assert (told.zone if told.how == "gc_log" else told.how) == expected
     assert found["b2/server.log"].how == "assumed"
+
+
+def test_datadog_exports_attributes_behind_an_at_sign():
+    record = {"@timestamp": "2026-11-21T08:17:17.104Z", "status": "info", "@logger_name": LOGGER, "@thread_name": "main", "message": MESSAGES[0]}
+    assert {(r.logger, r.thread, r.message) for r in records([json.dumps(record)] * 4)} == {(LOGGER, "main", MESSAGES[0])}
+    header, row = "Date,Host,Service,@logger_name,Message", f'2026-11-21T08:17:17.104Z,w1,connect,{LOGGER},"{MESSAGES[0]}"'
+    assert {(r.logger, r.message) for r in records([header] + [row] * 4)} == {(LOGGER, MESSAGES[0])}

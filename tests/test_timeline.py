@@ -156,3 +156,11 @@ def test_each_death_and_eviction_has_its_letter() -> None:
     views["incident"] = []
     views["generation"] = [g | {"trigger": "member_joined"} for g in views["generation"]]
     assert not any("Cause of an incident" in line for line in drawn(140, views=views))
+
+
+def test_names_are_whole_at_80_columns() -> None:
+    views = rows()
+    views["ownership"] = [owned("customer-orders-by-region-12", "w2", start_lo=at(10), start_hi=at(20), stop_lo=at(60), stop_hi=at(70))]
+    lines = drawn(80, views=views)
+    assert any(line.split()[:2] == ["customer-orders-by-region-12", "w2"] for line in lines)
+    assert max(map(len, lines)) <= 80

@@ -89,6 +89,8 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
         profile = _profile(lines, layouts, untimed=True)
     looked = _LayoutScore.of(_stretches(lines), layouts, profile)
     profile = _timed_by_collector(profile, looked, lines, layouts) or _with_learned(profile, looked, lines, layouts)
+    if profile.wrappers:  # a line of the collector itself may come later than the sample
+        headings = tuple(sorted({*headings, *(h.name for h in layouts.headings if h.alone)}))
     profile = replace(profile, headings=headings, colours=colours, lines=len(lines), folded=_folded_at(profile, lines, layouts))
     filtered = filtered_by(raw_lines, profile.wrappers)
     profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
@@ -98,11 +100,15 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
 
 
 def _headings(lines: Sequence[str], layouts: Layouts) -> tuple[str, ...]:
-    """Return the names of the headings in a file with lines of several files: the first line is one, or several files are named."""
-    found = [(h[0].name, h[1], i) for i, text in enumerate(lines) if (h := layouts.heading(text)) is not None]
-    if not found or found[0][2] > 0 and len({source for _, source, _ in found if source}) < _FEWEST_FILES:
-        return ()
-    return tuple(sorted({name for name, _, _ in found}))
+    """Return the names of the headings in a file.
+
+    Lines that name files count in a file with lines of several files: the first line is one, or several files are named.
+    """
+    every = [(h[0], h[1], i) for i, text in enumerate(lines) if (h := layouts.heading(text)) is not None]
+    found = [h for h in every if not h[0].alone]
+    if found and found[0][2] > 0 and len({source for _, source, _ in found if source}) < _FEWEST_FILES:
+        found = []
+    return tuple(sorted({heading.name for heading, _, _ in every if heading.alone} | {heading.name for heading, _, _ in found}))
 
 
 def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> bytes:

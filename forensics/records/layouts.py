@@ -127,10 +127,12 @@ class Heading:
     Attributes:
         name: as in the file.
         head: regular expression of the whole line, with the group source; without it, the line is a decoration.
+        alone: True if one such line counts by itself: it names no file.
     """
 
     name: str
     head: str
+    alone: bool = False
     examples: tuple[Example, ...] = ()
 
 
@@ -392,7 +394,7 @@ def parse_layouts(text: str, file: str) -> Layouts:
             )
             for b in table["wrapper"]
         )
-        headings = tuple(Heading(b["name"], b["head"], _examples(b)) for b in table.get("heading", ()))
+        headings = tuple(Heading(b["name"], b["head"], b.get("alone", False), _examples(b)) for b in table.get("heading", ()))
         keys = JsonKeys({k: tuple(tuple(path.split(".")) for path in paths) for k, paths in table["json"].items()})
     except (tomllib.TOMLDecodeError, KeyError, TypeError, re.error, UsageError) as e:
         raise CatalogueError("The layout file has a wrong form.", why=str(e), where=file) from e

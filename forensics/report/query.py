@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 TABLE_ROWS = 1000
 _WORD = re.compile(r"\w+")
 _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
+_CHANGES = re.compile(r"\s*(?:ALTER|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
+_READS = "Use SELECT, SHOW, DESCRIBE or EXPLAIN."
 _WRITES = re.compile(r"\s*(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
 #: What Sail says, and the same as a reader says it.
 _SAIL = (
@@ -115,7 +117,7 @@ def own(expression: str, file: Path | None) -> list[Statement]:
     """The statements of a user's own SQL, from a file or as given.
 
     Raises:
-        UsageError: the file cannot be read, or there is no statement.
+        UsageError: the file cannot be read, there is no statement, or one would change the case.
     """
     try:
         text = file.read_text(encoding="utf-8") if file else expression
@@ -127,6 +129,10 @@ def own(expression: str, file: Path | None) -> list[Statement]:
     ]
     if not statements:
         raise UsageError("There is no statement to run.", where="-f" if file else "-e")
+    for statement in statements:
+        # An engine drops the view of its session, and would say nothing.
+        if _CHANGES.match(statement.text):
+            raise UsageError("A case is only read.", why="the statement would change it", where=statement.place(0), fix=_READS)
     return statements
 
 
@@ -278,7 +284,7 @@ def _near_views(statements: Sequence[str]) -> str:
 
     known = {view.name.lower(): view.name for view in view_files.views().values()}
     if any(_WRITES.match(statement) for statement in statements):
-        return "A case is only read: SELECT, SHOW, DESCRIBE and EXPLAIN are of use here."
+        return f"A case is only read. {_READS}"
     for statement in statements:
         try:
             query = sqlglot.parse_one(statement, read="spark")

@@ -36,7 +36,6 @@ _CAUSES = f"Cause of an incident: {CAUSE} for certain, {CAUSE_POSSIBLE} possible
 #: Maximum resources of a group; those with two owners are always drawn.
 _RESOURCES = 30
 _GENERATIONS = 25
-_LABEL = 28
 _LEAST = 20
 _TWICE = "twice"
 _MOST_CAUSES = 6
@@ -97,7 +96,8 @@ class _Drawn:
         self.scene, self.looks, self.clock, self.resources = scene, looks, clock, resources
         labels = [len(row.resource) + 1 + max([len(_TWICE), *(len(self.owner(b.process)) for b in scene.bars)]) for row in scene.rows]
         labels += [len(t.label) + 1 for t in scene.troubles if t.severity != "note"]
-        self.label = max(10, min(_LABEL, width // 3, max(labels, default=10) + 1))
+        # A name that is cut may be another's: up to half the width is for names.
+        self.label = max(10, min(width // 2, max(labels, default=10) + 1))
         self.cells = max(_LEAST, width - self.label)
 
     def owner(self, process: int) -> str:
