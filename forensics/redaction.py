@@ -137,7 +137,7 @@ _LINE_START = re.compile(r"(?:^|\n)[\s#!]*(?:export |set |- )?\Z")
 #: A value in a printed Java map ends before the next key, or with the map.
 _IN_MAP = regex.compile(r"[^\n]{1,400}?(?=,\ [\w.\-]{1,200}+=|[)}\]]++(?:[\s,;]|$))")
 #: Keys of pairs in which the name of a setting and its value are apart.
-_NAME_KEY = re.compile(r"(?:^|[._-])(?:name|key|property|setting|option|param|parameter|field)$")
+_NAME_KEY = re.compile(r"(?:^|[._-])(?:name|key|property|setting|option|config|param|parameter|field)$")
 _VALUE_KEY = re.compile(
     r"(?:^|[._$-])(?:values?|val|text|plain|plaintext|data|string|content|current|previous|next|old|new|first|second|primary|secondary|backup|raw|clear|cleartext)$"
 )
@@ -148,8 +148,8 @@ _SECOND_WORD = {"key", "keys", "phrase", "string", "code", "word"}
 _WORD_BEFORE = re.compile(r"([A-Za-z][A-Za-z-]{1,30})[ ]\Z")
 #: What may be a secret directly after the word that announces it, without a separator; the second one after words that are less clear.
 _LOOKS_SECRET = regex.compile(
-    r"(?! [(\[{</$] | [\w.\-]++[=:] | (?i: sha | md | aes | base | utf | pbkdf | hmac | rsa | v | kip | http | oauth | scram )\S{0,9}?\d )"
-    r"(?= \S*?[^\W\d_] ) (?= \S*?[\d!#$%^&*+~@] ) [^\s\"',;()]{4,}+",
+    r"(?! [(\[{</$] | [\w.\-]++[=:]\S | (?i: sha | md | aes | base | utf | pbkdf | hmac | rsa | v | kip | http | oauth | scram )\S{0,9}?\d )"
+    r"(?= \S*?[^\W\d_] ) (?= \S*?[\d!#$%^&*+~@] ) [^\s\"',;:()]{4,}+",
     regex.VERBOSE,
 )
 _LOOKS_RANDOM = regex.compile(
@@ -175,7 +175,7 @@ _MARKS_OF_KEYS = (
 )  # fmt: skip
 _SIEVE_OF_WORDS = (
     r"(?i:pass|pwd|pw\b|secret|credential|token|jaas|private|user.?info|webhook|cookie|connection.?string|subscription.?key|client.?assertion|kennwort|contrase"
-    r"|sessid|sessionid=|auth.?bytes|code.?verifier|account.?key|(?:api|access|master|session|encryption|signing|license|shared|storage)[ _-]?key"
+    r"|sessid|jsessionid|auth.?bytes|code.?verifier|account.?key|(?:api|access|master|session|encryption|signing|license|shared|storage)[ _-]key"
     r"|(?:time|verification|security|recovery).?code|authorization|\bbearer[\"'\\\] \t]*[=:>%]|\b(?:master)?auth[\"'\\\] ]*[=: ]"
     r"|[._-]key(?:[._-]?id)?[\"'\\\] \t]*[=:>%])|apikey|Apikey|APIKEY"
     # The `apiKey` of a printed request is a name in capitals.
@@ -468,6 +468,8 @@ def _secrets(text: str) -> Iterator[tuple[int, int]]:
         elif is_secret or (has_sign and kind == "value"):
             if has_sign and _OBJECT.match(text, at):
                 expected = depth + 1
+            elif not has_sign and text[found.start() - 1 : found.start()] == "<":
+                expected = depth  # an element, whose value is an attribute
             elif reference := _REFERENCE.match(text, at):
                 at = reference.end()
             elif span := _value(text, found, key, depth):
