@@ -210,7 +210,7 @@ def test_another_topic_and_a_compressed_file(file: Path) -> None:
         (["topics.txt", "--replication-factor", "4"], "4 replicas need 4 brokers, and there are 3"),
         (["topics.txt", "--topic", "nope"], "The topic nope is not in"),
         (["none.txt"], "There is no file"),
-        (["other.txt"], "is no output of kafka-topics --describe"),
+        (["other.txt"], "is not output of kafka-topics --describe"),
         (["half.txt"], "does not show all partitions"),
         (["topics.txt", "--brokers", "1,x"], "`x` is no broker"),
         (["topics.txt", "--brokers", "1,1"], "named twice"),

@@ -517,7 +517,7 @@ def test_what_repeats_is_one_finding_with_a_table() -> None:
 def test_what_repeats_is_told_of_the_window_alone() -> None:
     views = repeated(171)
     since = {"since": "2026-03-01T10:00:00Z", "until": "2026-03-01T10:40:00Z"}
-    assert "3 of the 171 times lie in the time that was asked for" in flat(as_text(views=views, **since))
+    assert "3 of the 171 times are in the selected time" in flat(as_text(views=views, **since))
     between = made(views, since="2026-03-01T10:05:00Z", until="2026-03-01T10:06:00Z")
     assert between.findings == []
 
@@ -557,7 +557,7 @@ def test_a_member_without_a_line_in_a_generation_is_neither_without_a_log_nor_id
     views["member_generation"] = [s | ({"assigned": None} if s["generation"] == last else {}) for s in views["member_generation"]]
     written = flat(as_text(views=views))
     assert "w1*: not known" in written
-    assert "whose part in it no line here shows" in written
+    assert "without log lines" in written
     assert "without a log here" not in written
     assert "as before" not in written
 
@@ -874,7 +874,7 @@ def test_the_loggers_to_turn_on_are_those_of_the_catalogue() -> None:
 
 def test_what_reaches_beyond_the_window_is_said_to_be_told_whole() -> None:
     written = flat(as_text(since="10:00:55", until="10:01:00"))
-    assert "What began before that time or ended after it is told whole, its length too: " in written
+    assert "Anything that began before that time or ended after it is shown whole, with its full length: " in written
     # Of the pairs that are not refuted.
     assert "2 findings, 2 pairs of owners and 1 root cause." in written
     assert "told whole" not in flat(as_text())

@@ -8,7 +8,7 @@ from forensics.case.folder import open_case
 from forensics.case.integrity import rows_in
 from forensics.errors import ForensicsError
 
-#: A shell that lists more than this helps nobody.
+#: A longer list in a shell helps no user.
 _MOST = 200
 _IDS = (("finding", "finding_id", "headline"), ("ownership", "ownership_id", "resource"), ("occurrence", "occurrence_id", "headline"))
 

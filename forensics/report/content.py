@@ -128,7 +128,7 @@ def case_line(report: Report) -> str:
 
 
 def window_line(report: Report) -> str:
-    """What the reader asked for, and that what reaches beyond it is told whole; empty when that is everything."""
+    """Describe the selection, and that anything which reaches beyond it is shown whole; empty if all is selected."""
     since, until = report.filters.get("since"), report.filters.get("until")
     parts = [f"group {', '.join(report.filters['groups'])}"] if report.filters.get("groups") else []
     parts += [f"rule {', '.join(report.filters['rules'])}"] if report.filters.get("rules") else []
@@ -146,5 +146,5 @@ def window_line(report: Report) -> str:
         )
         if (number := sum(not window.holds(row, starts, ends) for row in rows))
     ]
-    whole = " What began before that time or ended after it is told whole, its length too: "
+    whole = " Anything that began before that time or ended after it is shown whole, with its full length: "
     return f"Only: {'; '.join(parts)}.{whole * bool(beyond)}{joined(beyond)}{'.' * bool(beyond)}"

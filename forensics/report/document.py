@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """A log line that proves something: where it stands, its time, its text, its id, and what it shows."""
+    """A log line that proves something: its place, its time, its text, its id, and what it shows."""
 
     where: str
     ts: str
@@ -63,7 +63,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a proof, in order of time; `more` says how to see those that are not here."""
+    """Lines of a proof, in order of time; `more` shows how to see the others."""
 
     lines: tuple[Line, ...]
     label: str = "Proof"
@@ -72,7 +72,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class RawLine:
-    """A line of a log as it stands; `event_id` is empty for context."""
+    """An unchanged line of a log; `event_id` is empty for context."""
 
     number: int
     text: str
@@ -88,7 +88,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Code:
-    """Something to copy as it stands: lines of a configuration, commands."""
+    """Something to copy unchanged: lines of a configuration, commands."""
 
     text: str
     label: str

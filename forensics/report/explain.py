@@ -65,7 +65,7 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
         _say_unknown(unknown, recogniser, out)
     if not out.blocks:
         raise UsageError(
-            "There is no text to explain.", why="nothing stands in it but blanks", where="LINE",
+            "There is no text to explain.", why="it contains only blanks", where="LINE",
             fix="Give a log line in quotes; or - and lines on standard input: kubectl logs connect-0 | forensics explain -",
         )  # fmt: skip
     return Explained(out, bool(groups or quoted))
@@ -94,7 +94,7 @@ def _say_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
     same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name)]
     proves, disproves, advice = (next(filter(None, texts), "") for texts in zip(*((p.proves, p.disproves, p.advice) for p in same), strict=True))
     if (error := _only_error(items)) is not None:
-        # What a message can mean is told of all its errors; of this one more is known.
+        # A message's possible meanings cover all its errors; for this one more is known.
         proves, disproves, advice = error.proves, error.disproves, error.advice
     _say_meaning(proves, disproves, advice, out)
 
@@ -167,7 +167,7 @@ def _why_unknown(item: Item, recogniser: Recogniser) -> str:
             f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of "
             "another release: `forensics check` tests a pattern of your own, and `--parsers` on ingest adds it."
         )
-    return f"The layout is “{layout}”. Nothing that {record.logger} prints tells about groups, as far as the catalogue goes."
+    return f"The layout is “{layout}”. According to the catalogue, {record.logger} prints nothing about groups."
 
 
 def releases(kafka: str) -> str:
@@ -186,7 +186,7 @@ def _time(record: Record) -> str:
     wall = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=moment.wall_us)
     text = f"{wall:%Y-%m-%d %H:%M:%S}.{wall.microsecond // 1000:03d}"
     if moment.offset_us is None:
-        return f"{text}, by a clock whose zone the line does not tell"
+        return f"{text}, in a time zone that the line does not show"
     return f"{text} {offset_name(moment.offset_us // 60_000_000)}"
 
 

@@ -1,4 +1,4 @@
-"""The findings: below their root causes, else by rule; a rule that found much is told by its first findings and a table of the others."""
+"""Show the findings below their root causes, else by rule; for a rule with many, its first findings and a table of the others."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     if not all_of:
         return
     if len(all_of) < f["occurrences"]:
-        yield Para(f"{len(all_of):,} of the {f['occurrences']:,} times lie in the time that was asked for.", tone="dim")
+        yield Para(f"{len(all_of):,} of the {f['occurrences']:,} times are in the selected time.", tone="dim")
     number = _REPEATS_EVER if everything else _IN_TABLE
     longest = sorted(all_of[1:-1], key=lambda o: (-(o["lasted_ms"] or 0), -all_of.index(o)))[: number - 2]
     chosen = {o["occurrence_id"] for o in (all_of[0], *longest, all_of[-1])}

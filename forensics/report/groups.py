@@ -1,4 +1,4 @@
-"""A group's life as a table of generations: when, how long, why, who led, who got what. Long lives are told in runs of like generations."""
+"""Show a group as a table of generations: time, duration, reason, leader, assignments. Many generations are shown as runs of similar ones."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
 
-#: Up to so many generations are told one by one; beyond, neighbours alike are one row.
+#: Maximum number of generations in separate rows; above it, similar neighbours are one row.
 _ONE_BY_ONE = 40
 _HEAD, _TAIL = 25, 15
-#: Of a generation's members so many are told, where there are more than that and a few; `forensics sql member_generation` has all.
+#: Number of members shown if a generation has many; `forensics sql member_generation` has all.
 _MEMBERS, _FEW_MORE = 8, 2
 _GROUPS_IN_FULL, _GROUPS_IN_OVERVIEW = 8, 60
 _LONG_WAIT_MS = 1000
@@ -50,13 +50,13 @@ _GONE = {
 _PROTOCOLS = {"consumer": "KIP-848", "share": "KIP-932", "streams": "KIP-1071"}
 
 
-#: What each member was assigned; None: no line tells.
+#: Assignment of each member; None: unknown.
 _Shares = dict[str, list[str] | None]
 
 
 @dataclass
 class _Run:
-    """Neighbouring generations that are told as one row."""
+    """Neighbouring generations in one row."""
 
     rows: list[Row]
 
@@ -203,7 +203,7 @@ def _runs(generations: list[Row]) -> Iterator[_Run]:
 
 
 def _parts(runs: list[_Run]) -> Iterator[list[_Run] | str]:
-    """All runs, or the first and the last of them with the middle told in one sentence."""
+    """Return all runs, or the first and the last of them with one sentence about the middle."""
     if len(runs) <= _HEAD + _TAIL:
         yield runs
         return
@@ -258,7 +258,7 @@ def _columns(*, changes: bool) -> tuple[Column, ...]:
 
 def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, ...]:
     """A rebalance that had not ended when the logs end, as a row of the generations: what number it gets is not known."""
-    # Members are told as process and task, or client, which tells two members of one process apart that have no task.
+    # Members are shown as process and task, or client, which distinguishes two members of one process without a task.
     of = {f"{m['process_id']} {m['task'] or m['client_id']}": names.member(m["member_id"]) for m in group["members"] if m["process_id"]}
     parts = [
         f"{what}: {', '.join(sorted({of.get(who) or names.member(who) for who in row[column] or ()}))}"
@@ -267,7 +267,7 @@ def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, 
     ]
     took = f"≥ {span(row['lasted_ms'])}" if row["lasted_ms"] is not None else "?"
     when = "its members were closed" if row["is_given_up"] else "the logs end"
-    return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, f"not ended when {when}", "; ".join(parts) or "nobody yet")
+    return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, f"not ended when {when}", "; ".join(parts) or "no request yet")
 
 
 def _number(run: _Run) -> str:
@@ -298,14 +298,14 @@ def _took(run: _Run) -> str:
 
 
 def _is_whole(g: Row) -> bool:
-    """Whether the coordinator tells when the rebalance began. Members see a part of it: it may have begun before the first of them asked."""
+    """Return True if the coordinator's log shows when the rebalance began. It may have begun before the first member asked."""
     return bool(g["seen_by_broker"]) and any(g.get(c) for c in GENERATION_BEGAN)
 
 
 def _why(run: _Run, now: _Shares, names: Names) -> str:
     g = run.first
     text = trigger(run.rows, names)
-    # Somebody is always the last to join; it is worth a word when the others waited for it.
+    # One member is always the last to join; it is reported if the others waited for it.
     waited = g["waited_why"] in _GONE or (g["join_ms"] or 0) >= _LONG_WAIT_MS
     if len(run.rows) == 1 and g["waited_for_member_id"] and waited:
         how = _GONE.get(g["waited_why"], "")
@@ -326,9 +326,9 @@ def _assignment(shares: list[Row], names: Names) -> _Shares:
 
 
 def _not_shown(run: _Run, now: _Shares) -> str:
-    """Members that the generation had beside those told: a log may be missing, or not have the lines of it."""
+    """Return the number of members not shown: a log may be missing, or lack the lines."""
     missing = (run.last["member_count"] or 0) - len(now)
-    return f"and {count(missing, 'member')} whose part in it no line here shows" if missing > 0 else ""
+    return f"and {count(missing, 'member')} without log lines" if missing > 0 else ""
 
 
 def _who(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
@@ -393,7 +393,7 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     if rows:
         yield Para(
             "How long rebalances kept members from working, until they had an assignment again, perhaps an empty one "
-            "(others may have worked on what they gave up):",
+            "(others may have worked on what they released):",
             tone="dim",
         )
         columns = (

@@ -1,4 +1,4 @@
-"""Root causes with the findings that followed from them: what was the cause of what, each told once."""
+"""Order root causes with the findings that they caused, each once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
 
-#: What JSON says of a finding below its incident; the rest stands in `findings`.
+#: Keys of a finding below its incident in JSON; the others are in `findings`.
 _SAID = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_id", "subject", "from_ts", "to_ts", "headline", "caused_how")
-#: A bound that lies further before the first line of all is none that a line tells: only how long a session can be.
+#: A bound this long before the first line comes from no line, only from the longest session timeout.
 _LONG_BEFORE = timedelta(minutes=1)
 
 
@@ -34,19 +34,19 @@ def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def is_worth_telling(incident: Row, findings: Sequence[Row]) -> bool:
-    """Whether a report tells of an incident; a restart in good order is told where somebody stood still because of it."""
+    """Return True if a report shows an incident; a clean restart is shown if a member was idle because of it."""
     if incident["severity"] == "note":
         return bool(incident["resources_hit"])
     return incident["cause"] != "unknown" or incident["code"] in ("ended_unsaid", "fell_silent") or bool(findings)
 
 
 def has_place(incident: Row, tree: Sequence[Effect]) -> bool:
-    """Whether an incident stands among the findings: above its effects, or by itself where no finding reports it."""
+    """Return True if an incident is among the findings: above its effects, or by itself if no finding reports it."""
     return bool(tree) or not incident["finding_ids"] and is_worth_telling(incident, ())
 
 
 def is_begun_by(report: Report, incident: Row) -> bool:
-    """Whether lines tell only by when an incident had begun: its earliest time lies long before all of them."""
+    """Return True if lines show only by when an incident had begun: its earliest time is long before all of them."""
     first = min((p["first_ts"] for p in report.case["processes"] if p.get("first_ts")), default=None)
     return bool(first and incident["from_lo"] and incident["from_hi"] and incident["from_lo"] < first - _LONG_BEFORE)
 

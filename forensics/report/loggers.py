@@ -1,4 +1,4 @@
-"""The loggers whose lines tell who owned what, and how to turn them on. A test holds them to the catalogue of messages."""
+"""Name the loggers whose lines show ownership, and how to turn them on. A test holds them to the catalogue of messages."""
 
 from __future__ import annotations
 

@@ -47,9 +47,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     around = _AROUND.total_seconds() * 1000
     chosen = [n for n, (at, row) in enumerate(lines) if (abs(at - middle) <= around if middle is not None else row["event_id"] in asked)]
     if not chosen:
-        raise UsageError(
-            f"No line of the case stands at `{wanted}`.", where="ID", fix="`forensics report` tells the times, ids and generations of a case."
-        )
+        raise UsageError(f"The case has no line at `{wanted}`.", where="ID", fix="`forensics report` shows the times, ids and generations of a case.")
     near = sorted({m for n in chosen for m in range(max(0, n - context), min(len(lines), n + context + 1))})
     _tell(out, [lines[n] for n in near[:_MOST]], {lines[n][1]["event_id"] for n in chosen}, reference, zone, _gaps(near))
     if len(near) > _MOST:

@@ -1,4 +1,4 @@
-"""What dies with each broker of an internal topic, and the reassignment that mends it: from an output of `kafka-topics --describe`, at once."""
+"""Show what each broker failure would break in an internal topic, and the reassignment that fixes it, from output of `kafka-topics --describe`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Observation
 from forensics.wording.formats import count, shorten
 
 OFFSETS = "__consumer_offsets"
-#: Broker property that decides the factor when Kafka creates the topic anew.
+#: Broker property that decides the factor when Kafka creates the topic.
 _CREATED_BY = {
     OFFSETS: "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",
@@ -154,7 +154,7 @@ def _described(path: Path) -> list[Observation]:
         why = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         raise EvidenceError(f"The file `{path}` cannot be read.", why=why, where=str(path)) from e
     if not found:
-        raise UsageError(f"`{path}` is no output of kafka-topics --describe.", why="no line tells a topic's partition", where=str(path), fix=fix)
+        raise UsageError(f"`{path}` is not output of kafka-topics --describe.", why="no line describes a topic's partition", where=str(path), fix=fix)
     return found
 
 
@@ -186,7 +186,7 @@ def _placements(described: Sequence[Observation], topic: str, path: Path) -> tup
             f"`{path}` does not show all partitions of {topic}.",
             why=f"it should have {expected}; there is none of {', '.join(map(str, lacking[:10]))}" if lacking else f"it should have {expected}",
             where=str(path),
-            fix="Save the whole output: which partition holds a group depends on how many there are.",
+            fix="Save the whole output: the partition of a group depends on the number of partitions.",
         )
     return [by_number[n] for n in sorted(by_number)], config
 
@@ -199,14 +199,14 @@ def _notes(placements: Sequence[Placement], brokers: Mapping[int, str | None], a
         )
     if absent:
         why = "they are not in --brokers" if told else "they lead nothing and are in sync with no leader"
-        notes.append(f"Taken as gone, for {why}: {_listed(absent)}.")
+        notes.append(f"Assumed to be gone, because {why}: {_listed(absent)}.")
     headless = [p for p in placements if p.leader is None or p.leader not in brokers]
     if headless:
         notes.append(f"Without a live leader now: {_partitions([p.partition for p in headless])}.")
     gone = [p.partition for p in placements if not set(p.replicas) & brokers.keys()]
     if gone:
         notes.append(
-            f"No live broker has a copy of {_partitions(gone)}: a reassignment of them cannot end before one of their brokers is back, for there is nothing to copy."
+            f"No live broker has a copy of {_partitions(gone)}: their reassignment cannot end before one of their brokers is back, because there is nothing to copy."
         )
     return notes
 
@@ -219,7 +219,7 @@ def _commands(asked: Asked, min_isr: int | None) -> list[tuple[str, str]]:
     base = f"kafka-reassign-partitions {place} --reassignment-json-file {quote(asked.file)}"
     throttle = f" --throttle {asked.throttle}" if release >= (0, 10, 1) else ""
     commands = [
-        ("Start it; keep what it prints of the present assignment, which is the way back", f"{base} --execute{throttle}"),
+        ("Start it; keep the printed current assignment for a rollback", f"{base} --execute{throttle}"),
         ("See how far it is; when it is done, this also removes the throttle" if throttle else "See how far it is", f"{base} --verify"),
         (
             "See that all replicas are in sync",
@@ -237,7 +237,7 @@ def _commands(asked: Asked, min_isr: int | None) -> list[tuple[str, str]]:
 
 
 def advised_min_isr(factor: int) -> int:
-    """min.insync.replicas for a factor: one broker may be away, and no acknowledged write lies on a single disk if that can be had."""
+    """Return min.insync.replicas for a factor: one broker may be down, and if possible no acknowledged write is on a single disk."""
     return max(1, min(2, factor - 1))
 
 
@@ -287,7 +287,7 @@ def compose(found: Answer, written: bool) -> Document:
     if found.reassignment:
         _add_reassignment(out, found, written)
     else:
-        out.section("What to do", [Para("--replication-factor 3 makes the reassignment that mends it.", tone="dim")] if factors[0] < 3 else [])
+        out.section("What to do", [Para("--replication-factor 3 writes a reassignment that fixes it.", tone="dim")] if factors[0] < 3 else [])
     return out
 
 
@@ -313,12 +313,12 @@ def _add_losses(out: Document, found: Answer) -> None:
         Column("holds", right=True),
     ]
     columns += [Column("partitions that die with it"), *([Column("groups among them")] if found.groups else [])]
-    out.section("What dies with each broker", [Table(tuple(columns), tuple(rows), tones)])  # type: ignore[arg-type]
+    out.section("What each broker failure would break", [Table(tuple(columns), tuple(rows), tones)])  # type: ignore[arg-type]
     if any(x.lost for x in found.losses):
         what = (
             "their groups have no coordinator: members cannot join, heartbeat or commit"
             if found.asked.topic == OFFSETS
-            else "nobody can read or write them"
+            else "they cannot be read or written"
         )
         out.add(Para(f"A partition dies with a broker when no other live broker has a replica in sync. Until it is back, {what}.", tone="dim"))
 
@@ -340,7 +340,7 @@ def _add_reassignment(out: Document, found: Answer, written: bool) -> None:
     copies = sum(len(set(target[p.partition]) - set(p.replicas)) for p in found.placements)
     out.add(Heading(2, f"Reassignment to {count(found.asked.factor, 'replica')}"))
     if not changed:
-        out.add(Para("Nothing needs to move: the replicas lie so already.", tone="good"))
+        out.add(Para("Nothing needs to move: the replicas are already placed like this.", tone="good"))
         return
     kept = sum(p.leader is not None and target[p.partition][0] == p.leader for p in found.placements)
     out.add(
@@ -353,7 +353,7 @@ def _add_reassignment(out: Document, found: Answer, written: bool) -> None:
     columns = (Column("broker", right=True), Column("rack"), Column("leads", right=True), Column("holds", right=True))
     out.add(Table(columns if racks else (columns[0], *columns[2:]), rows if racks else tuple((r[0], *r[2:]) for r in rows)))
     if leads and max(leads.values()) - min(leads.values()) > 1:
-        out.add(Para("Leaders are not even, for each stays where it is now.", tone="dim"))
+        out.add(Para("Leaders are not balanced, because each stays where it is now.", tone="dim"))
     where = f"It is in {found.asked.file}." if written else f"Write it with --output {found.asked.file}, and then:"
     out.add(Para(where))
     for number, (what, command) in enumerate(found.commands, 1):
@@ -378,12 +378,10 @@ def _advice(found: Answer) -> list[str]:
     advice = [f"min.insync.replicas is {said}; with {count(factor, 'replica')} it should be {advised}: {why}"]
     key = _CREATED_BY.get(found.asked.topic)
     if key:
-        advice.append(
-            f"Set {key}={factor} on all brokers too: it counts when Kafka creates the topic anew, and changes nothing on the one that is there."
-        )
+        advice.append(f"Set {key}={factor} on all brokers too: it applies when Kafka creates the topic, and does not change the existing one.")
     if found.asked.release >= (0, 10, 1):
         advice.append(
-            "The throttle has to be above what producers write to these brokers, or replicas never catch up; run --execute with a higher one to change it."
+            "Set the throttle above the rate at which producers write to these brokers, or replicas never catch up; run --execute with a higher one to change it."
         )
     return advice
 

@@ -71,7 +71,7 @@ def _records(text: str) -> Iterator[tuple[Record, str]]:
 
 
 def _joined(text: str) -> list[str]:
-    """Lines without the frames of a stack trace, which stand with their line."""
+    """Return lines without the frames of a stack trace, which belong to their line."""
     lines: list[str] = []
     for line in text.splitlines():
         if lines and re.match(r"\s+at \S+\(|\s*\.\.\. \d+ more|Caused by: ", line):

@@ -1,4 +1,4 @@
-"""The lines that prove something, in order of time, each with its role: the three that tell the most, or all."""
+"""Show the lines of a proof in time order, each with its role: the three most important, or all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forensics.wording.formats import Clock
 
 _FOLDED = 3
-#: A line is told up to so many characters where only three are told; all of it stands in the proof as a whole.
+#: Maximum number of characters of a line if only three are shown; the whole proof has whole lines.
 _LONGEST = 300
 _B_BEGAN = ("B starts", "B already there", "B told to start")
 #: Where both worked, the order to start is the clearest line of the start: that B ran follows from its work.
@@ -91,7 +91,7 @@ def in_words(role: str, text: str) -> str:
 
 
 def telling(witness: Sequence[Row]) -> list[Row]:
-    """The three lines that tell the most: of two owners that both were there, or at work; else one for each role, in the proof's order."""
+    """Return the three most important lines: for two owners, that both existed or worked; else one for each role, in the proof's order."""
     by_role: dict[str, list[Row]] = {}
     for w in witness:
         by_role.setdefault(w.get("role") or "", []).append(w)

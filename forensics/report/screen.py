@@ -18,7 +18,7 @@ from rich.text import Text
 #: Width of text where there is no terminal to ask: wide enough for a log line's beginning, narrow enough for a ticket.
 PIPED_WIDTH = 120
 _NARROWEST = 40
-#: What `less` is told unless the user has told it otherwise: end at once if all fits, keep colours, leave the text on the screen (as git does).
+#: Options of `less` unless the user has set others: exit immediately if all fits, keep colours, leave the text on the screen (as git does).
 _LESS = "FRX"
 
 
@@ -45,7 +45,7 @@ def output(*, pager: bool = True) -> Iterator[TextIO]:
     """Where to print. On a terminal it is kept until all of it is there, and goes to the pager when it is longer than the screen.
 
     Args:
-        pager: False to print it all at once.
+        pager: False to print it without paging.
     """
     command = pager_command() if pager and is_terminal() else ""
     if not command:
@@ -66,7 +66,7 @@ def output(*, pager: bool = True) -> Iterator[TextIO]:
 
 
 def pager_command() -> str:
-    """The pager: $FORENSICS_PAGER, else $PAGER, else `less`; empty where there is none, or it is told to be none or `cat`."""
+    """The pager: $FORENSICS_PAGER, else $PAGER, else `less`; empty where there is none, or it is set to be none or `cat`."""
     told = os.environ.get("FORENSICS_PAGER", os.environ.get("PAGER"))
     command = ("less" if shutil.which("less") else "") if told is None else told.strip()
     return "" if command == "cat" or os.environ.get("TERM") == "dumb" else command
@@ -92,7 +92,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _page(written: str, command: str) -> None:
-    """Shows a text with a pager; as it stands where the pager cannot be run."""
+    """Show a text with a pager; print it unchanged if the pager cannot be run."""
     environment = {**os.environ, "LESS": os.environ.get("LESS", _LESS), "LV": os.environ.get("LV", "-c")}
     sys.stdout.flush()
     process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8", errors="backslashreplace")

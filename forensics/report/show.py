@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from forensics.report.model import CaseLike, Row
 
-#: A line is shown up to so many bytes; a record may be a megabyte.
+#: Maximum number of bytes shown of a line; a record may be a megabyte.
 _LONGEST = 4_000
 _SHORTEST_ID = 6
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}.*")
@@ -59,7 +59,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders:
     ids = _ids(case, wanted, out, zone)
     rows = _events(case, "event_id", ids) if ids else _events_by_prefix(case, wanted)
     if not rows and not ids:
-        raise UsageError(f"Nothing in the case has the id `{wanted}`.", where="ID", fix="Ids stand beside the lines of a report, and in the views.")
+        raise UsageError(f"The case has no id `{wanted}`.", where="ID", fix="Find ids beside the lines of a report, and in the views.")
     missing = set(ids) - {r["event_id"] for r in rows}
     if missing:
         out.add(Para(f"{count(len(missing), 'witness', 'witnesses')} not in the case's tables: {', '.join(sorted(missing))}.", tone="warn"))
@@ -100,7 +100,7 @@ def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> li
     _check(wanted)
     found = _ids(case, wanted, out, zone) or [r["event_id"] for r in _events_by_prefix(case, wanted)]
     if not found:
-        raise UsageError(f"Nothing in the case has the id `{wanted}`.", where="ID", fix="Ids stand beside the lines of a report, and in the views.")
+        raise UsageError(f"The case has no id `{wanted}`.", where="ID", fix="Find ids beside the lines of a report, and in the views.")
     return found
 
 
@@ -179,7 +179,7 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
         why = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         out.add(
             Para(
-                f"The evidence cannot be read any more: {why}. Put it back at this place, name its folder with `--evidence DIR`, or ingest it anew, to see its lines.",
+                f"The evidence can no longer be read: {why}. To see its lines, restore it, name its folder with `--evidence DIR`, or ingest it again.",
                 tone="bad",
             )
         )
@@ -198,10 +198,10 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
 
 
 def _without_secrets(line: str, before: str, kind: str) -> str:
-    """A line of a second witness as it may be shown: of a property that goes on in the next line, the key is not there any more."""
+    """Return a line of other evidence as it may be shown: in a continued property, the key is missing from the next line."""
     before = before.rstrip("\r\n")
     if kind == "properties" and (len(before) - len(before.rstrip("\\"))) % 2:
-        return "(the value goes on; not shown)"
+        return "(continued value; not shown)"
     return hide_line(line)
 
 

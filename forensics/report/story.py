@@ -120,7 +120,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
 
 
 def _check(incident: Row, pairs: Sequence[Row]) -> str:
-    """Say what to check after the end; empty where it is not over, or nobody may have worked twice."""
+    """Describe what to check after the end; empty if it is not over, or if nothing may have been done twice."""
     worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work"})
     if incident.get("state") != "over" or not worked:
         return ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
 
-#: Incidents in full; of the others a line each, up to so many.
+#: Maximum number of incidents in full, and of the others with a line each.
 _IN_FULL, _LISTED = 3, 12
 _LONGEST = 220
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}

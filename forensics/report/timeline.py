@@ -59,7 +59,7 @@ def compose(report: Report, width: int, resources: Sequence[str] = (), sight: Si
     for wanted in resources:
         if wanted not in (known := sorted({row.resource for row in scene.rows})):
             fix = did_you_mean(wanted, known, f"The resources: {', '.join(known[:40]) or 'none'}.")
-            raise UsageError(f"Nobody owned a resource `{wanted}` in the time and groups that are drawn.", where="--resource", fix=fix)
+            raise UsageError(f"No resource `{wanted}` had an owner in the selected time and groups.", where="--resource", fix=fix)
     out = Document()
     out.add(Heading(1, "Timeline"), Para(content.case_line(report)))
     if window := content.window_line(report):
@@ -147,7 +147,7 @@ def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
     if rounds:
         told = rounds[-_GENERATIONS:]
         if len(told) < len(rounds):
-            out.add(Para(f"The last {len(told)} of {len(rounds):,} generations; --since and --until choose others:", tone="dim"))
+            out.add(Para(f"The last {len(told)} of {len(rounds):,} generations; select others with --since and --until:", tone="dim"))
         columns = (Column("gen.", right=True, fixed=True), Column("began", fixed=True), Column("why"))
         out.add(Table(columns, tuple((str(r.number), drawn.clock.between(_moment(r.start_lo), _moment(r.start_hi)), r.why) for r in told)))
 

@@ -71,7 +71,7 @@ class Window:
 
 
 def _first(row: Mapping[str, Any], columns: Sequence[str]) -> datetime | None:
-    """The first of some columns that tells a time."""
+    """Return the first of some columns that has a time."""
     return next((row[c] for c in columns if row.get(c)), None)
 
 
@@ -152,7 +152,7 @@ def _clock_time(text: str, case: CaseTime, option: str, reader: tzinfo) -> datet
     fix = f"Write the day too, like {first:%Y-%m-%d}T{clock:%H:%M:%S}."
     if inside:
         raise UsageError(f"`{text}` is a time of several days of the case.", why=why, where=option, fix=fix)
-    raise UsageError(f"`{text}` lies outside the case.", why=why, where=option, fix=fix)
+    raise UsageError(f"`{text}` is outside the case.", why=why, where=option, fix=fix)
 
 
 def _is_date(text: str) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from forensics.wording.formats import Clock
 
 _FAR_MS = 1000
-#: Of what one rule found, so many are shown; one more takes no more room than the word of it.
+#: Maximum number of findings of one rule that are shown; one more takes as much room as its mention.
 _IN_FULL = 2
 _MOST_LINES = 60
 _MOST_TITLE = 300
@@ -35,7 +35,7 @@ _MOST_TITLE = 300
 
 @dataclass(frozen=True)
 class Proof:
-    """A line of a proof: its number, its role, where it stands."""
+    """A line of a proof: its number, its role, its place."""
 
     number: int
     role: str

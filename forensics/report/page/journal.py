@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forensics.report.page.look import Looks
     from forensics.report.reference import Reference
 
-#: A line is carried up to so many characters; `forensics show` prints the whole.
+#: Maximum number of characters of a line; `forensics show` prints the whole.
 _LONGEST = 600
 
 

@@ -49,7 +49,7 @@ def key_of(row: Row) -> Key:
 
 
 def lay_out(report: Report, looks: Looks, groups: Sequence[tuple[str, str]], first: float, last: float, owned: Iterable[Row]) -> Lanes:
-    """The rows and bars of ownerships, group by group; those with two owners at once come first in their group.
+    """The rows and bars of ownerships, group by group; those with two owners at the same time come first in their group.
 
     Args:
         report: for its overlaps.
@@ -107,7 +107,7 @@ def _bar(row: int, o: Row, looks: Looks, first: float, last: float) -> Bar:
 
 
 def _lanes(bars: Sequence[Bar]) -> list[int]:
-    """A lane for each bar, in the order of the bars: one for each owner, and more where one owner was there twice at once."""
+    """A lane for each bar, in the order of the bars: one for each owner, and more if one owner existed twice at the same time."""
     owners = list(dict.fromkeys(b.process for b in bars))
     by_owner = len(owners) <= _OWN_LANES
     free: dict[int, list[float]] = defaultdict(list)

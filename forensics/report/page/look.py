@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from forensics.report.model import Report
     from forensics.report.names import Names
 
-#: Okabe and Ito's colours, told apart by all kinds of colour vision. Their vermilion is kept for overlaps, their black for text.
+#: Okabe and Ito's colours, which people with any kind of colour vision can distinguish. Their vermilion is kept for overlaps, their black for text.
 COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#0072B2")
 ANOMALY = "#D55E00"
-#: Of those that every medium here can draw; neighbours in this list are easily told apart.
+#: Of those that every medium here can draw; neighbours in this list are easy to distinguish.
 PATTERNS = (
     "blank",
     "right_diagonal_line",

@@ -66,7 +66,7 @@ def _label(s: Row) -> str:
     if s["verdict"] != "proved":
         return f"undecided: {at_most}"
     if s["kind"] == "work":
-        # Both showed work of their own while both were there; that may have been at no common moment.
+        # Both showed work while both existed, perhaps not at the same moment.
         work = f"both working {span(s['certain_ms'])}" if s["certain_ms"] else "both worked"
         return f"{work}, both there {span(s.get('there_certain_ms'))}, {at_most}"
     return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}, {at_most}"
@@ -81,7 +81,7 @@ def _short(s: Row) -> str:
 
 
 def _findings(report: Report) -> dict[tuple[str, ...], str]:
-    """The card that tells of a proof, by the proof's lines."""
+    """Return the card of a proof, by the proof's lines."""
     return {tuple(w["event_id"] for w in f["witness"]): anchors.finding(f["finding_id"]) for f in reversed(report.findings) if f["witness"]}
 
 

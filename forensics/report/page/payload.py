@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 #: Middles of two bounds in whole milliseconds are halves.
 _PER_MS = 2
 _LONGEST_NAME = 200
-#: No zone changes its clocks twice within so many seconds.
+#: No zone changes its clocks twice within this number of seconds.
 _DAY = 86_400
 
 

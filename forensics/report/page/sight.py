@@ -14,11 +14,11 @@ from forensics.report.model import pylist
 if TYPE_CHECKING:
     from forensics.report.model import CaseLike, Report, Row
 
-#: A page carries so many lines; with more in the case, those of proofs and what stands near them.
+#: Maximum number of lines in a page; if the case has more, those of proofs and the lines near them.
 MOST_LINES = 12_000
 #: Lines of all processes so long before and after a line of a proof are its context.
 _NEAR = timedelta(seconds=2)
-#: So many generations and ownerships bring their own lines into a page that cannot carry all.
+#: Maximum number of generations and ownerships whose lines are in a page that cannot have all.
 _MOST_WITNESSES = 4_000
 #: Views that are read beyond those of the report.
 LIVES, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_pause", "clock_edge", "root_cause", "member_removal")
