@@ -41,7 +41,7 @@ WITH line AS (
     max(stream_pos) FILTER (WHERE event = 'coordinator_discovered') AS found_pos,
     count_if(event = 'coordinator_lost') AS losses,
     min_by(cause, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS cause,
-    array_sort(collect_list(struct(stream_pos, event_id))) AS lines
+    sort_array(collect_list(struct(stream_pos, event_id))) AS lines
   FROM line
   GROUP BY kafka_cluster, group_id, process_id, client, turn
 ), closed AS (

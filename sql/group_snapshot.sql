@@ -47,7 +47,7 @@ COMMENT 'One row per group, member or committed offset in the output of kafka-co
 AS
 WITH named AS (
   -- KIP-848 records name topics by their ids.
-  SELECT map_from_entries(array_sort(collect_list(struct(topic_id, topic)))) AS names FROM topic_name
+  SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name
 )
 SELECT
   CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member'

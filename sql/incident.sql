@@ -61,7 +61,7 @@ WITH explained AS (
     -- Another broker could take over, so the topic has replicas.
     bool_or(o.rule = 'coordinator-unavailable' AND get_json_object(o.facts, '$.new_broker_id') IS NOT NULL
       AND o.code IN ('broker_down', 'moved')) AS is_taken_over,
-    slice(array_distinct(flatten(array_sort(collect_list(o.witness)))), 1, 24) AS witness
+    slice(array_distinct(flatten(sort_array(collect_list(o.witness)))), 1, 24) AS witness
   FROM finding_cause c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
   WHERE c.incident_id IS NOT NULL

@@ -149,7 +149,7 @@ WITH newest AS (
     bool_or(s.stepped) AS is_stepped, bool_or(s.is_given_up) AS is_given_up,
     max(CASE WHEN s.is_broker THEN s.process_id END) AS coordinator, max(s.reason) AS reason, max(s.member_id) AS member_id,
     array_sort(collect_set(s.name)) AS asked,
-    array_sort(collect_list(struct(NOT s.is_broker AS is_member, s.at_ms, s.event_id))) AS lines
+    sort_array(collect_list(struct(NOT s.is_broker AS is_member, s.at_ms, s.event_id))) AS lines
   FROM sign s
   JOIN first_sign f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id
   GROUP BY s.kafka_cluster, s.group_id

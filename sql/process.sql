@@ -34,7 +34,7 @@ WITH fact AS (
   SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
   FROM process_life GROUP BY process_id
 ), cluster AS (
-  SELECT process_id, array_distinct(transform(array_sort(collect_list(struct(instance, from_pos, kafka_cluster))),
+  SELECT process_id, array_distinct(transform(sort_array(collect_list(struct(instance, from_pos, kafka_cluster))),
     x -> x.kafka_cluster)) AS kafka_clusters
   FROM process_cluster
   WHERE cluster_event IS NOT NULL

@@ -38,7 +38,7 @@ WITH total AS (
     coalesce(sum(repeats), 0) AS repeats, sum(unfit) AS unfit, min(first_ts) AS first_ts, max(last_ts) AS last_ts
   FROM range_row GROUP BY file_id
 ), layout AS (
-  SELECT file_id, map_from_entries(array_sort(collect_list(struct(name, n)))) AS layouts, max_by(name, struct(n, name)) AS layout
+  SELECT file_id, map_from_entries(sort_array(collect_list(struct(name, n)))) AS layouts, max_by(name, struct(n, name)) AS layout
   FROM (SELECT file_id, name, sum(n) AS n FROM range_row LATERAL VIEW explode(layouts) e AS name, n GROUP BY file_id, name)
   GROUP BY file_id
 )

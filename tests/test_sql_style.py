@@ -183,6 +183,63 @@ def test_an_order_over_structs_of_one_expression_is_no_comparison():
     assert compared_structs(sqlglot.parse_one(query, read="spark")) == []
 
 
+def sorted_structs(tree: exp.Expression) -> list[str]:
+    """Return each `array_sort` of structs or arrays."""
+    nested = {a.alias for a in tree.find_all(exp.Alias) if is_struct(a.this, set()) or isinstance(a.this, exp.Array)}
+    found = []
+    for sort in tree.find_all(exp.ArraySort):
+        # sqlglot writes both functions as one; they differ in where NULL comes.
+        if sort.args["nulls_first"].this or isinstance(sort.this, exp.Lambda):
+            continue
+        elements = sort.this.this if isinstance(sort.this, exp.ArrayAgg | exp.ArrayUniqueAgg) else sort.this
+        if sort.find(exp.Struct) or isinstance(elements, exp.Column) and elements.name in nested | {"witness", "proof"} and elements is not sort.this:
+            found.append(sort.sql("spark"))
+    return found
+
+
+def test_structs_are_sorted_by_sort_array(parsed):
+    """Where a field of them is NULL, Spark's `array_sort` puts it first and Sail's last; `sort_array` is the same on both."""
+    assert {name: found for name, tree in parsed.items() if (found := sorted_structs(tree))} == {}
+    query = "SELECT array_sort(collect_list(struct(at_ms, event_id))), array_sort(collect_set(event_id)), sort_array(collect_set(struct(a))) FROM a"
+    assert len(sorted_structs(sqlglot.parse_one(query, read="spark"))) == 1
+
+
+def test_no_slice_begins_before_its_array(parsed):
+    """`slice(x, -2, 2)` of one element is empty on Spark and that element on Sail."""
+    found = {
+        (name, cut.sql("spark"))
+        for name, tree in parsed.items()
+        for cut in tree.find_all(exp.ArraySlice)
+        if isinstance(cut.args["start"], exp.Neg) and cut.args["start"].this.this != "1"
+    }
+    assert found == set()
+
+
+#: A place in the log of one process: lines of two processes may have the same.
+PLACES = {"stream_pos", "from_pos", "pos"}
+
+
+def places_of_several_processes(tree: exp.Expression) -> list[str]:
+    """Return each `max_by` and `min_by` that orders lines of several processes by their place in their own log."""
+    found = []
+    for select in tree.find_all(exp.Select):
+        group = select.args.get("group")
+        keys = {key.name for key in group.expressions} if group else set()
+        for picked in select.find_all(exp.ArgMax, exp.ArgMin):
+            by = picked.expression
+            if picked.parent_select is select and isinstance(by, exp.Column) and by.name in PLACES and not keys & {"process_id", "event_id", "a_id"}:
+                found.append(picked.sql("spark"))
+    return found
+
+
+def test_a_place_in_a_log_orders_lines_of_one_process(parsed):
+    """Of two lines at the same place in two logs each engine takes another."""
+    assert {name: found for name, tree in parsed.items() if (found := places_of_several_processes(tree))} == {}
+    query = "SELECT max_by(x, stream_pos) AS a, min_by(x, struct(process_id, stream_pos)) AS b FROM t GROUP BY member_id"
+    assert places_of_several_processes(sqlglot.parse_one(query, read="spark")) == ["MAX_BY(x, stream_pos)"]
+
+
+
 def test_a_number_that_a_log_prints_may_be_too_large(parsed):
     """A text that is no number of that type ends the statement on Spark: `try_cast` makes it NULL."""
     found = {

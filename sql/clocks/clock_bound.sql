@@ -46,7 +46,7 @@ WITH bound AS (
 ), folded AS (
   SELECT p.x, p.y,
     aggregate(
-      array_sort(collect_list(struct(
+      sort_array(collect_list(struct(
         coalesce(size(filter(sx.at, s -> s <= p.x_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= p.y_pos)), 0) AS era, p.x_pos, p.y_pos,
           p.lo, p.hi))),
       named_struct('era', -1, 'lo', CAST(NULL AS BIGINT), 'hi', CAST(NULL AS BIGINT), 'all_lo', CAST(NULL AS BIGINT),

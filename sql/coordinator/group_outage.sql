@@ -79,10 +79,10 @@ WITH answered AS (
   SELECT *, lost_lo_ms > outage_apart_ms + max(found_hi_ms) OVER before AND count_if(found_hi_ms IS NULL) OVER before = 0 AS begins
   FROM heavy
   WINDOW before AS (PARTITION BY kafka_cluster, group_id, reference_process_id, never
-    ORDER BY lost_lo_ms ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    ORDER BY lost_lo_ms, process_id, instance, client ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered AS (
   SELECT *, count_if(begins) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
-    ORDER BY lost_lo_ms ROWS UNBOUNDED PRECEDING) AS n FROM flagged
+    ORDER BY lost_lo_ms, process_id, instance, client ROWS UNBOUNDED PRECEDING) AS n FROM flagged
 ), placed AS (
   SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id FROM numbered
 )
@@ -98,7 +98,7 @@ SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
   count(DISTINCT CASE WHEN revoked THEN process_id END) AS revoked, count(DISTINCT CASE WHEN thrown_out THEN process_id END) AS thrown_out,
     bool_or(left_group) AS left_group,
   max(back_ms - lost_ms) AS back_ms, max(bootstrap) AS bootstrap,
-  array_sort(collect_set(struct(process_id, instance, lost_ms AS from_ms, coalesce(found_ms, closed_ms, last_ms) AS to_ms))) AS clients,
-  slice(array_distinct(flatten(array_sort(collect_list(witness)))), 1, 16) AS witness
+  sort_array(collect_set(struct(process_id, instance, lost_ms AS from_ms, coalesce(found_ms, closed_ms, last_ms) AS to_ms))) AS clients,
+  slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
 FROM placed
 GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never

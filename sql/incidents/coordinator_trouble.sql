@@ -163,7 +163,7 @@ SELECT
   -- The last failed connection to a broker does not show that it came back: it may be that nobody tried again.
   CASE WHEN NOT bool_or(j.to_ms IS NULL OR j.code = 'unreachable_broker') THEN max(j.from_ms) END AS to_lo_ms,
   CASE WHEN NOT bool_or(j.to_ms IS NULL OR j.code = 'unreachable_broker') THEN greatest(max(j.to_ms), max(a.to_ms)) END AS to_hi_ms,
-  slice(array_distinct(flatten(array_sort(collect_list(j.witness)))), 1, 16) AS witness
+  slice(array_distinct(flatten(sort_array(collect_list(j.witness)))), 1, 16) AS witness
 FROM judged j
 LEFT JOIN also_lost a ON a.kafka_cluster = j.kafka_cluster AND a.group_id <=> j.group_id AND a.broker_id = j.broker_id
   AND a.from_ms = j.from_ms

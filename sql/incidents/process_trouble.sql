@@ -103,7 +103,7 @@ WITH judged AS (
       THEN min(CASE WHEN is_telling THEN to_lo_ms END) ELSE max(CASE WHEN is_telling THEN to_lo_ms END) END AS to_lo_ms,
     CASE WHEN NOT bool_or(kind = 'silent') THEN min(CASE WHEN is_telling THEN to_hi_ms END) END AS first_to_hi_ms,
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
-    slice(array_distinct(flatten(array_sort(collect_list(witness)))), 1, 16) AS witness
+    slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
   FROM weighed
   GROUP BY process_id, instance, is_placed, episode
 ), over AS (
@@ -227,6 +227,6 @@ SELECT
   CAST(NULL AS BIGINT) AS to_lo_ms,
   CAST(NULL AS BIGINT) AS to_hi_ms,
   max(v.reference_process_id) AS reference_process_id,
-  slice(array_distinct(flatten(array_sort(collect_list(v.witness)))), 1, 16) AS witness
+  slice(array_distinct(flatten(sort_array(collect_list(v.witness)))), 1, 16) AS witness
 FROM vanished_member v
 GROUP BY v.process_id, v.instance

@@ -63,7 +63,7 @@ WITH line AS (
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE state_to = 'STABLE') AS settled,
     array_sort(array_distinct(flatten(collect_list(partitions) FILTER (WHERE event = 'partitions_revoked')))) AS revoked,
     max(resolution_ms) AS resolution_ms,
-    slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
+    slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
   FROM own
   WHERE at_epoch > 0
   GROUP BY kafka_cluster, group_id, at_member, at_epoch, process_id
@@ -82,11 +82,13 @@ WITH line AS (
 ), by_broker AS (
   SELECT
     kafka_cluster, group_id, member_id, member_epoch AS epoch,
-    max_by(state_to, stream_pos) AS state, min_by(struct(at_ms, event_id), stream_pos) AS reached,
-    max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
-    max_by(assigned_partitions, stream_pos) AS assigned, max_by(revoked_partitions, stream_pos) AS revoked,
+    max_by(state_to, struct(process_id, stream_pos)) AS state,
+    min_by(struct(at_ms, event_id), struct(process_id, stream_pos)) AS reached,
+    max_by(struct(at_ms, event_id), struct(process_id, stream_pos)) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
+    max_by(assigned_partitions, struct(process_id, stream_pos)) AS assigned,
+    max_by(revoked_partitions, struct(process_id, stream_pos)) AS revoked,
     max(resolution_ms) AS resolution_ms,
-    slice(transform(array_sort(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
+    slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
   FROM line
   WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0
   GROUP BY kafka_cluster, group_id, member_id, member_epoch
@@ -102,10 +104,10 @@ WITH line AS (
     transform(b.revoked, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
     b.resolution_ms, b.witness
   FROM by_broker b
-  CROSS JOIN (SELECT map_from_entries(array_sort(collect_list(struct(topic_id, topic)))) AS names FROM topic_name) n
+  CROSS JOIN (SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name) n
   LEFT ANTI JOIN told t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), life AS (
-  SELECT kafka_cluster, group_id, generation, array_sort(collect_list(struct(incarnation, bumped_ms))) AS lives FROM epoch_generation
+  SELECT kafka_cluster, group_id, generation, sort_array(collect_list(struct(incarnation, bumped_ms))) AS lives FROM epoch_generation
     GROUP BY kafka_cluster, group_id, generation
 )
 SELECT

@@ -42,10 +42,11 @@ WITH worker AS (
     -- What has no end is the last to end.
     max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, is_late, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id,
       instance, client
-      ORDER BY start_ms ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
+      ORDER BY start_ms, stop_ms, stop_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
     max(struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, is_late, stop_id)) OVER (PARTITION BY kafka_cluster, group_id, process_id,
       instance, client) AS last,
-    row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ms DESC) AS from_end
+    row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client
+      ORDER BY start_ms DESC, stop_ms, stop_id) AS from_end
   FROM busy
 ), gap AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, until.stop_id AS from_id, start_ms AS to_ms,

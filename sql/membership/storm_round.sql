@@ -49,7 +49,7 @@ WITH round AS (
   SELECT *, lag(coalesce(nullif(left_client, 'unknown'), nullif(left_broker, 'unknown'), 'gone')) OVER w AS ended,
     lag(at_ms) OVER w AS last_ms
   FROM life
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms)
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms, member_id)
 ), worker AS (
   -- All workers read the changes; the one that printed most is asked.
   SELECT f.kafka_cluster, w.group_id, f.process_id, row_number() OVER (PARTITION BY f.kafka_cluster, w.group_id ORDER BY count(*) DESC,

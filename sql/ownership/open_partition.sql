@@ -61,8 +61,10 @@ WITH told AS (
     max(CASE WHEN generation IS NOT NULL THEN struct(stream_pos, generation) END) OVER so_far AS known_generation
   FROM told
   WINDOW
-    so_far AS (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING),
-    before AS (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    -- With the row that the same line has as a list, or as an assignment: in it, what is owned comes before what is given.
+    so_far AS (PARTITION BY process_id, instance, client ORDER BY stream_pos RANGE UNBOUNDED PRECEDING),
+    before AS (PARTITION BY process_id, instance, client
+      ORDER BY stream_pos, event <> 'assignment_updated' ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), shown AS (
   SELECT c.kafka_cluster, c.group_id, c.task, c.first_line, c.next_joined, c.is_cooperative, l.process_id, l.instance, l.client,
     l.stream_pos, l.event_id, l.event, explode(l.partitions) AS resource, l.known_member.member_id AS member_id,

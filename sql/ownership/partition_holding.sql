@@ -57,7 +57,7 @@ WITH last_line AS (
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
 ), asked AS (
   -- Where a member of an eager group took part in another rebalance, or a member left or was closed, with the time of the line before.
-  SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, event, last_ms))) AS marks
+  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, event, last_ms))) AS marks
   FROM (
     SELECT process_id, instance, client, stream_pos, event,
       coalesce(protocol, lag(protocol) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos),
@@ -83,7 +83,7 @@ WITH last_line AS (
 ), made AS (
   -- A consumer is made with the dump of its configuration: a client id that is made again has forgotten what it held.
   SELECT process_id, instance, config['client.id'] AS client,
-    array_sort(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
+    sort_array(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
   FROM event
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
@@ -140,30 +140,33 @@ WITH last_line AS (
     u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, NULL, NULL
   FROM given_up u JOIN got g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
 ), turn AS (
+  -- A KIP-848 consumer prints in one line what it owned and what it is given after that.
   SELECT m.*, lag(what) OVER w AS last_what, next_made
   FROM (
     SELECT m.*, get(filter(k.lines, x -> x.stream_pos > m.stream_pos), 0) AS next_made
     FROM move m LEFT JOIN made k ON k.process_id = m.process_id AND k.instance = m.instance AND k.client = m.client
   ) m
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource
+    ORDER BY stream_pos, what = 'given', what)
 ), change AS (
   -- An eager member is given again what it still holds; that is one holding.
   SELECT *, lead(struct(what, at_ms, event_id, stream_pos, is_late)) OVER w AS next
   FROM turn
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos)
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource
+    ORDER BY stream_pos, what = 'given', what)
 ), closed AS (
   SELECT process_id, instance, client_id AS client,
-    array_sort(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
+    sort_array(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
   FROM event
   WHERE event = 'client_closed' AND client_id IS NOT NULL
   GROUP BY process_id, instance, client_id
 ), stopped AS (
-  SELECT process_id, instance, group_id, array_sort(collect_list(struct(stream_pos, at_ms, event_id))) AS lines
+  SELECT process_id, instance, group_id, sort_array(collect_list(struct(stream_pos, at_ms, event_id))) AS lines
   FROM sink_stopped
   GROUP BY process_id, instance, group_id
 ), doubt AS (
-  SELECT process_id, instance, client, array_sort(collect_list(struct(stream_pos, partitions))) AS lists
+  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, partitions))) AS lists
   FROM owned_list
   WHERE NOT is_sure
   GROUP BY process_id, instance, client
@@ -193,7 +196,7 @@ WITH last_line AS (
   ), x -> x IS NOT NULL)) AS end_line
   FROM held
 ), hole AS (
-  SELECT process_id, instance, array_sort(collect_list(struct(from_pos, to_pos))) AS holes FROM log_hole WHERE is_wide GROUP BY process_id,
+  SELECT process_id, instance, sort_array(collect_list(struct(from_pos, to_pos))) AS holes FROM log_hole WHERE is_wide GROUP BY process_id,
     instance
 ), bounded AS (
   SELECT e.*,

@@ -48,7 +48,7 @@ AS
 WITH identity AS (
   -- One consumer has one member id until it is told that it lost it: a task's consumer with one id before and behind a hole lived through
   -- it.
-  SELECT process_id, instance, resource_kind, resource, life, array_sort(collect_list(struct(from_pos, to_pos))) AS ids
+  SELECT process_id, instance, resource_kind, resource, life, sort_array(collect_list(struct(from_pos, to_pos))) AS ids
   FROM (
     SELECT process_id, instance, resource_kind, resource, life, own_member_id, min(stream_pos) AS from_pos, max(stream_pos) AS to_pos
     FROM task_line
@@ -92,13 +92,13 @@ WITH identity AS (
 ), closing AS (
   -- `settled`: nobody's consumer is open any more but that of the present life, and not that either when it was asked to stop.
   SELECT process_id, instance, resource_kind, resource,
-    array_sort(collect_list(struct(stream_pos, at_ms, event_id,
+    sort_array(collect_list(struct(stream_pos, at_ms, event_id,
       open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0 ELSE 1 END AS settled))) AS closings
   FROM counted
   WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
   GROUP BY process_id, instance, resource_kind, resource
 ), hole AS (
-  SELECT process_id, instance, array_sort(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id,
+  SELECT process_id, instance, sort_array(collect_list(struct(to_pos, from_pos, is_wide))) AS holes FROM log_hole GROUP BY process_id,
     instance
 ), met AS (
   -- Holes are looked at once a life, at its first line: a log that lost every other line has as many holes as lines.

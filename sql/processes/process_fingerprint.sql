@@ -46,7 +46,7 @@ WITH known AS (
 ), total AS (
   SELECT process_id, count(*) AS hints FROM hint GROUP BY process_id
 ), remaining AS (
-  SELECT process_id, transform(array_sort(collect_list(struct(number, release))), x -> x.release) AS releases, max(most) AS agreeing
+  SELECT process_id, transform(sort_array(collect_list(struct(number, release))), x -> x.release) AS releases, max(most) AS agreeing
   FROM best WHERE votes = most GROUP BY process_id
 )
 SELECT r.process_id, r.releases,

@@ -66,6 +66,6 @@ WITH line AS (
   FROM herder
   WHERE event <> 'herder_starting' OR nth > 1 OR life = 0
 )
-SELECT process_id, sort_array(collect_list(line.stream_pos)) AS starts, array_sort(collect_list(line)) AS start_lines
+SELECT process_id, sort_array(collect_list(line.stream_pos)) AS starts, sort_array(collect_list(line)) AS start_lines
 FROM start
 GROUP BY process_id

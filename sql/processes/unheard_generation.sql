@@ -17,7 +17,7 @@ WITH round AS (
 ), said AS (
   -- What a member's client prints behind a generation, up to the next.
   SELECT process_id, instance, group_id, client, round_pos,
-    array_sort(collect_list(struct(stream_pos, event, event_id, member_id))) AS lines
+    sort_array(collect_list(struct(stream_pos, event, event_id, member_id))) AS lines
   FROM round_line
   WHERE round_pos IS NOT NULL AND event IN ('joining', 'leaving', 'partitions_revoked', 'partitions_lost', 'heartbeat_failed',
     'member_fenced', 'generation_reset', 'poll_timeout')

@@ -48,7 +48,7 @@ WITH broker AS (
   GROUP BY c.process_id, c.instance, c.kafka_cluster, c.cluster_ms, c.cluster_event, c.former_cluster, c.former_event
 ), by_process AS (
   SELECT process_id,
-    array_sort(collect_list(
+    sort_array(collect_list(
       struct(instance, cluster_ms, former_cluster, kafka_cluster, former_event, line.event_id AS line_event, cluster_event))) AS losses,
     flatten(collect_list(CASE WHEN size(lost) > 0 THEN lost ELSE split(dirs, ' *, *') END)) AS directories,
     count_if(line IS NULL) AS unseen, max_by(kafka_cluster, struct(instance, cluster_ms, kafka_cluster)) AS kafka_cluster,

@@ -180,7 +180,7 @@ WITH group_process AS (
 ), unreachable AS (
   SELECT kafka_cluster, broker_id, array_sort(collect_set(process_id)) AS processes, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
     count(*) AS failed_connections, max(address) AS address, min(broker_process_id) AS missed_by,
-    slice(transform(array_sort(collect_list(struct(at_ms, event_id))), x -> x.event_id), 1, 8) AS event_ids
+    slice(transform(sort_array(collect_list(struct(at_ms, event_id))), x -> x.event_id), 1, 8) AS event_ids
   FROM unreachable_node
   GROUP BY kafka_cluster, broker_id
   HAVING count(DISTINCT process_id) > 1

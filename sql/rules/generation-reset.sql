@@ -27,7 +27,8 @@ WITH life_end AS (
 ), new_life AS (
   SELECT s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.coordinator, s.protocol_type, s.from_ms, s.why,
     e.last_generation, e.coordinator AS last_coordinator, e.to_ms AS last_ms,
-    array_distinct(slice(e.event_ids, -2, 2)) AS before_ids, array_distinct(slice(s.event_ids, 1, 6)) AS after_ids
+    array_distinct(slice(e.event_ids, greatest(size(e.event_ids) - 1, 1), 2)) AS before_ids,
+    array_distinct(slice(s.event_ids, 1, 6)) AS after_ids
   FROM life_start s
   LEFT JOIN life_end e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id AND e.incarnation = s.incarnation - 1
   LEFT JOIN fallen f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id AND f.generation = s.generation

@@ -8,7 +8,7 @@ WITH topic_set AS (
   GROUP BY kafka_cluster, group_id, config_topic, offset_topic, status_topic
 ), other_topics AS (
   SELECT kafka_cluster, group_id, count(DISTINCT config_topic) AS config_topics,
-    array_sort(collect_list(struct(config_topic, offset_topic, status_topic, workers))) AS topic_sets,
+    sort_array(collect_list(struct(config_topic, offset_topic, status_topic, workers))) AS topic_sets,
     array_sort(array_distinct(flatten(collect_list(event_ids)))) AS event_ids
   FROM topic_set
   GROUP BY kafka_cluster, group_id

@@ -18,7 +18,7 @@ WITH reminded AS (
     AND g.generation = r.generation
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
 ), counted AS (
-  SELECT kafka_cluster, group_id, array_sort(collect_list(struct(-n AS falling, trigger, n))) AS triggers
+  SELECT kafka_cluster, group_id, sort_array(collect_list(struct(-n AS falling, trigger, n))) AS triggers
   FROM (
     SELECT kafka_cluster, group_id, coalesce(trigger, 'unknown') AS trigger, count(*) AS n
     FROM rebalance
@@ -27,7 +27,7 @@ WITH reminded AS (
   GROUP BY kafka_cluster, group_id
 ), summed AS (
   SELECT kafka_cluster, group_id, count(*) AS rebalance_count, sum(members) AS told_count, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
-    array_sort(collect_list(struct(at_ms, generation, trigger, trigger_member_id, asked_why, event_id, cause_id))) AS rebalances
+    sort_array(collect_list(struct(at_ms, generation, trigger, trigger_member_id, asked_why, event_id, cause_id))) AS rebalances
   FROM rebalance
   GROUP BY kafka_cluster, group_id
 ), cited AS (

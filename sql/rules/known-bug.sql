@@ -152,7 +152,7 @@ WITH split AS (
 ), affected AS (
   SELECT m.bug, m.kafka_cluster, m.group_id, m.process_id, min(m.reference_ms) AS from_ms, max(m.reference_ms) AS to_ms,
     array_sort(collect_set(m.subject)) AS subjects, count(DISTINCT m.mark) AS times, max(r.printed) AS printed, max(b.fixed) AS fixed,
-    flatten(array_sort(collect_list(m.proof))) AS proof
+    flatten(sort_array(collect_list(m.proof))) AS proof
   FROM shown m
   JOIN process_release r ON r.process_id = m.process_id
   JOIN known_bug b ON b.bug = m.bug AND r.numbers >= b.since AND (b.until IS NULL OR r.numbers < b.until)

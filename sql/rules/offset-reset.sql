@@ -65,7 +65,7 @@ WITH reset AS (
     max(l.known_offset) AS known_offset,
     sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped,
     bool_or(l.is_with_metadata) AS is_with_metadata, max(l.recreated_id) AS recreated_id,
-    slice(array_sort(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
+    slice(sort_array(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
   FROM late l LEFT JOIN policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
   GROUP BY l.kafka_cluster, l.group_id, l.at_ms DIV resets_together_ms
 )

@@ -19,7 +19,7 @@ WITH single AS (
   WHERE broker IS NOT NULL
   GROUP BY kafka_cluster, broker
 ), of_cluster AS (
-  SELECT kafka_cluster, array_sort(collect_list(struct(broker, group_ids))) AS groups_by_broker
+  SELECT kafka_cluster, sort_array(collect_list(struct(broker, group_ids))) AS groups_by_broker
   FROM of_broker
   GROUP BY kafka_cluster
 )

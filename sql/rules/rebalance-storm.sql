@@ -17,7 +17,7 @@ WITH round AS (
   SELECT kafka_cluster, group_id, kind, chain, nth, mode(subject, true) AS subject, mode(how, true) AS how, count(*) AS returns,
     min(at_ms) AS from_ms, max(at_ms) AS to_ms, min(at_ms) - storm_start_ms AS started_from_ms,
     count_if(how = 'removed') AS removed, count_if(how = 'updated') AS updated, count_if(how = 'state') AS state_changes,
-    slice(array_sort(collect_list(struct(at_ms, event_id))), 1, 8) AS lines
+    slice(sort_array(collect_list(struct(at_ms, event_id))), 1, 8) AS lines
   FROM numbered
   GROUP BY kafka_cluster, group_id, kind, chain, nth
   HAVING count(*) >= CASE kind WHEN 'returning' THEN storm_returns WHEN 'connector' THEN storm_changes ELSE storm_idle_rounds END

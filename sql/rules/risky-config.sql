@@ -70,8 +70,8 @@ WITH client AS (
   WHERE topic.replicas > 0 AND topic.replicas < safe_replicas
   GROUP BY kafka_cluster, group_id, topic.setting, topic.name, topic.replicas
 ), connect_topics AS (
-  SELECT kafka_cluster, group_id, array_sort(collect_list(struct(setting, name, replicas))) AS topics, max(replicas) AS replicas,
-    slice(array_distinct(flatten(array_sort(collect_list(event_ids)))), 1, 6) AS event_ids
+  SELECT kafka_cluster, group_id, sort_array(collect_list(struct(setting, name, replicas))) AS topics, max(replicas) AS replicas,
+    slice(array_distinct(flatten(sort_array(collect_list(event_ids)))), 1, 6) AS event_ids
   FROM connect_topic
   GROUP BY kafka_cluster, group_id
 ), few_replicas AS (

@@ -11,7 +11,7 @@ WITH part AS (
   GROUP BY j.kafka_cluster, j.group_id, w.group_id
 ), shared AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(connector) AS connector,
-    array_sort(collect_list(struct(worker_group_id, processes))) AS clusters,
+    sort_array(collect_list(struct(worker_group_id, processes))) AS clusters,
     array_sort(array_distinct(flatten(collect_list(event_ids)))) AS event_ids
   FROM part
   GROUP BY kafka_cluster, group_id

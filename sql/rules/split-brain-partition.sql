@@ -15,7 +15,7 @@ WITH pair AS (
     min_by(struct(resource, facts, clock_how, ownership_a, ownership_b, there_certain_ms, there_possible_ms, work_certain_ms),
       place) AS longest,
     -- The proof of each partition whole; they have most lines in common.
-    array_sort(collect_list(struct(-certain_ms AS least, resource, witness, witness_role))) AS proofs
+    sort_array(collect_list(struct(-certain_ms AS least, resource, witness, witness_role))) AS proofs
   FROM pair
   GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, kind, cause, from_lo
 ), proved AS (

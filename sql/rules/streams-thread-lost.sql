@@ -15,7 +15,7 @@ WITH line AS (
     count_if(event <> 'streams_died') AS fenced, count_if(event = 'streams_died' AND NOT is_all) AS died, bool_or(is_all) AS all_died,
     array_sort(collect_set(stream_task)) AS tasks, max(CASE WHEN event = 'streams_died' THEN error END) AS error,
     count(DISTINCT CASE WHEN NOT is_all THEN thread_name END) AS threads,
-    slice(array_sort(collect_list(named_struct('at_ms', at_ms, 'event_id', event_id, 'event', event))), 1, 12) AS lines
+    slice(sort_array(collect_list(named_struct('at_ms', at_ms, 'event_id', event_id, 'event', event))), 1, 12) AS lines
   FROM line
   GROUP BY kafka_cluster, process_id, instance, group_id
 )

@@ -26,7 +26,7 @@ WITH owned AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
     array_sort(collect_set(resource)) AS tasks, array_sort(collect_set(before_process)) AS before_processes,
     array_sort(collect_set(after_process)) AS after_processes,
-    slice(array_distinct(flatten(array_sort(collect_list(proof)))), 1, 20) AS proof
+    slice(array_distinct(flatten(sort_array(collect_list(proof)))), 1, 20) AS proof
   FROM gap
   GROUP BY kafka_cluster, group_id, to_ms DIV unassigned_together_ms
 ), delay AS (
