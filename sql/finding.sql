@@ -40,9 +40,9 @@ WITH grouped AS (
     min(from_ts) AS first_ts, max(coalesce(to_ts, from_ts)) AS last_ts, max(to_ts) AS only_to_ts,
     max_by(struct(occurrence_id, subject, headline, explanation, advice, witness, lasted_ms, witness_role, code, facts),
       struct(coalesce(lasted_ms, -1), from_ts, occurrence_id)) AS worst,
-    min_by(struct(incident_id, caused_by, caused_how), struct(from_ts, occurrence_id)) AS cause,
-    min_by(witness, struct(from_ts, occurrence_id)) AS first_witness,
-    max_by(witness, struct(from_ts, occurrence_id)) AS last_witness
+    min_by(struct(incident_id, caused_by, caused_how), struct(from_ts IS NOT NULL, from_ts, occurrence_id)) AS cause,
+    min_by(witness, struct(from_ts IS NOT NULL, from_ts, occurrence_id)) AS first_witness,
+    max_by(witness, struct(from_ts IS NOT NULL, from_ts, occurrence_id)) AS last_witness
   FROM occurrence
   GROUP BY finding_id, rule, severity, verdict, kafka_cluster, group_id
 )

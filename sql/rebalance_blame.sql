@@ -45,18 +45,21 @@ WITH timed AS (
 ), asked AS (
   -- When each member asked: the others waited for a late one. No member is reported as the last if their clocks cannot be compared,
   -- or if a member's request is missing.
-  SELECT kafka_cluster, group_id, incarnation, generation, max(struct(delay_ms, worker_assigned_id)) AS delay,
+  SELECT kafka_cluster, group_id, incarnation, generation,
+    max(struct(delay_ms IS NOT NULL AS is_told, delay_ms, worker_assigned_id)) AS delay,
     min(clock_id) AS clock_id, count(DISTINCT clock_id) AS clocks,
     min(CASE WHEN at_ms IS NOT NULL THEN first_ms END) AS first_ms, min(CASE WHEN at_ms IS NOT NULL THEN joined_ms END) AS joined_ms,
     min(CASE WHEN at_ms IS NOT NULL THEN struct(first_ms, first_id) END).first_id AS first_id,
     min(CASE WHEN at_ms IS NOT NULL AND joined_ms IS NOT NULL THEN struct(joined_ms, joined_id) END).joined_id AS joined_id,
-    max(struct(at_ms, member_id, event_id)) AS last, count(DISTINCT CASE WHEN at_ms IS NOT NULL THEN asker END) AS askers,
+    max(struct(at_ms IS NOT NULL AS is_timed, at_ms, member_id IS NOT NULL AS is_named, member_id, event_id)) AS last,
+    count(DISTINCT CASE WHEN at_ms IS NOT NULL THEN asker END) AS askers,
     bool_or(is_set_back) AS is_set_back, bool_and(is_steady) AS is_steady
   FROM timed
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), broker_value AS (
   SELECT process_id, key,
-    max_by(try_cast(value AS BIGINT), struct(ts, event_id)) AS value_ms, max_by(event_id, struct(ts, event_id)) AS event_id
+    max_by(try_cast(value AS BIGINT), struct(ts IS NOT NULL, ts, event_id)) AS value_ms,
+    max_by(event_id, struct(ts IS NOT NULL, ts, event_id)) AS event_id
   FROM config_value
   WHERE component = 'KafkaConfig' AND value RLIKE '^[0-9]+$'
     AND key IN ('group.initial.rebalance.delay.ms', 'group.consumer.session.timeout.ms', 'group.share.session.timeout.ms',

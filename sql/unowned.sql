@@ -276,7 +276,7 @@ WITH owned AS (
   GROUP BY next_ownership_id
 ), delayed AS (
   SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.ownership_id,
-    max(struct(d.delay_ms, d.worker_assigned_id)) AS delay
+    max(struct(d.delay_ms IS NOT NULL AS is_told, d.delay_ms, d.worker_assigned_id)) AS delay
   FROM (
     SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous.ownership_id AS ownership_id,
       explode(sequence(r.first_nth, r.last_nth)) AS nth

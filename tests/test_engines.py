@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from conftest import ANY
+from some_views import only_views
 
 from forensics.case import materialise, view_files
 from forensics.case.folder import Case
@@ -177,6 +178,17 @@ def differences(case: Case, engines: tuple[Engine, Engine], folder: Path, *, sma
 def tables_of_built(case: Case, on: Engine, folder: Path, *, small: bool) -> dict[str, pa.Table]:
     materialise.build(on, case.tables(), folder, small=small)
     return tables_of(folder)
+
+
+@needs_sail
+@pytest.mark.whole
+@pytest.mark.spark
+def test_rows_of_small_inputs_are_the_same(engines, tmp_path: Path) -> None:
+    """All in one case, and what ownership rests on: Spark plans each view once."""
+    inputs = ("03-kip848-broker.log", "04-kip848-client-38.log", "05b-share-two", "15-kip848-goes-on.log")
+    case = ingest([FIELD / name for name in inputs], tmp_path / "case").case
+    with only_views(("ownership", "member_generation")):
+        assert differences(case, engines, tmp_path) == []
 
 
 @needs_sail

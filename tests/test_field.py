@@ -57,9 +57,20 @@ def test_an_epoch_that_no_line_raises_is_there_and_topics_have_names(rows) -> No
 
 
 def test_a_client_of_3_8_prints_member_and_epoch_in_each_others_place(rows) -> None:
-    members, owned = rows("04-kip848-client-38.log", "member", "ownership")
+    members, owned, generations = rows("04-kip848-client-38.log", "member", "ownership", "member_generation")
     assert [(m["member_id"], m["process_id"]) for m in members] == [("gjWzAEmmRlOfypB2_GB_9Q", "04-kip848-client-38.log")]
-    assert sorted(o["resource"] for o in owned) == ["orders-0", "orders-1"]
+    assert [(o["resource"], o["stop_how"], o["phase_end"]) for o in owned] == [("orders-0", None, "running"), ("orders-1", None, "running")]
+    # The number in that line is the member's own count of assignments, which is no epoch of the group.
+    assert generations == []
+
+
+def test_a_line_lists_what_was_owned_before_it_and_gives_more(rows) -> None:
+    """A consumer without a listener, whose log begins later: what it owned goes on, what a later list lacks ended, what is added begins."""
+    (owned,) = rows("15-kip848-goes-on.log", "ownership")
+    ended = {o["resource"]: (o["start_lo"] is not None, o["stop_how"]) for o in owned}
+    assert ended == {"orders-0": (False, None), "orders-1": (False, "not_listed"), "orders-2": (True, None), "orders-3": (True, None)}
+    assert {o["member_id"] for o in owned} == {"2QxWzAEmRlOfypB2_GB_7w"}
+    assert {o["generation"] for o in owned} == {None}
 
 
 def test_librdkafka_has_no_coordinator_until_the_one_that_is_named_takes_it(rows) -> None:

@@ -26,7 +26,10 @@ WITH agreed AS (
   UNION ALL
   SELECT process_id, 'set_back', CAST(NULL AS STRING), by_ms, filter(array(before_id, event_id), x -> x IS NOT NULL) FROM clock_setback
 ), worst AS (
-  SELECT process_id, max(struct(how, by_ms, array_join(witness, ',') AS ids, witness, partner)) AS said FROM doubt GROUP BY process_id
+  SELECT process_id,
+    max(struct(how, by_ms IS NOT NULL AS is_known, by_ms, array_join(witness, ',') AS ids, witness, partner)) AS said
+  FROM doubt
+  GROUP BY process_id
 )
 SELECT w.process_id, w.said.how AS how, w.said.partner AS partner, w.said.by_ms AS by_ms, count(*) AS times, w.said.witness AS witness
 FROM worst w JOIN doubt d ON d.process_id = w.process_id AND d.how = w.said.how

@@ -22,7 +22,7 @@ AS
 WITH up AS (
   SELECT DISTINCT process_id, instance FROM event WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced')
 ), stop AS (
-  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id FROM fact_line
+  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id FROM fact_line
     WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), broker AS (
   -- In a log with the lines of several brokers nothing tells which of them was away.

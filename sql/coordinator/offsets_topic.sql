@@ -38,9 +38,10 @@ WITH placed AS (
     min(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ms,
       max(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ms,
     max(coalesce(e.required, e.replication_factor)) FILTER (WHERE e.event = 'offsets_topic_failed') AS required,
-    max_by(e.brokers_alive, struct(e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
-    filter(array_distinct(array(min_by(e.event_id, struct(e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'),
-      max_by(e.event_id, struct(e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
+    max_by(e.brokers_alive, struct(e.at_ms IS NOT NULL, e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
+    filter(array_distinct(array(
+      min_by(e.event_id, struct(e.at_ms IS NOT NULL, e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'),
+      max_by(e.event_id, struct(e.at_ms IS NOT NULL, e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
       x -> x IS NOT NULL) AS ids,
     bool_or(e.event IN ('coordinator_elected', 'partition_loaded', 'group_loaded')) AS there
   FROM fact_line e

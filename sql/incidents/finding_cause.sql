@@ -41,7 +41,8 @@ WITH known AS (
   JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
   WHERE p.incident_id IS NULL AND p.severity <> 'note' AND p.rule IN ('session-timeout', 'stale-commit')
 ), beside AS (
-  SELECT c.occurrence_id, max_by(p.occurrence_id, struct(p.from_ms, p.occurrence_id)) AS cause_id, max(c.process_id) AS process_id
+  SELECT c.occurrence_id, max_by(p.occurrence_id, struct(p.from_ms IS NOT NULL, p.from_ms, p.occurrence_id)) AS cause_id,
+    max(c.process_id) AS process_id
   FROM alone c
   JOIN alone p ON p.rule = 'session-timeout' AND p.kafka_cluster <=> c.kafka_cluster AND p.group_id = c.group_id
     AND p.process_id = c.process_id AND p.instance <=> c.instance AND p.from_ms <= c.begun_ms
@@ -104,7 +105,7 @@ WITH known AS (
     AND (p.rule NOT IN ('rebalance-waits-for-ghost', 'slow-rebalance') OR c.rule = 'unassigned-tasks')
     AND p.rule <> 'heartbeat-rebalancing'
 ), late AS (
-  SELECT c.finding_id, max_by(p.finding_id, struct(p.from_ms, p.occurrence_id)) AS caused_by
+  SELECT c.finding_id, max_by(p.finding_id, struct(p.from_ms IS NOT NULL, p.from_ms, p.occurrence_id)) AS caused_by
   FROM placed c
   JOIN placed p ON p.occurrence_id = c.cause_id
   GROUP BY c.finding_id

@@ -46,8 +46,8 @@ WITH life AS (
 ), client AS (
   -- A process's last word on each membership that it had.
   SELECT process_id, instance, client,
-    max_by(CASE WHEN event = 'leaving' THEN 'left' ELSE 'in' END, struct(at_ms, stream_pos)) AS last,
-      max_by(event_id, struct(at_ms, stream_pos)) AS event_id
+    max_by(CASE WHEN event = 'leaving' THEN 'left' ELSE 'in' END, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS last,
+      max_by(event_id, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS event_id
   FROM (
     SELECT process_id, instance, client, event, at_ms, stream_pos, event_id
     FROM client_event
@@ -67,7 +67,7 @@ WITH life AS (
 ), coordinator AS (
   -- Its coordinator heard that it leaves: of a worker what the worker itself says counts, not what its tasks' consumers do.
   SELECT p.process_id, p.instance, max(unix_millis(e.ts) - b.lo_ms + o.hi_ms) AS left_ms,
-    max_by(e.event_id, struct(e.ts, e.event_id)) AS left_id
+    max_by(e.event_id, struct(e.ts IS NOT NULL, e.ts, e.event_id)) AS left_id
   FROM member_place p
   JOIN (SELECT process_id, client, max(is_worker) AS is_worker FROM client_event GROUP BY process_id, client) c
     ON c.process_id = p.process_id AND c.client = p.client
@@ -79,7 +79,7 @@ WITH life AS (
 ), removed AS (
   -- Removals after its last line; those before it was paused, or cut off, and came back.
   SELECT m.process_id, m.instance, max(m.own_lo_ms) AS own_lo_ms,
-    min_by(m.removed_id, struct(m.removed_hi_ms, m.removed_id)) AS removed_id
+    min_by(m.removed_id, struct(m.removed_hi_ms IS NOT NULL, m.removed_hi_ms, m.removed_id)) AS removed_id
   FROM member_removal m
   JOIN life l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
   WHERE NOT m.was_closed

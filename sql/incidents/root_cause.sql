@@ -76,8 +76,8 @@ SELECT
   sort_array(collect_list(struct(from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, process_id, instance, member_ids))) AS parts,
   min(from_lo_ms) AS from_lo_ms,
   min(from_hi_ms) AS from_hi_ms,
-  max_by(to_lo_ms, struct(from_lo_ms, process_id, instance)) AS to_lo_ms,
-  max_by(to_hi_ms, struct(from_lo_ms, process_id, instance)) AS to_hi_ms,
+  max_by(to_lo_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_lo_ms,
+  max_by(to_hi_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_hi_ms,
   slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 24) AS witness
 FROM numbered
 GROUP BY chain, nth

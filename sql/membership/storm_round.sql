@@ -32,7 +32,7 @@ WITH round AS (
   FROM member
 ), life AS (
   SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, min(r.at_ms) AS at_ms,
-    min_by(r.event_id, struct(r.at_ms, r.event_id)) AS event_id
+    min_by(r.event_id, struct(r.at_ms IS NOT NULL, r.at_ms, r.event_id)) AS event_id
   FROM member_generation g
   JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
   JOIN round r ON r.kafka_cluster = g.kafka_cluster AND r.group_id = g.group_id AND r.incarnation = g.incarnation

@@ -117,7 +117,8 @@ WITH first_line AS (
     GROUP BY t.process_id, t.instance, t.resource_kind, t.resource, t.life, t.own_member_id
   ) n
   JOIN (
-    SELECT member_id, process_id, min(unix_millis(ts)) AS at_ms, min_by(event_id, struct(ts, stream_pos, event_id)) AS event_id
+    SELECT member_id, process_id, min(unix_millis(ts)) AS at_ms,
+      min_by(event_id, struct(ts IS NOT NULL, ts, stream_pos, event_id)) AS event_id
     FROM event
     WHERE broker_id IS NOT NULL AND member_id <> '' AND ts IS NOT NULL
     GROUP BY member_id, process_id
@@ -143,7 +144,8 @@ WITH first_line AS (
   JOIN client_event s ON s.event_id = a.synced_id AND s.stream_pos < f.sign.stream_pos AND s.at_ms IS NOT NULL
   WHERE f.life = 0
 ), there AS (
-  SELECT process_id, instance, resource_kind, resource, life, min_by(line, struct(line.at_ms, line.event_id)) AS line
+  SELECT process_id, instance, resource_kind, resource, life,
+    min_by(line, struct(line.at_ms IS NOT NULL, line.at_ms, line.event_id)) AS line
   FROM (
     SELECT process_id, instance, resource_kind, resource, life, line FROM named
     UNION ALL

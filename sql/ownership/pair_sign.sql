@@ -30,7 +30,7 @@ WITH side AS (
   FROM partition_work
 ), seen AS (
   SELECT s.a_id, s.b_id, s.side, min(g.at_ms) AS first_ms, max(g.at_ms) AS last_ms,
-    max_by(g.event_id, struct(g.at_ms, g.event_id)) AS sign_id
+    max_by(g.event_id, struct(g.at_ms IS NOT NULL, g.at_ms, g.event_id)) AS sign_id
   FROM side s
   JOIN holding h ON h.ownership_id = s.ownership_id
   JOIN sign g ON g.process_id = h.process_id AND g.resource_kind = h.resource_kind AND g.resource = h.resource AND g.owner = h.owner

@@ -30,7 +30,7 @@ SELECT
   max(last_ms) AS last_ms,
   max(next_start_ms) AS next_start_ms,
   max(left_ms) AS left_ms,
-  max_by(event_id, struct(left_ms, event_id)) AS event_id
+  max_by(event_id, struct(left_ms IS NOT NULL, left_ms, event_id)) AS event_id
 FROM departure
 WHERE left_ms - last_ms > coordinator_together_ms AND coalesce(left_ms <= next_start_ms, true)
 GROUP BY process_id, instance

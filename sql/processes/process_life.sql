@@ -30,9 +30,9 @@ WITH span AS (
     -- The first word is the hook's; where that is missing, what follows it says so too.
     coalesce(max(at_ms) FILTER (WHERE event = 'process_stopping'), min(at_ms) FILTER (WHERE is_last_word)) AS stopping_ms,
     min(at_ms) FILTER (WHERE is_last_word) AS ending_ms,
-    min_by(event_id, struct(at_ms, stream_pos, event_id)) FILTER (WHERE is_last_word) AS ending_id,
+    min_by(event_id, struct(at_ms IS NOT NULL, at_ms, stream_pos, event_id)) FILTER (WHERE is_last_word) AS ending_id,
     -- Where the hook's word is missing, what follows it may come much later.
-    min_by(CASE WHEN event = 'process_stopping' THEN at_ms ELSE before_ms END, struct(at_ms, stream_pos, event_id))
+    min_by(CASE WHEN event = 'process_stopping' THEN at_ms ELSE before_ms END, struct(at_ms IS NOT NULL, at_ms, stream_pos, event_id))
       FILTER (WHERE is_last_word) AS ending_lo_ms,
     bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded', 'group_epoch_bumped',
         'target_assignment_computed')

@@ -15,7 +15,8 @@ CREATE OR REPLACE TEMPORARY VIEW setting (
 COMMENT 'One row per property that matters to groups, as a process printed it last.'
 AS
 SELECT process_id, component, coalesce(client_id, '') AS client_id, task, connector, key,
-  max_by(nullif(value, 'null'), struct(instance, ts, event_id)) AS value, max_by(event_id, struct(instance, ts, event_id)) AS event_id
+  max_by(nullif(value, 'null'), struct(instance, ts IS NOT NULL, ts, event_id)) AS value,
+  max_by(event_id, struct(instance, ts IS NOT NULL, ts, event_id)) AS event_id
 FROM config_value
 WHERE key IN (
   'group.id', 'group.instance.id', 'group.protocol', 'client.id', 'bootstrap.servers', 'security.protocol', 'sasl.mechanism',

@@ -30,7 +30,7 @@ WITH clock AS (
     count(*) AS times, count(a.reference_ms) AS restarts, min(f.reference_ms) AS from_ms,
     CASE WHEN count(a.reference_ms) = count(*) THEN max(a.reference_ms) END AS to_ms,
     min_by(struct(coalesce(f.said, f.message) AS said, f.root_error AS root, coalesce(f.root_error, f.said) AS error),
-      struct(f.at_ms, f.event_id)) AS first,
+      struct(f.at_ms IS NOT NULL, f.at_ms, f.event_id)) AS first,
     slice(array_sort(collect_list(f.event_id)), 1, 8) AS event_ids
   FROM failure f
   LEFT JOIN started_again a ON a.event_id = f.event_id

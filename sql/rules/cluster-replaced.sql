@@ -51,7 +51,8 @@ WITH broker AS (
     sort_array(collect_list(
       struct(instance, cluster_ms, former_cluster, kafka_cluster, former_event, line.event_id AS line_event, cluster_event))) AS losses,
     flatten(collect_list(CASE WHEN size(lost) > 0 THEN lost ELSE split(dirs, ' *, *') END)) AS directories,
-    count_if(line IS NULL) AS unseen, max_by(kafka_cluster, struct(instance, cluster_ms, kafka_cluster)) AS kafka_cluster,
+    count_if(line IS NULL) AS unseen,
+    max_by(kafka_cluster, struct(instance, cluster_ms IS NOT NULL, cluster_ms, kafka_cluster)) AS kafka_cluster,
     min(cluster_ms) AS from_ms, max(cluster_ms) AS to_ms, sum(group_count) AS group_count
   FROM loss
   GROUP BY process_id

@@ -29,7 +29,7 @@ WITH group_process AS (
   GROUP BY o.outage_id
 ), missed AS (
   -- Other brokers tell that it was away then.
-  SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.at_lo_ms, m.event_id)) AS word
+  SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.at_lo_ms IS NOT NULL, m.at_lo_ms, m.event_id)) AS word
   FROM group_outage o
   JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id
     AND m.reference_process_id = o.reference_process_id
@@ -44,7 +44,7 @@ WITH group_process AS (
 ), absent AS (
   SELECT o.outage_id,
     min_by(struct(a.how, a.from_ms, a.to_ms, a.event_id),
-      struct(a.from_ms, a.process_id, a.event_id)) AS broker
+      struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id)) AS broker
   FROM group_outage o
   JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
     AND a.reference_process_id = o.reference_process_id
@@ -58,7 +58,8 @@ WITH group_process AS (
   GROUP BY o.outage_id
 ), unplaced AS (
   -- A broker that was away, then or at another time: a clock was set, and no line tells.
-  SELECT o.outage_id, min_by(struct(a.from_ms, a.to_ms, a.event_id), struct(a.from_ms, a.process_id, a.event_id)) AS broker
+  SELECT o.outage_id, min_by(struct(a.from_ms, a.to_ms, a.event_id),
+    struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id)) AS broker
   FROM group_outage o
   JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
     AND a.reference_process_id = o.reference_process_id
@@ -87,25 +88,26 @@ WITH group_process AS (
     max(CASE WHEN l.event = 'authentication_failed' THEN l.said END) AS authentication,
     max(CASE WHEN l.event = 'coordinator_lookup_failed' THEN l.said END) AS lookup,
     min(CASE WHEN l.event = 'authentication_failed' THEN l.event_id END) AS authentication_id,
-    min_by(l.event_id, struct(l.at_ms, l.event_id)) FILTER (WHERE l.event = 'connection_failed') AS failed_id
+    min_by(l.event_id, struct(l.at_ms IS NOT NULL, l.at_ms, l.event_id)) FILTER (WHERE l.event = 'connection_failed') AS failed_id
   FROM client c
   JOIN fact_line l ON l.process_id = c.own.process_id AND l.instance = c.own.instance
     AND l.event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed')
     AND l.at_ms BETWEEN c.own.from_ms - outage_before_ms AND c.own.to_ms
   GROUP BY c.outage_id
 ), unwritten AS (
-  SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, struct(l.at_ms, l.event_id)) AS event_id
+  SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, struct(l.at_ms IS NOT NULL, l.at_ms, l.event_id)) AS event_id
   FROM group_outage o
   JOIN fact_line l ON l.kafka_cluster = o.kafka_cluster AND l.event IN ('group_store_failed', 'coordinator_write_failed')
     AND l.said RLIKE '(?i)not.?enough.?replicas'
     AND l.at_ms BETWEEN o.from_ms - outage_writes_ms AND coalesce(o.to_ms, o.from_ms + outage_open_ms) + outage_writes_ms
   GROUP BY o.outage_id
 ), home AS (
-  SELECT kafka_cluster, group_id, max_by(offsets_partition, struct(stabilized_ms, offsets_partition)) AS offsets_partition
+  SELECT kafka_cluster, group_id,
+    max_by(offsets_partition, struct(stabilized_ms IS NOT NULL, stabilized_ms, offsets_partition)) AS offsets_partition
   FROM broker_generation
   GROUP BY kafka_cluster, group_id
 ), placed AS (
-  SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms, replicas)) AS replicas
+  SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms IS NOT NULL, at_ms, replicas)) AS replicas
   FROM offsets_replica
   GROUP BY kafka_cluster, offsets_partition
 ), judged AS (

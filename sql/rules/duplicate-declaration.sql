@@ -13,14 +13,15 @@ WITH printed_line AS (
     AND NOT v.component RLIKE '(Producer|Consumer|AdminClient|Task|Distributed|Converter|Transformation|Transforms|Predicate)Config$'
 ), printed AS (
   SELECT kafka_cluster, place, group_id, connector, by_connect, component, key,
-    max_by(value, struct(ts, event_id)) AS value, max_by(event_id, struct(ts, event_id)) AS event_id, min(at_ms) AS first_ms
+    max_by(value, struct(ts IS NOT NULL, ts, event_id)) AS value, max_by(event_id, struct(ts IS NOT NULL, ts, event_id)) AS event_id,
+    min(at_ms) AS first_ms
   FROM printed_line
   GROUP BY kafka_cluster, place, group_id, connector, by_connect, component, key
 ), kept AS (
   -- A file of REST answers or of the config topic holds whole configurations; two such files may be of one cluster, so only connectors
   -- of one file are compared.
-  SELECT v.path AS place, v.connector, v.key, max_by(v.value, struct(v.ts, v.line, v.event_id)) AS value,
-    max_by(v.event_id, struct(v.ts, v.line, v.event_id)) AS event_id
+  SELECT v.path AS place, v.connector, v.key, max_by(v.value, struct(v.ts IS NOT NULL, v.ts, v.line, v.event_id)) AS value,
+    max_by(v.event_id, struct(v.ts IS NOT NULL, v.ts, v.line, v.event_id)) AS event_id
   FROM config_value v
   WHERE v.source IN ('connect_rest', 'connect_topic') AND v.component = 'connector' AND v.connector IS NOT NULL
   GROUP BY v.path, v.connector, v.key

@@ -20,7 +20,7 @@ WITH split AS (
 ), restart AS (
   SELECT process_id, min(event_id) AS event_id FROM fact_line WHERE event = 'restart_executing' GROUP BY process_id
 ), gave_up_tasks AS (
-  SELECT process_id, instance, group_id, max(at_ms) AS at_ms, max_by(event_id, struct(at_ms, event_id)) AS event_id
+  SELECT process_id, instance, group_id, max(at_ms) AS at_ms, max_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id
   FROM worker_line
   WHERE event = 'worker_revoking'
   GROUP BY process_id, instance, group_id

@@ -10,7 +10,7 @@ WITH single AS (
   LEFT JOIN offsets_replica r ON r.kafka_cluster = g.kafka_cluster AND r.offsets_partition = g.offsets_partition AND size(r.replicas) = 1
   LEFT JOIN cluster_broker b ON b.process_id = g.process_id
 ), last_home AS (
-  SELECT kafka_cluster, group_id, max_by(broker, struct(stabilized_ms, broker)) AS broker
+  SELECT kafka_cluster, group_id, max_by(broker, struct(stabilized_ms IS NOT NULL, stabilized_ms, broker)) AS broker
   FROM group_home
   GROUP BY kafka_cluster, group_id
 ), of_broker AS (

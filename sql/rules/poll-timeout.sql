@@ -19,7 +19,7 @@ WITH late AS (
 ), without AS (
   -- Who looks for its coordinator does so inside of poll().
   SELECT p.event_id, max(o.lost_ms) AS lost_ms,
-    max_by(element_at(o.witness, 1), struct(o.lost_ms, o.client)) AS lost_id
+    max_by(element_at(o.witness, 1), struct(o.lost_ms IS NOT NULL, o.lost_ms, o.client)) AS lost_id
   FROM once p
   JOIN coordinator_outage o ON o.process_id = p.process_id AND o.instance = p.instance AND o.group_id = p.group_id AND o.client = p.client
     AND p.at_ms BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)

@@ -10,7 +10,7 @@ WITH waited AS (
   FROM fact_line
   WHERE event = 'member_expired'
 ), gone AS (
-  SELECT kafka_cluster, group_id, member_id, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms, event_id)) AS event_id
+  SELECT kafka_cluster, group_id, member_id, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id
   FROM removed
   GROUP BY kafka_cluster, group_id, member_id
 ), others AS (

@@ -16,8 +16,9 @@ WITH expired AS (
 ), own AS (
   -- The member's last group line before that, as far as its clock allows.
   SELECT x.event_id,
-    max_by(l.event, struct(l.at_ms, l.stream_pos)) AS last_event, max(l.at_ms) AS last_ms,
-    max_by(l.event_id, struct(l.at_ms, l.stream_pos)) AS last_id, max_by(l.instance, struct(l.at_ms, l.stream_pos)) AS instance
+    max_by(l.event, struct(l.at_ms IS NOT NULL, l.at_ms, l.stream_pos)) AS last_event, max(l.at_ms) AS last_ms,
+    max_by(l.event_id, struct(l.at_ms IS NOT NULL, l.at_ms, l.stream_pos)) AS last_id,
+    max_by(l.instance, struct(l.at_ms IS NOT NULL, l.at_ms, l.stream_pos)) AS instance
   FROM expired x
   JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id AND m.process_id IS NOT NULL
   JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
@@ -46,7 +47,7 @@ WITH expired AS (
 ), closed AS (
   -- Its client had been closed, and had no coordinator then that it could have told so.
   SELECT r.removed_id, r.member_id, min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS closing,
-    min(struct(o.lost_ms AS at_ms, element_at(o.witness, 1) AS event_id)) AS lost
+    min(struct(o.lost_ms IS NOT NULL AS is_timed, o.lost_ms AS at_ms, element_at(o.witness, 1) AS event_id)) AS lost
   FROM member_removal r
   JOIN event e ON e.event_id = r.closed_id
   LEFT JOIN coordinator_outage o ON o.process_id = r.process_id AND o.instance = r.instance AND o.group_id = r.group_id
@@ -56,7 +57,8 @@ WITH expired AS (
 ), abandoned AS (
   -- No line tells whose it was, but none of the processes that it may have been of was in trouble.
   SELECT removed_id, member_id, max(client) AS client, array_sort(collect_set(process_id)) AS processes,
-    min(struct(last_ms AS at_ms, last_id AS event_id)) AS first_word, max(struct(last_ms AS at_ms, last_id AS event_id)) AS last_word
+    min(struct(last_ms IS NOT NULL AS is_timed, last_ms AS at_ms, last_id AS event_id)) AS first_word,
+    max(struct(last_ms IS NOT NULL AS is_timed, last_ms AS at_ms, last_id AS event_id)) AS last_word
   FROM namesake
   WHERE all_went_on
   GROUP BY removed_id, member_id

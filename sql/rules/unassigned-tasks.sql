@@ -31,7 +31,7 @@ WITH owned AS (
   GROUP BY kafka_cluster, group_id, to_ms DIV unassigned_together_ms
 ), delay AS (
   SELECT t.kafka_cluster, t.group_id, t.to_ms, max(j.delay_ms) AS delay_ms,
-    max_by(j.worker_assigned_id, struct(j.delay_ms, j.worker_assigned_id)) AS event_id
+    max_by(j.worker_assigned_id, struct(j.delay_ms IS NOT NULL, j.delay_ms, j.worker_assigned_id)) AS event_id
   FROM together t
   JOIN join_round j ON j.kafka_cluster = t.kafka_cluster AND j.group_id = t.group_id AND j.delay_ms > 0
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
