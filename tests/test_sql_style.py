@@ -239,7 +239,6 @@ def test_a_place_in_a_log_orders_lines_of_one_process(parsed):
     assert places_of_several_processes(sqlglot.parse_one(query, read="spark")) == ["MAX_BY(x, stream_pos)"]
 
 
-
 def test_a_number_that_a_log_prints_may_be_too_large(parsed):
     """A text that is no number of that type ends the statement on Spark: `try_cast` makes it NULL."""
     found = {
