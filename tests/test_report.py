@@ -524,7 +524,7 @@ def test_what_repeats_is_told_of_the_window_alone() -> None:
 
 def test_a_group_tells_what_its_rebalances_went_by_with_and_what_was_read_twice() -> None:
     written = as_text(200)
-    assert "noticing a lost member" in written
+    assert "detecting a lost member" in written
     assert "session.timeout.ms = 6000 instead of 10000 would have detected it 4.00 s sooner" in written
     assert "At least 1 record read twice" in written
 

@@ -27,10 +27,10 @@ _LONG_WAIT_MS = 1000
 _WORST_PARTS, _WORST_MS = 6, 500
 #: Parts of a rebalance's time, in their order, in words.
 PARTS = {
-    "detection": "noticing a lost member",
+    "detection": "detecting a lost member",
     "waiting": "waiting to join",
     "sync": "waiting for the leader's assignment",
-    "scheduled_delay": "tasks kept for a worker to come back",
+    "scheduled_delay": "tasks held for the missing worker's return",
 }
 _WHY_RESET = {
     "metadata_lost": "the group's metadata was lost",
@@ -38,7 +38,7 @@ _WHY_RESET = {
     "expired_empty": "the empty group expired",
     "ghost": "the coordinator moved, or could not store the generation",
     "converted": "the empty group was converted to another protocol",
-    "unknown": "the logs do not say why",
+    "unknown": "the logs do not show why",
 }
 #: Why a rebalance no longer waits for a member, in words.
 _GONE = {
@@ -155,7 +155,7 @@ def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block
 
 
 def times(group: Row, names: Names) -> list[Block]:
-    """Where rebalance time went, how long members paused, what was read twice."""
+    """Show the time spent in rebalances, the pauses of members, and the records read twice."""
     return [*_worst(group, names), *_paused(group, names), *_read_twice(group, names)]
 
 
@@ -421,13 +421,13 @@ def _worst(group: Row, names: Names) -> Iterator[Block]:
         what = PARTS.get(part["part"], part["part"]) + (", inferred" if part["inferred"] else "")
         rows.append((str(part["generation"]), what, span(part["ms"]), who, "\n".join(x for x in (setting, part["what_if"]) if x)))
     more = f" ({len(parts) - len(rows):,} more in `rebalance_blame`)" if len(parts) > len(rows) else ""
-    yield Para(f"Where rebalance time went, the longest first{more}:", tone="dim")
+    yield Para(f"Time spent in rebalances, the longest first{more}:", tone="dim")
     columns = (
         Column("gen.", right=True, fixed=True),
         Column("part"),
         Column("took", right=True, fixed=True),
         Column("who"),
-        Column("setting, and what another value would have given"),
+        Column("setting, and the effect of another value"),
     )
     yield Table(columns, tuple(rows))
 
