@@ -1,6 +1,7 @@
 -- One row per period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
 -- Reads: merged_log, filtered_log, log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
+-- Reads: ownership_pair, ownership
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- A claim that something did not happen is only as good as the coverage of that time.
@@ -9,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
   kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, several_members, several_brokers, cut_lines,
-    no_info, copy or missing_process',
+    no_info, copy, many_owners or missing_process',
   note       COMMENT 'Description',
   code       COMMENT 'Same as kind; for a missing process, whether it is a member or the coordinator of a group',
   facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group
@@ -319,6 +320,13 @@ WITH placed AS (
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', 'copy' AS code, equal_lines, of_process,
     CAST(line_count AS STRING)
   FROM copied_log
+  UNION ALL
+  SELECT o.process_id, NULL, NULL, 'many_owners', 'many_owners' AS code, sum(p.left_out), o.group_id,
+    array_join(slice(array_sort(collect_set(o.resource)), 1, 3), ', ')
+  FROM ownership_pair p
+  JOIN ownership o ON o.ownership_id = p.a_id
+  WHERE p.left_out > 0
+  GROUP BY o.process_id, o.group_id
 )
 SELECT
   process_id AS process_id,
@@ -339,7 +347,7 @@ SELECT
     'brokers', CASE WHEN code = 'several_brokers' THEN number END,
     'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
     'line_count', CASE WHEN code = 'cut_lines' THEN number END,
-    'group_id', CASE WHEN kind IN ('missing_process', 'several_members') THEN name END,
+    'group_id', CASE WHEN kind IN ('missing_process', 'several_members', 'many_owners') THEN name END,
     'clients', CASE WHEN code = 'no_client_info' THEN name END,
     'client_count', CASE WHEN code = 'no_client_info' THEN number END,
     'of_process', CASE WHEN code = 'copy' THEN name END,
@@ -347,6 +355,8 @@ SELECT
     'all_lines', CASE WHEN code = 'copy' THEN try_cast(said AS BIGINT) END,
     -- For a log whose times are read in another zone, that number is unknown.
     'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN try_cast(said AS BIGINT) - number END,
+    'pairs', CASE WHEN code = 'many_owners' THEN number END,
+    'resources', CASE WHEN code = 'many_owners' THEN said END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
     'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(said AS BIGINT) END
   ) AS facts
