@@ -166,6 +166,6 @@ DECLARE OR REPLACE VARIABLE coordinator_silent_ms BIGINT DEFAULT 30000;
 DECLARE OR REPLACE VARIABLE usual_poll_ms BIGINT DEFAULT 300000;
 -- Default of a worker's rebalance.timeout.ms, milliseconds.
 DECLARE OR REPLACE VARIABLE usual_worker_rebalance_ms BIGINT DEFAULT 60000;
--- Owners of one task or partition that may all have had it at the same time and are each compared with every later one; more than these are
--- compared with their next four only.
+-- Of the owners that may have had one task or partition at the same time, this many are compared with every later one; the others are
+-- compared with their next four.
 DECLARE OR REPLACE VARIABLE owners_compared_most BIGINT DEFAULT 32;

@@ -81,8 +81,11 @@ WITH known AS (
     END AS finding_id
   FROM sorted
 ), fact AS (
-  SELECT p.occurrence_id, p.finding_id, p.incident_id, p.rule, p.level, p.cause, p.from_ms, k.begun_ms, k.kind, k.kafka_cluster,
-    k.group_id, k.name, k.number,
+  SELECT p.occurrence_id, p.finding_id, p.incident_id, p.rule, p.level, p.cause, p.from_ms, k.begun_ms, k.kind, k.group_id,
+    -- What two facts have in common, without NULL: an engine that compares NULLs pairs all facts of an incident first.
+    coalesce(k.kafka_cluster, '') AS common_cluster, coalesce(k.name, '') AS common_name,
+    CASE WHEN k.kind <> 'process' THEN coalesce(k.number, -1) ELSE -1 END AS common_number,
+    CASE WHEN k.kind NOT IN ('process', 'connector') THEN coalesce(k.group_id, '') ELSE '' END AS common_group,
     CASE k.kind WHEN 'member' THEN 1 WHEN 'generation' THEN 2 WHEN 'resource' THEN 3 WHEN 'process' THEN 4 WHEN 'connector'
       THEN 5 WHEN 'group' THEN 6 END AS rank
   FROM placed p
@@ -94,11 +97,11 @@ WITH known AS (
       CASE WHEN p.group_id <=> c.group_id THEN 0 ELSE 1 END, p.from_ms DESC, p.occurrence_id) AS nth
   FROM fact c
   JOIN fact p ON p.incident_id = c.incident_id AND p.kind = c.kind AND p.level < c.level AND p.finding_id <> c.finding_id
-    AND p.kafka_cluster <=> c.kafka_cluster AND p.name <=> c.name AND (c.kind = 'process' OR p.number <=> c.number)
-    AND (c.kind IN ('process', 'connector') OR p.group_id <=> c.group_id)
+    AND p.common_cluster = c.common_cluster AND p.common_name = c.common_name AND p.common_number = c.common_number
+    AND p.common_group = c.common_group
   WHERE (p.from_ms IS NULL OR c.begun_ms IS NULL OR p.from_ms <= c.begun_ms)
     -- A whole group suffers from what befalls all of it.
-    AND (c.kind <> 'group' OR p.level <= 1)
+    AND (p.kind <> 'group' OR p.level <= 1)
     -- One member that loses its coordinator and its membership has lost both by one cause.
     AND (p.rule <> 'coordinator-unavailable' OR p.cause NOT IN ('process_paused', 'member_cut_off', 'process_killed'))
     -- That a rebalance stood still delays what it gives away.

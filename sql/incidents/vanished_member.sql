@@ -48,42 +48,83 @@ WITH silent AS (
   JOIN join_round j ON j.process_id = s.process_id AND j.instance = s.instance
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms
+), following AS (
+  -- The generation that is known next after that of a membership.
+  SELECT kafka_cluster, group_id, incarnation, generation, next_generation
+  FROM (
+    SELECT kafka_cluster, group_id, incarnation, generation, is_asked,
+      min(CASE WHEN NOT is_asked THEN generation END) OVER (PARTITION BY kafka_cluster, group_id, incarnation
+        ORDER BY generation DESC, is_asked DESC ROWS UNBOUNDED PRECEDING) AS next_generation
+    FROM (
+      SELECT kafka_cluster, group_id, incarnation, generation, false AS is_asked FROM generation
+      UNION ALL
+      SELECT DISTINCT kafka_cluster, group_id, incarnation, last.generation, true FROM membership
+    )
+  )
+  WHERE is_asked AND next_generation IS NOT NULL
 ), later AS (
-  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.process_id, m.instance, m.client, m.last_ms, m.last,
-    min(n.generation) AS next_generation
+  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.process_id, m.instance, m.client, m.last_ms, m.last, f.next_generation
   FROM membership m
   LEFT ANTI JOIN left_alone a ON a.process_id = m.process_id AND a.instance = m.instance AND a.group_id = m.group_id AND a.client = m.client
     AND a.pos > m.last.from_pos
-  JOIN generation n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.incarnation = m.incarnation
-    AND n.generation > m.last.generation
-  GROUP BY m.kafka_cluster, m.group_id, m.incarnation, m.process_id, m.instance, m.client, m.last_ms, m.last
+  JOIN following f ON f.kafka_cluster = m.kafka_cluster AND f.group_id = m.group_id AND f.incarnation = m.incarnation
+    AND f.generation = m.last.generation
+), members AS (
+  SELECT kafka_cluster, group_id, incarnation, generation, count(*) AS members, coalesce(bool_or(delay_ms > 0), false) AS is_delayed,
+    min_by(element_at(witness, 1), struct(member_id, process_id)) FILTER (WHERE delay_ms > 0) AS delay_id
+  FROM member_generation
+  GROUP BY kafka_cluster, group_id, incarnation, generation
+), last_member AS (
+  SELECT kafka_cluster, group_id, incarnation, member_id, max(generation) AS generation
+  FROM member_generation
+  GROUP BY kafka_cluster, group_id, incarnation, member_id
+), last_process AS (
+  SELECT kafka_cluster, group_id, incarnation, process_id, max(generation) AS generation
+  FROM member_generation
+  GROUP BY kafka_cluster, group_id, incarnation, process_id
+), last_given AS (
+  SELECT kafka_cluster, group_id, incarnation, given, max(generation) AS generation
+  FROM (SELECT kafka_cluster, group_id, incarnation, generation, explode(assigned) AS given FROM member_generation)
+  GROUP BY kafka_cluster, group_id, incarnation, given
+), given_on AS (
+  SELECT DISTINCT l.kafka_cluster, l.incarnation, l.process_id, l.instance, l.group_id, l.client
+  FROM (SELECT kafka_cluster, group_id, incarnation, process_id, instance, client, next_generation, explode(last.assigned) AS given
+    FROM later) l
+  JOIN last_given g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = l.group_id AND g.incarnation = l.incarnation AND g.given = l.given
+    AND g.generation >= l.next_generation
 ), shared AS (
   SELECT l.process_id, l.instance, l.group_id, l.client, l.last, l.kafka_cluster, l.incarnation, l.last_ms, l.next_generation,
-    count(g.generation) FILTER (WHERE g.generation = l.next_generation) AS members,
-    coalesce(bool_or(g.member_id <=> l.last.member_id OR g.process_id <=> l.process_id), false) AS is_there,
-    coalesce(bool_or(g.generation = l.next_generation AND g.delay_ms > 0), false) AS is_delayed,
-    coalesce(bool_or(arrays_overlap(g.assigned, l.last.assigned)), false) AS is_given_on,
-    min_by(element_at(g.witness, 1), struct(g.generation, g.member_id, g.process_id)) FILTER (WHERE g.delay_ms > 0) AS delay_id
+    n.members, n.is_delayed, n.delay_id, g.process_id IS NOT NULL AS is_given_on
   FROM later l
-  JOIN member_generation g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = l.group_id AND g.incarnation = l.incarnation
-    AND g.generation >= l.next_generation
-  GROUP BY l.process_id, l.instance, l.group_id, l.client, l.last, l.kafka_cluster, l.incarnation, l.last_ms, l.next_generation
-), other_loss AS (
-  SELECT DISTINCT l.process_id, l.instance, l.group_id, l.client
-  FROM later l
+  JOIN members n ON n.kafka_cluster = l.kafka_cluster AND n.group_id = l.group_id AND n.incarnation = l.incarnation
+    AND n.generation = l.next_generation
+  -- It is in a later generation itself.
+  LEFT ANTI JOIN last_member m ON m.kafka_cluster = l.kafka_cluster AND m.group_id = l.group_id AND m.incarnation = l.incarnation
+    AND coalesce(m.member_id, '') = coalesce(l.last.member_id, '') AND m.generation >= l.next_generation
+  LEFT ANTI JOIN last_process p ON p.kafka_cluster = l.kafka_cluster AND p.group_id = l.group_id AND p.incarnation = l.incarnation
+    AND p.process_id = l.process_id AND p.generation >= l.next_generation
+  LEFT JOIN given_on g ON g.kafka_cluster = l.kafka_cluster AND g.incarnation = l.incarnation AND g.process_id = l.process_id
+    AND g.instance = l.instance AND g.group_id = l.group_id AND g.client = l.client
+), gone AS (
+  -- The processes that were in a generation and not in the next.
+  SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.next_generation, min(b.process_id) AS one, max(b.process_id) AS other
+  FROM (SELECT DISTINCT kafka_cluster, group_id, incarnation, last.generation, next_generation FROM later) l
   JOIN member_generation b ON b.kafka_cluster = l.kafka_cluster AND b.group_id = l.group_id AND b.incarnation = l.incarnation
-    AND b.generation = l.last.generation AND b.process_id <> l.process_id
+    AND b.generation = l.generation
   LEFT ANTI JOIN member_generation n ON n.kafka_cluster = l.kafka_cluster AND n.group_id = l.group_id AND n.incarnation = l.incarnation
     AND n.generation = l.next_generation AND n.process_id = b.process_id
+  GROUP BY l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.next_generation
 ), told AS (
   SELECT s.*, n.is_count_told AND n.member_count = s.members AND s.last.member_id IS NOT NULL AS is_listed,
-    s.last.is_worker AND s.last.delay_ms = 0 AND s.is_delayed AND s.is_given_on AND o.process_id IS NULL AS is_delay,
+    s.last.is_worker AND s.last.delay_ms = 0 AND s.is_delayed AND s.is_given_on
+      AND coalesce(o.one = s.process_id AND o.other = s.process_id, true) AS is_delay,
     n.witness AS next_witness
   FROM shared s
   JOIN generation n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id AND n.incarnation = s.incarnation
     AND n.generation = s.next_generation
-  LEFT JOIN other_loss o ON o.process_id = s.process_id AND o.instance = s.instance AND o.group_id = s.group_id AND o.client = s.client
-  WHERE NOT s.is_there AND NOT n.seen_by_broker
+  LEFT JOIN gone o ON o.kafka_cluster = s.kafka_cluster AND o.group_id = s.group_id AND o.incarnation = s.incarnation
+    AND o.generation = s.last.generation AND o.next_generation = s.next_generation
+  WHERE NOT n.seen_by_broker
 ), closed AS (
   -- A join phase ends for all at one moment, with whom is there.
   SELECT t.process_id, t.instance, t.group_id, t.client, o.reference_process_id, t.last_ms - o.hi_ms AS last_lo_ms,

@@ -50,15 +50,30 @@ WITH placed AS (
   JOIN ownership o ON o.ownership_id = h.ownership_id
   LEFT JOIN placed l ON l.ownership_id = h.ownership_id
   WHERE h.group_id IS NOT NULL
+), seen AS (
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, process_id, generation, start_lo_ms
+  FROM owned
+  WHERE start_how = 'seen' AND generation IS NOT NULL
 ), preceded AS (
   -- A generation gives a task to one worker: who had it before generation N, had it before him to whom N - 1 gave it.
-  SELECT o.ownership_id, min(s.start_lo_ms) AS follower_ms
-  FROM owned o
-  JOIN owned s ON s.kafka_cluster = o.kafka_cluster AND s.group_id = o.group_id AND s.resource_kind = o.resource_kind
-    AND s.resource = o.resource AND s.process_id <> o.process_id AND s.reference_process_id = o.reference_process_id
-    AND s.generation >= o.before_generation - 1 AND s.start_how = 'seen'
-  WHERE o.start_how <> 'seen' AND o.before_generation IS NOT NULL
-  GROUP BY o.ownership_id
+  SELECT ownership_id, min(follower_ms) AS follower_ms
+  FROM (
+    SELECT ownership_id, min(start_lo_ms) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id,
+      process_id ORDER BY generation DESC, ownership_id NULLS FIRST ROWS UNBOUNDED PRECEDING) AS follower_ms
+    FROM (
+      SELECT *, CAST(NULL AS STRING) AS ownership_id FROM seen
+      UNION ALL
+      SELECT o.kafka_cluster, o.group_id, o.resource_kind, o.resource, o.reference_process_id, s.process_id, o.before_generation - 1, NULL,
+        o.ownership_id
+      FROM owned o
+      JOIN (SELECT DISTINCT kafka_cluster, group_id, resource_kind, resource, reference_process_id, process_id FROM seen) s
+        ON s.kafka_cluster = o.kafka_cluster AND s.group_id = o.group_id AND s.resource_kind = o.resource_kind AND s.resource = o.resource
+        AND s.reference_process_id = o.reference_process_id AND s.process_id <> o.process_id
+      WHERE o.start_how <> 'seen' AND o.before_generation IS NOT NULL
+    )
+  )
+  WHERE ownership_id IS NOT NULL
+  GROUP BY ownership_id
 )
 SELECT
   o.ownership_id AS ownership_id,

@@ -1,11 +1,11 @@
 -- One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.
 -- Reads: holding_order, clock_closure, one_process
 -- Grain: a_id, b_id
--- Each ownership is paired with its next few and with every later one that it may outlast; where many others may have been there already
--- when it began, with its next few only. `lo_ms` and `hi_ms` bound how far b's clock is ahead of a's: the pair is compared under one and
--- the same offset, so what two bounds have in common is not lost.
+-- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
+-- ahead of a's: the pair is compared under one and the same offset, so what two bounds have in common is not lost.
 -- Printed times of clocks that nothing joins do not tell which pairs matter. Generations do: each ownership is paired with the last one
 -- of every other process that was assigned no later.
+-- If many others may have owned the resource when an ownership began (owners_compared_most), it is paired with its next few only.
 -- Of two of which one's start is not seen, that one is a which is known to have been there first.
 CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
   a_id       COMMENT 'Ownership that began first, as far as known',
@@ -15,46 +15,60 @@ CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
   clock_how  COMMENT 'same_process, edges, assumed, none or stepped: how the offset is known',
   clock_witness COMMENT 'The lines that bound the offset',
   is_next    COMMENT 'True when b is the next ownership after a',
-  left_out   COMMENT 'Up to how many later ownerships that a may have met are not paired with it; NULL: none, or said beside its next one'
+  left_out   COMMENT 'Up to this many ownerships that one of the two may have met are not paired with it; NULL: none, or another pair of it
+    has the number'
 )
 COMMENT 'One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.'
 AS
-WITH reach AS (
-  -- Of each that may outlast the fifth after it, the last one that began before it ended.
-  SELECT kafka_cluster, group_id, resource_kind, resource, nth, last_nth, unseen_count
+WITH placed AS (
+  -- Where clocks do not order the ownerships of a resource, generations do.
+  SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY generation, nth) AS place
+  FROM holding_order
+  WHERE is_on_several_clocks AND generation IS NOT NULL
+), edge AS (
+  -- Each begins and ends, by time or by generation. What ends before the fifth after it begins needs no more than its next four.
+  SELECT kafka_cluster, group_id, resource_kind, resource, true AS is_timed, nth AS place, false AS is_end, start_lo_ms AS at
+  FROM holding_order
+  UNION ALL
+  SELECT kafka_cluster, group_id, resource_kind, resource, true, nth, true, stop_hi_ms
+  FROM holding_order
+  WHERE fifth_start_ms IS NOT NULL AND (stop_hi_ms IS NULL OR stop_hi_ms > fifth_start_ms)
+  UNION ALL
+  SELECT kafka_cluster, group_id, resource_kind, resource, false, place, false, generation
+  FROM placed
+  UNION ALL
+  SELECT kafka_cluster, group_id, resource_kind, resource, false, place, true, next_generation
+  FROM placed
+  WHERE next_generation IS NULL OR next_generation > generation
+), reach AS (
+  -- Of each, the last one that began before it ended. What has no known start may have begun at any time.
+  SELECT kafka_cluster, group_id, resource_kind, resource, is_timed, place, unseen_count, greatest_place,
+    CASE WHEN at IS NULL THEN greatest_place ELSE begun_place END AS last_place
   FROM (
-    SELECT kafka_cluster, group_id, resource_kind, resource, nth, is_end,
-      count_if(NOT is_end AND at_ms IS NULL) OVER of_resource AS unseen_count,
-      CASE WHEN at_ms IS NULL THEN max(nth) OVER of_resource ELSE max(begun_nth) OVER so_far END AS last_nth
-    FROM (
-      SELECT kafka_cluster, group_id, resource_kind, resource, nth, false AS is_end, start_lo_ms AS at_ms,
-        CASE WHEN start_lo_ms IS NOT NULL THEN nth END AS begun_nth
-      FROM holding_order
-      UNION ALL
-      SELECT kafka_cluster, group_id, resource_kind, resource, nth, true, stop_hi_ms, NULL
-      FROM holding_order
-      WHERE fifth_start_ms IS NOT NULL AND (stop_hi_ms IS NULL OR stop_hi_ms > fifth_start_ms)
-    )
-    WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),
-      so_far AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY at_ms, is_end DESC, nth ROWS UNBOUNDED PRECEDING)
+    SELECT *, max(CASE WHEN NOT is_end AND at IS NOT NULL THEN place END) OVER so_far AS begun_place, max(place) OVER of_resource
+        AS greatest_place,
+      count_if(NOT is_end AND at IS NULL) OVER of_resource AS unseen_count
+    FROM edge
+    WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed),
+      so_far AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed ORDER BY at, is_end DESC, place
+        ROWS UNBOUNDED PRECEDING)
   )
   WHERE is_end
 ), crowd AS (
-  -- How many of these may have been there when each began. The square of their number would be pairs.
-  SELECT kafka_cluster, group_id, resource_kind, resource, nth, last_nth, unseen_count, there > owners_compared_most AS is_crowded
+  -- How many of these may have been there when each began. Pairs of all of them would be the square of their number.
+  SELECT kafka_cluster, group_id, resource_kind, resource, is_timed, place, last_place, unseen_count, greatest_place,
+    there > owners_compared_most AS is_crowded
   FROM (
-    SELECT kafka_cluster, group_id, resource_kind, resource, nth, last_nth, unseen_count, is_begin,
-      sum(CASE WHEN is_begin THEN 1 ELSE -1 END) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource
-        ORDER BY at_nth, is_begin DESC, nth ROWS UNBOUNDED PRECEDING) AS there
+    SELECT *, sum(CASE WHEN is_begin THEN 1 ELSE -1 END) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed
+      ORDER BY at_place, is_begin DESC, place ROWS UNBOUNDED PRECEDING) AS there
     FROM (
-      SELECT kafka_cluster, group_id, resource_kind, resource, nth, last_nth, unseen_count, nth AS at_nth, true AS is_begin FROM reach
+      SELECT *, place AS at_place, true AS is_begin FROM reach
       UNION ALL
-      SELECT kafka_cluster, group_id, resource_kind, resource, nth, last_nth, unseen_count, last_nth, false FROM reach
+      SELECT *, last_place, false FROM reach
     )
   )
   WHERE is_begin
 ), unseen AS (
-  -- One whose start is not in its log may have been there at any time.
   SELECT *
   FROM (
     SELECT kafka_cluster, group_id, resource_kind, resource, nth,
@@ -67,21 +81,30 @@ WITH reach AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, nth AS a_nth, explode(sequence(nth + 1, nth + 4)) AS b_nth
   FROM holding_order
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, nth, explode(sequence(nth + 5, last_nth))
+  SELECT kafka_cluster, group_id, resource_kind, resource, place, explode(sequence(place + 5, last_place))
   FROM crowd
-  WHERE NOT is_crowded AND last_nth >= nth + 5
+  WHERE is_timed AND NOT is_crowded AND last_place >= place + 5
   UNION ALL
-  SELECT a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.nth, b.nth
+  SELECT a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.place, b.nth
   FROM crowd a JOIN unseen b
     ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
-    AND b.nth > a.nth + 4 AND (a.is_crowded OR coalesce(b.nth > a.last_nth, true))
+    AND b.nth > a.place + 4 AND (a.is_crowded OR b.nth > a.last_place)
+  WHERE a.is_timed
 ), unordered AS (
   SELECT x.kafka_cluster, x.group_id, x.resource_kind, x.resource, least(x.nth, y.nth) AS a_nth, greatest(x.nth, y.nth) AS b_nth
-  FROM holding_order x JOIN holding_order y
-    ON y.kafka_cluster = x.kafka_cluster AND y.group_id = x.group_id AND y.resource_kind = x.resource_kind AND y.resource = x.resource
-      AND y.process_id <> x.process_id AND y.reference_process_id <> x.reference_process_id
-      AND x.generation <= y.generation AND (x.next_generation IS NULL OR x.next_generation > y.generation)
-  WHERE x.is_on_several_clocks
+  FROM (
+    SELECT x.kafka_cluster, x.group_id, x.resource_kind, x.resource, x.nth, x.process_id, x.reference_process_id,
+      explode(CASE WHEN c.is_crowded THEN sequence(greatest(x.first_place, x.place - 4), least(c.last_place, x.place + 4))
+        ELSE sequence(x.first_place, c.last_place) END) AS other_place
+    FROM (
+      SELECT *, min(place) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, generation) AS first_place FROM placed
+    ) x
+    JOIN crowd c ON NOT c.is_timed AND c.kafka_cluster = x.kafka_cluster AND c.group_id = x.group_id AND c.resource_kind = x.resource_kind
+      AND c.resource = x.resource AND c.place = x.place
+  ) x
+  JOIN placed y ON y.kafka_cluster = x.kafka_cluster AND y.group_id = x.group_id AND y.resource_kind = x.resource_kind
+    AND y.resource = x.resource AND y.place = x.other_place
+  WHERE y.process_id <> x.process_id AND y.reference_process_id <> x.reference_process_id
   GROUP BY x.kafka_cluster, x.group_id, x.resource_kind, x.resource, least(x.nth, y.nth), greatest(x.nth, y.nth)
 ), chosen AS (
   SELECT t.*, true AS is_timed
@@ -91,14 +114,26 @@ WITH reach AS (
       AND u.a_nth = t.a_nth AND u.b_nth = t.b_nth
   UNION ALL
   SELECT *, false FROM unordered
+), omitted AS (
+  SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth, sum(c.left_out) AS left_out
+  FROM (
+    SELECT *, CASE WHEN is_crowded THEN greatest(last_place - place - 4L, 0L) ELSE 0L END
+      + CASE WHEN last_place < greatest_place THEN greatest(unseen_count - owners_compared_most, 0L) ELSE 0L END AS left_out
+    FROM crowd
+  ) c
+  LEFT JOIN placed p ON NOT c.is_timed AND p.kafka_cluster = c.kafka_cluster AND p.group_id = c.group_id
+    AND p.resource_kind = c.resource_kind AND p.resource = c.resource AND p.place = c.place
+  JOIN holding_order h ON h.kafka_cluster = c.kafka_cluster AND h.group_id = c.group_id AND h.resource_kind = c.resource_kind
+    AND h.resource = c.resource AND h.nth = coalesce(p.nth, c.place)
+  WHERE c.left_out > 0
+  GROUP BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth
 ), paired AS (
   SELECT a.ownership_id AS a_id, b.ownership_id AS b_id, a.process_id AS a_process, b.process_id AS b_process, c.is_timed,
     a.process_id = b.process_id AS is_one_process, c.b_nth = c.a_nth + 1 AS is_next, a.stop_hi_ms, b.start_lo_ms,
     NOT a.has_time AND NOT b.has_time AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS is_untimed_turn,
     a.is_stepped OR b.is_stepped AS is_suspect, c.resource_kind = 'partition' AS is_partition,
     coalesce(a.stop_pos <= b.start_pos OR b.stop_pos <= a.start_pos, false) AS is_one_by_one,
-    nullif(CASE WHEN w.is_crowded THEN greatest(w.last_nth - w.nth - 4L, 0L) ELSE 0L END
-      + greatest(w.unseen_count - owners_compared_most, 0L), 0L) AS left_out,
+    w.left_out,
     -- The start of one of them is not seen, and the other is known to have been there later.
     c.is_timed AND a.process_id <> b.process_id AND (a.start_how <> 'seen' OR b.start_how <> 'seen')
       AND coalesce(b.known_ms < a.known_ms, false) AS is_turned
@@ -107,13 +142,13 @@ WITH reach AS (
     AND a.resource = c.resource AND a.nth = c.a_nth
   JOIN holding_order b ON b.kafka_cluster = c.kafka_cluster AND b.group_id = c.group_id AND b.resource_kind = c.resource_kind
     AND b.resource = c.resource AND b.nth = c.b_nth
-  LEFT JOIN crowd w ON w.kafka_cluster = c.kafka_cluster AND w.group_id = c.group_id AND w.resource_kind = c.resource_kind
-    AND w.resource = c.resource AND w.nth = c.a_nth AND c.b_nth = c.a_nth + 1
+  LEFT JOIN omitted w ON w.kafka_cluster = c.kafka_cluster AND w.group_id = c.group_id AND w.resource_kind = c.resource_kind
+    AND w.resource = c.resource AND w.nth = c.a_nth
 ), pair AS (
   SELECT CASE WHEN is_turned THEN b_id ELSE a_id END AS a_id, CASE WHEN is_turned THEN a_id ELSE b_id END AS b_id,
     CASE WHEN is_turned THEN b_process ELSE a_process END AS a_process, CASE WHEN is_turned THEN a_process ELSE b_process END AS b_process,
     is_timed, is_one_process, is_next, stop_hi_ms, start_lo_ms, is_untimed_turn, is_suspect, is_partition, is_one_by_one,
-    left_out
+    left_out, a_id AS crowded_id
   FROM paired
 )
 SELECT
@@ -135,7 +170,7 @@ SELECT
   CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL
     THEN concat(back.witness, forth.witness) END AS clock_witness,
   p.is_next,
-  p.left_out AS left_out
+  CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
 FROM pair p
 LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
 LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process
