@@ -190,7 +190,9 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         many = count(sum(c["facts"]["line_count"] for c in cut), "line")
         text = f"The lines of {whose} are truncated: {many} with different messages end at the same length within {'their log' if len(cut) > 1 else 'it'}"
         blocks.append(Para(f"{text} and are not recognised; the text after the cut is lost. {UNCUT}", tone="bad"))
-    blocks += [Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] in ("copy", "many_owners")][:_ROWS]]
+    blocks += [
+        Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] in ("copy", "many_owners")][:_ROWS]
+    ]
     holes = [c for c in report.coverage if c["kind"] in _HOLES]
     if holes:
         shown = sorted(holes, key=lambda c: list(_HOLES).index(c["kind"]))[:_ROWS]

@@ -71,7 +71,7 @@ WITH silent AS (
     AND f.generation = m.last.generation
 ), members AS (
   SELECT kafka_cluster, group_id, incarnation, generation, count(*) AS members, coalesce(bool_or(delay_ms > 0), false) AS is_delayed,
-    min_by(element_at(witness, 1), struct(member_id, process_id)) FILTER (WHERE delay_ms > 0) AS delay_id
+    min_by(element_at(witness, 1), struct(coalesce(member_id, ''), coalesce(process_id, ''))) FILTER (WHERE delay_ms > 0) AS delay_id
   FROM member_generation
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), last_member AS (

@@ -15,15 +15,28 @@ WITH expired AS (
   WHERE event IN ('heartbeat_sent', 'heartbeat_ok') AND client_id IS NOT NULL AND group_id IS NOT NULL
 ), own AS (
   -- The member's last group line before that, as far as its clock allows.
-  SELECT x.event_id,
-    max_by(l.event, struct(l.at_ms IS NOT NULL, l.at_ms, l.stream_pos)) AS last_event, max(l.at_ms) AS last_ms,
-    max_by(l.event_id, struct(l.at_ms IS NOT NULL, l.at_ms, l.stream_pos)) AS last_id,
-    max_by(l.instance, struct(l.at_ms IS NOT NULL, l.at_ms, l.stream_pos)) AS instance
-  FROM expired x
-  JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id AND m.process_id IS NOT NULL
-  JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
-  JOIN said l ON l.process_id = m.process_id AND l.group_id = x.group_id AND l.client_id <=> m.client_id AND l.at_ms - o.lo_ms <= x.at_ms
-  GROUP BY x.event_id
+  SELECT event_id, last.event AS last_event, last.at_ms AS last_ms, last.event_id AS last_id, last.instance AS instance
+  FROM (
+    SELECT expired_id AS event_id, max(last) AS last
+    FROM (
+      SELECT expired_id, max(CASE WHEN expired_id IS NULL THEN struct(at_ms, stream_pos, event, event_id, instance) END) OVER (
+        PARTITION BY process_id, group_id, client_id ORDER BY at_ms, expired_id NULLS FIRST, stream_pos ROWS UNBOUNDED PRECEDING) AS last
+      FROM (
+        SELECT process_id, group_id, coalesce(client_id, '') AS client_id, at_ms, stream_pos, event, event_id, instance,
+          CAST(NULL AS STRING) AS expired_id
+        FROM said
+        WHERE at_ms IS NOT NULL
+        UNION ALL
+        SELECT m.process_id, x.group_id, coalesce(m.client_id, ''), x.at_ms + o.lo_ms, NULL, NULL, NULL, NULL, x.event_id
+        FROM expired x
+        JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
+          AND m.process_id IS NOT NULL
+        JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
+      )
+    )
+    WHERE expired_id IS NOT NULL AND last IS NOT NULL
+    GROUP BY expired_id
+  )
 ), rejoined AS (
   -- A member of the consumer protocol (KIP-848) keeps its id when it joins again; nobody else has it.
   SELECT x.event_id, min_by(struct(unix_millis(j.ts) AS at_ms, j.event_id), struct(j.stream_pos, j.event_id)) AS again
