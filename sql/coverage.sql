@@ -165,6 +165,9 @@ WITH placed AS (
       AND NOT coalesce(m.log_from_ts <= g.from_ts AND m.log_to_ts >= g.to_ts, false))
   LEFT ANTI JOIN nameless u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
     AND (u.client_id IS NULL OR u.client_id = g.client AND u.members >= g.nth)
+  -- By what it was given, the log of one that prints no id is known.
+  LEFT ANTI JOIN member_generation o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id AND o.generation = g.generation
+    AND o.member_id = g.member_id AND o.process_id IS NOT NULL
   UNION ALL
   -- A leader's URL that none of the workers has: all of them printed theirs.
   SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.generation,

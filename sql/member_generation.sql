@@ -6,7 +6,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
   group_id      COMMENT 'Group',
   incarnation   COMMENT 'Incarnation of the group''s metadata',
   generation    COMMENT 'Generation',
-  member_id     COMMENT 'Member id; NULL: the release prints none',
+  member_id     COMMENT 'Member id; where the release prints none, from the leader''s line and what each was given; NULL: unknown',
   process_id    COMMENT 'Process; NULL: only the leader''s line names the member',
   client_id     COMMENT 'client.id',
   task          COMMENT 'Connect task whose consumer this is',
@@ -29,9 +29,10 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
 )
 COMMENT 'One row per member and generation.'
 AS
-WITH seen AS (
+WITH own AS (
   SELECT
-    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, r.process_id, j.client, j.client_id, j.task, r.is_leader,
+    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id AS own_member_id,
+    r.process_id, j.client, j.client_id, j.task, r.is_leader,
       r.round, j.instance,
     CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
     r.joining_last.at_ms AS joining_ms, r.joined.at_ms AS joined_ms, r.synced.at_ms AS synced_ms,
@@ -46,7 +47,7 @@ WITH seen AS (
         AND NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
         AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false) THEN p.to_ms - p.from_ms
     END AS paused_ms,
-    filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS witness
+    filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS own_witness
   FROM member_round r
   JOIN (
     SELECT process_id, kafka_cluster, group_id, client, client_id, task, round, instance, worker_assigned_id, synced_id, assigned, given,
@@ -83,10 +84,6 @@ WITH seen AS (
       client ORDER BY round) AS last_pos FROM join_round) b
     JOIN log_hole o ON o.process_id = b.process_id AND o.instance = b.instance AND o.to_pos > b.last_pos AND o.from_pos <= b.from_pos
   ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
-), paused AS (
-  SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later AND NOT coalesce(is_begun_before, false)
-    OR NOT is_given AND paused_from_ms IS NULL OR is_renewed, true) AS is_pause_known
-  FROM seen
 ), told AS (
   -- The leader prints the assignment of all members: members without a log are known from it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
@@ -99,6 +96,37 @@ WITH seen AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, r.process_id, e.event_id, explode(e.assignment)
   FROM event e JOIN join_round r ON r.computed_id = e.event_id
   WHERE e.assignment IS NOT NULL AND e.generation IS NULL
+), matched AS (
+  -- A release that prints no member ids prints what it was given, and in one generation a partition, or a task, is given to one member.
+  SELECT kafka_cluster, group_id, generation, process_id, client, round, member_id, event_id
+  FROM (
+    SELECT *, count(*) OVER (PARTITION BY kafka_cluster, group_id, generation, member_id) AS takers
+    FROM (
+      SELECT o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round, min(t.member_id) AS member_id,
+        min(t.event_id) AS event_id
+      FROM own o
+      JOIN (
+        SELECT kafka_cluster, group_id, generation, member_id, event_id, assigned, explode(assigned) AS resource FROM told
+      ) t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.generation = o.generation
+        AND t.resource = array_min(o.assigned)
+      LEFT ANTI JOIN own k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
+        AND k.own_member_id = t.member_id
+      WHERE o.own_member_id IS NULL
+      GROUP BY o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round
+      HAVING count(DISTINCT t.member_id) = 1 AND max(size(array_except(o.assigned, t.assigned))) = 0
+    )
+  )
+  WHERE takers = 1
+), seen AS (
+  SELECT o.*, coalesce(o.own_member_id, m.member_id) AS member_id,
+    CASE WHEN m.event_id IS NULL THEN o.own_witness ELSE array_union(o.own_witness, array(m.event_id)) END AS witness
+  FROM own o
+  LEFT JOIN matched m ON m.kafka_cluster = o.kafka_cluster AND m.group_id = o.group_id AND m.generation = o.generation
+    AND m.process_id = o.process_id AND m.client = o.client AND m.round = o.round
+), paused AS (
+  SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later AND NOT coalesce(is_begun_before, false)
+    OR NOT is_given AND paused_from_ms IS NULL OR is_renewed, true) AS is_pause_known
+  FROM seen
 )
 SELECT
   s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader,
