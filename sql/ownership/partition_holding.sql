@@ -4,6 +4,8 @@
 -- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
 -- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it.
 -- So did one that was closed. What it held is sure until the line before.
+-- A member that is too slow to poll leaves by its heartbeat thread, and gives up what it has in its next poll: it held it when it left.
+-- Spring's monitor says later that it has not polled yet, and what it has.
 -- A partition that a later list of all that it owns does not name was taken before, by a line that is not there.
 -- What a consumer held when its log begins is told by later lines; it was given by none that is here (open_partition).
 -- A member that is heard in the generation that gave it a partition still holds it, whether it prints a line or not.
@@ -43,7 +45,7 @@ WITH last_line AS (
     UNION ALL
     SELECT process_id, instance, group_id, client_id, unix_millis(ts)
     FROM event
-    WHERE event IN ('heartbeat_sent', 'heartbeat_ok', 'fetch_position', 'offset_committed') AND client_id IS NOT NULL
+    WHERE event IN ('heartbeat_sent', 'heartbeat_ok', 'fetch_position', 'position_set', 'offset_committed') AND client_id IS NOT NULL
   )
   GROUP BY process_id, instance, group_id, client
 ), given AS (
@@ -59,24 +61,26 @@ WITH last_line AS (
   -- Where a member of an eager group took part in another rebalance, or a member left or was closed, with the time of the line before.
   SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, event, last_ms))) AS marks
   FROM (
-    SELECT process_id, instance, client, stream_pos, event,
+    SELECT process_id, instance, client, stream_pos, event, is_overdue,
       coalesce(protocol, lag(protocol) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos),
         min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END) OVER (PARTITION BY process_id, instance,
           client).protocol) AS protocol,
       -- Not the lines that may come between the lost one and this.
       max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost',
         'rejoin_requested', 'join_failed',
-        'generation_reset', 'member_fenced') THEN at_ms END)
+        'generation_reset', 'member_fenced') OR is_overdue THEN at_ms END)
         OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ms
     FROM (
-      SELECT process_id, instance, client, stream_pos, at_ms, event, protocol FROM client_event WHERE NOT is_worker
+      SELECT process_id, instance, client, stream_pos, at_ms, event, protocol,
+        event = 'leaving' AND (coalesce(reason LIKE '%poll timeout%', false)
+          OR lag(event) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos) <=> 'poll_timeout') AS is_overdue
+      FROM client_event WHERE NOT is_worker
       UNION ALL
-      SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event,
-        CAST(NULL AS STRING) FROM event WHERE event = 'client_closed'
-        AND client_id IS NOT NULL
+      SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event, CAST(NULL AS STRING), false
+      FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
     )
   )
-  WHERE event IN ('leaving', 'client_closed')
+  WHERE event = 'leaving' AND NOT is_overdue OR event = 'client_closed'
     OR event IN ('joining', 'joined', 'synced') AND coalesce(protocol, '') NOT LIKE '%cooperative%'
       AND coalesce(protocol, '') NOT LIKE 'stream%'
   GROUP BY process_id, instance, client
@@ -195,6 +199,20 @@ WITH last_line AS (
       'client_made_again', 'event_id', next_made.event_id) END
   ), x -> x IS NOT NULL)) AS end_line
   FROM held
+), monitored AS (
+  -- The line names no client: it counts where one client only ever had that partition.
+  SELECT u.process_id, u.instance, u.resource, array_sort(collect_list(struct(u.stream_pos, u.at_ms))) AS lines
+  FROM (
+    SELECT process_id, instance, stream_pos, unix_millis(ts) AS at_ms, explode(partitions) AS resource
+    FROM event
+    WHERE event = 'poll_overdue' AND ts IS NOT NULL
+  ) u
+  JOIN (
+    SELECT process_id, instance, resource FROM change WHERE what = 'given'
+    GROUP BY process_id, instance, resource
+    HAVING min(group_id) = max(group_id) AND min(client) = max(client)
+  ) c ON c.process_id = u.process_id AND c.instance = u.instance AND c.resource = u.resource
+  GROUP BY u.process_id, u.instance, u.resource
 ), hole AS (
   SELECT process_id, instance, sort_array(collect_list(struct(from_pos, to_pos))) AS holes FROM log_hole WHERE is_wide GROUP BY process_id,
     instance
@@ -208,17 +226,20 @@ WITH last_line AS (
     AND (x.event NOT IN ('leaving', 'client_closed') OR e.end_line IS NULL OR e.end_line.how = 'client_closed')), 0).last_ms AS asked_ms
   FROM ended e LEFT JOIN hole h ON h.process_id = e.process_id AND h.instance = e.instance
 ), sure AS (
-  SELECT b.*,
+  SELECT b.*, get(filter(reverse(u.lines), x -> x.stream_pos > b.stream_pos AND coalesce(x.stream_pos < b.end_line.pos, true)), 0).at_ms
+      AS monitored_ms,
     -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
     CASE WHEN is_torn THEN at_ms WHEN asked_ms IS NOT NULL THEN greatest(at_ms, asked_ms) WHEN end_line.own THEN end_line.at_ms
-      WHEN end_line IS NULL THEN last_line_ms ELSE at_ms END AS seen_ms,
+      WHEN end_line IS NULL THEN last_line_ms ELSE at_ms END AS own_ms,
     CASE WHEN NOT is_torn AND asked_ms IS NULL AND NOT coalesce(end_line.own, false) THEN m.alive_ms END AS heard_ms, m.removed_id
   FROM bounded b
   LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
     AND m.process_id = b.process_id
     AND m.generation = b.generation
+  LEFT JOIN monitored u ON u.process_id = b.process_id AND u.instance = b.instance AND u.resource = b.resource
 ), told AS (
-  SELECT *, coalesce(heard_ms > seen_ms AND heard_ms <= coalesce(end_line.at_ms, next_start_ms, heard_ms), false) AS is_heard FROM sure
+  SELECT *, coalesce(heard_ms > seen_ms AND heard_ms <= coalesce(end_line.at_ms, next_start_ms, heard_ms), false) AS is_heard
+  FROM (SELECT *, CASE WHEN is_torn OR asked_ms IS NOT NULL THEN own_ms ELSE greatest(own_ms, monitored_ms) END AS seen_ms FROM sure)
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, task, member_id, generation,
