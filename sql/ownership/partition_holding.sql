@@ -201,7 +201,7 @@ WITH last_line AS (
   FROM held
 ), monitored AS (
   -- The line names no client: it counts where one client only ever had that partition.
-  SELECT u.process_id, u.instance, u.resource, array_sort(collect_list(struct(u.stream_pos, u.at_ms))) AS lines
+  SELECT u.process_id, u.instance, u.resource, sort_array(collect_list(struct(u.stream_pos, u.at_ms))) AS lines
   FROM (
     SELECT process_id, instance, stream_pos, unix_millis(ts) AS at_ms, explode(partitions) AS resource
     FROM event
