@@ -59,8 +59,6 @@ _ALIKE = ("clock_wrong",)
 #: Maximum number of these that are named.
 _MOST_ALIKE = 3
 _COORDINATOR = "coordinator of "
-#: The logs show that a process froze, but seldom why.
-_KNOWN = "known according to the logs"
 #: Names of findings whose rule ids are unclear.
 _CALLED = {"split-brain-task": "split brain of tasks", "split-brain-partition": "split brain of partitions"}
 
@@ -366,11 +364,12 @@ def how_sure(report: Report) -> str:
         kinds = " and ".join(severity for severity in SEVERITIES if severity in {f["severity"] for f in graver})
         parts.append(f"{told} {kinds} findings {'is' if proved == 1 else 'are'} proved by log lines")
     if len(causes) == 1:
-        parts.append(f"the root cause is {'unknown' if unknown else _KNOWN}")
+        # They show that a process froze, but seldom why.
+        parts.append("the root cause is unknown" if unknown else "the logs show the root cause")
     elif causes:
         known = len(causes) - unknown
         told = f"{known} of the {len(causes)}" if known and unknown else f"all {known}" if known > 2 else "both"
-        parts.append(f"{told} root causes {'is' if known == 1 else 'are'} {_KNOWN}" if known else "no root cause is known")
+        parts.append(f"the logs show {told} root causes" if known else "no root cause is known")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         jumped = verdict.clock_jumped(report)
         unless = verdict.unless_jumped(min(margins), jumped=jumped)
@@ -419,7 +418,7 @@ def missing(report: Report, clock: Clock) -> str:
     if undecided:
         return "the evidence named below for each undecided pair of owners."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
-        return f"no gaps found, from {clock.second(facts['from_ts'], facts['to_ts'])}."
+        return f"no gaps found from {clock.second(facts['from_ts'], facts['to_ts'])}."
     return ""
 
 
