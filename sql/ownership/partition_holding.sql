@@ -145,7 +145,7 @@ WITH last_line AS (
   FROM given_up u JOIN got g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
 ), turn AS (
   -- A KIP-848 consumer prints in one line what it owned and what it is given after that.
-  SELECT m.*, lag(what) OVER w AS last_what, next_made
+  SELECT m.*, lag(what) OVER w AS last_what
   FROM (
     SELECT m.*, get(filter(k.lines, x -> x.stream_pos > m.stream_pos), 0) AS next_made
     FROM move m LEFT JOIN made k ON k.process_id = m.process_id AND k.instance = m.instance AND k.client = m.client
