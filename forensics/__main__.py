@@ -1,10 +1,20 @@
 """`python -m forensics`, and the command `forensics`."""
 
+import os
+import signal
+
 from forensics.import_guard import forget_working_folder
+
+
+def _end(*_: object) -> None:
+    """End while modules are imported: nothing is open yet, and an exception would be a traceback."""
+    os.write(2, b"Interrupted: nothing was read or written.\n")
+    os._exit(130)
 
 
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGINT, _end)
     forget_working_folder()  # before anything else is imported
     from forensics.cli import main as run
     from forensics.extract.memory import collect_seldom
@@ -12,6 +22,7 @@ def main() -> None:
 
     collect_seldom()
     hide()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
 
 

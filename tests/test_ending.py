@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -77,6 +78,9 @@ def interrupted(arguments: list[object], after: float) -> tuple[int, str, float]
     """Exit code, standard error and the seconds that a command takes to end after Ctrl-C; fails where a process of it stays."""
     command = [sys.executable, "-m", "forensics", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    with contextlib.suppress(OSError):
+        while process.poll() is None and "site-packages" not in Path(f"/proc/{process.pid}/maps").read_text():
+            time.sleep(0.02)  # Python itself is still starting
     time.sleep(after)
     children = children_of(process.pid)
     began = time.monotonic()
