@@ -14,7 +14,8 @@ def _end(*_: object) -> None:
 
 def main() -> None:
     """Run the command line."""
-    signal.signal(signal.SIGINT, _end)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)  # until the command listens
     forget_working_folder()  # before anything else is imported
     from forensics.cli import main as run
     from forensics.extract.memory import collect_seldom
@@ -22,7 +23,6 @@ def main() -> None:
 
     collect_seldom()
     hide()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
 
 

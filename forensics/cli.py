@@ -935,7 +935,7 @@ _STDERR = [2]
 
 def _listen_for_interrupts() -> None:
     """Make Ctrl-C end the command within a second, even while it computes in a library or waits for an engine."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         return  # ignored, as for a background job of a script
     with suppress(OSError):  # closed by the caller
         _STDERR.append(os.dup(2))
@@ -953,6 +953,7 @@ def _listen_for_interrupts() -> None:
                 _leave()
 
     threading.Thread(target=listen, daemon=True, name="forensics-interrupts").start()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _leave() -> NoReturn:
