@@ -948,12 +948,14 @@ def _listen_for_interrupts() -> None:
             if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 _HEARD.append(number)
                 logging.disable(logging.CRITICAL)  # py4j logs a traceback for the query that this ends
-                sys.unraisablehook = lambda _: None  # Python prints one where a destructor was interrupted
                 time.sleep(_ORDER_SECONDS)
                 _leave()
 
     threading.Thread(target=listen, daemon=True, name="forensics-interrupts").start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    others = sys.unraisablehook
+    # Python prints a traceback where a destructor was interrupted.
+    sys.unraisablehook = lambda u: None if u.exc_type is KeyboardInterrupt else others(u)
 
 
 def _leave() -> NoReturn:
