@@ -147,13 +147,14 @@ _AMOUNT = re.compile(r"-?[0-9]{1,4}|-?[0-9]{1,9}\.[0-9]{1,9}|NaN")
 _SECOND_WORD = {"key", "keys", "phrase", "string", "code", "word"}
 _WORD_BEFORE = re.compile(r"([A-Za-z][A-Za-z-]{1,30})[ ]\Z")
 #: What may be a secret directly after the word that announces it, without a separator; the second one after words that are less clear.
+_ALGORITHM = r"(?i: sha | md | aes | base | utf | pbkdf | hmac | rsa | v | kip | http | oauth | scram )\S{0,9}?\d"
 _LOOKS_SECRET = regex.compile(
-    r"(?! [(\[{</$] | [\w.\-]++[=:]\S | (?i: sha | md | aes | base | utf | pbkdf | hmac | rsa | v | kip | http | oauth | scram )\S{0,9}?\d )"
+    rf"(?! [(\[{{</$] | [\w.\-]++[=:]\S | {_ALGORITHM} )"
     r"(?= \S*?[^\W\d_] ) (?= \S*?[\d!#$%^&*+~@] ) [^\s\"',;:()]{4,}+",
     regex.VERBOSE,
 )
 _LOOKS_RANDOM = regex.compile(
-    r"(?! (?i: sha | md | aes | base | utf | pbkdf | hmac | rsa | v | kip | http | oauth | scram )\S{0,9}?\d )"
+    rf"(?! {_ALGORITHM} )"
     r"(?= [^\s\d]*?[A-Za-z] | \d ) (?= [^\s\d]*?\d\S*?[A-Za-z] ) (?! [A-Za-z._-]++-\d++(?!\w) ) [A-Za-z0-9+/_=.~\-]{8,}+ (?![\w(:@/])",
     regex.VERBOSE,
 )
@@ -231,14 +232,11 @@ def shapes() -> tuple[Shape, ...]:
 
 
 @cache
-def sieve() -> str:
-    """Return a regular expression (RE2, Python) without lookaround that matches every text with a secret, and some others."""
-    return "|".join(_sieves())
-
-
-@cache
 def _sieves() -> tuple[str, ...]:
-    """Return the sieve in parts: RE2 is faster with two than with one, in which long repetitions multiply with all the rest."""
+    """Return two regular expressions (RE2) without lookaround, of which one matches every text with a secret; some others match too.
+
+    RE2 is faster with two than with one, in which long repetitions multiply with all the rest.
+    """
     counting = [shape.sieve for shape in shapes() if any(int(n) >= _LONG_COUNT for n in _COUNT.findall(shape.sieve))]
     others = [shape.sieve for shape in shapes() if shape.sieve and shape.sieve not in counting]
     return "|".join([_SIEVE_OF_KEYS, *(f"(?:{text})" for text in others)]), "|".join(f"(?:{text})" for text in counting)
@@ -262,7 +260,7 @@ def hide(key: str, value: str) -> str:
     Returns:
         The value itself, `[redacted]`, or the value with `[redacted]` in place of a password.
     """
-    if value.lower() in _EMPTY or _SAID.fullmatch(value) or _REFERENCE.fullmatch(value):
+    if _says_nothing(value) or _REFERENCE.fullmatch(value):
         return value
     if key == "key" or is_secret_key(key):
         return REDACTED
@@ -574,7 +572,7 @@ def _value_without_sign(text: str, found: regex.Match[str], key: str) -> tuple[i
 def _accepted(text: str, begin: int, accepts: Callable[[regex.Match[str]], bool]) -> tuple[int, int] | None:
     """Return the position of a value that is accepted by its beginning: the rest of a long one is read only once."""
     m = _VALUE.match(text, begin, begin + _LONGEST_VALUE)
-    if m is None or not m["value"] or m["value"].startswith("-") or m["value"].lower() in _EMPTY or _SAID.fullmatch(m["value"]) or not accepts(m):
+    if m is None or not m["value"] or m["value"].startswith("-") or _says_nothing(m["value"]) or not accepts(m):
         return None
     whole = m if m.end() < begin + _LONGEST_VALUE else _VALUE.match(text, begin)
     return begin, whole.end()

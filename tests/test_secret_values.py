@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from forensics.redaction import hide, hide_line, scrub, scrubbed, shapes, sieve
+from forensics.redaction import _sifted, hide, hide_line, scrub, scrubbed, shapes
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,9 @@ def test_time_grows_with_the_text_and_not_with_its_square(pump: str) -> None:
         scrub(text)
         return time.process_time() - begun
 
-    small, large = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(2))
-    assert large < 0.05 or large < 20 * small
+    small = min(seconds(20_000) for _ in range(3))
+    # The fastest of a few counts: on a busy machine one alone is up to three times as slow.
+    assert any(large < 0.05 or large < 20 * small for large in (seconds(160_000) for _ in range(6)))
 
 
 def test_the_sieve_costs_little_and_lets_kafkas_own_lines_through() -> None:
@@ -223,5 +224,5 @@ def test_the_sieve_costs_little_and_lets_kafkas_own_lines_through() -> None:
         ["[Consumer clientId=c-1, groupId=g] Successfully synced group in generation Generation{generationId=7, memberId='c-1-8f14'}"] * 20_000
     )
     begun = time.process_time()
-    assert not pc.any(pc.match_substring_regex(lines, sieve())).as_py()
+    assert not pc.any(_sifted(lines)).as_py()
     assert time.process_time() - begun < 1

@@ -103,8 +103,8 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         _line(incident.get("proof") or (), incident["from_hi"]),
         ROOT,
     )
-    others = sorted([*_effects(incident, tree, headline), *_owners(pairs, names)], key=_order)
-    shown = others if len(others) < _MOST_STEPS else [*others[: _MOST_STEPS - 2], others[-1]]
+    others = sorted([*_effects(incident, tree, headline), *_owners(pairs, names)], key=in_time)
+    shown = shortened(others)
     graver = (f["advice"] for f in tree if f["advice"] and f["severity"] != "note")
     return Story(
         incident=incident,
@@ -127,7 +127,13 @@ def _check(incident: Row, pairs: Sequence[Row]) -> str:
     return f"nothing to stop; check what {in_words(worked, pairs)} wrote for duplicates"
 
 
-def _order(step: Step) -> tuple[bool, float]:
+def shortened(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the first steps and the last where there are too many for the first screen."""
+    return steps if len(steps) < _MOST_STEPS else [*steps[: _MOST_STEPS - 2], steps[-1]]
+
+
+def in_time(step: Step) -> tuple[bool, float]:
+    """Return a key that sorts steps by time, those without a time last."""
     at = step.lo or step.hi
     return at is None, at.timestamp() if at else 0.0
 

@@ -11,7 +11,7 @@ from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import rests_on, why_not_examined
 from forensics.report.resources import and_more, in_words
-from forensics.report.story import ROOT, Story, stories
+from forensics.report.story import ROOT, Story, in_time, shortened, stories
 from forensics.wording.formats import Clock, count, joined, shorten, zone_name
 
 if TYPE_CHECKING:
@@ -92,16 +92,25 @@ def _kind(story: Story) -> tuple[object, ...]:
 
 def _as_one(same: Sequence[Story]) -> Story:
     first = same[0]
-    merged = replace(first, steps=sum((s.steps for s in same), ()), hits=sum((s.hits for s in same), ()), pairs=sum((s.pairs for s in same), ()))
+    steps = [step for s in same for step in s.steps]
     if first.incident["cause"] in _ALIKE:
-        return merged
-    last = max(same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or datetime.min.replace(tzinfo=UTC)))
+        incident, headline = first.incident, first.headline  # the largest offset is first
+    else:
+        last = max(
+            same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or datetime.min.replace(tzinfo=UTC))
+        )
+        incident = first.incident | {"to_hi": last.incident["to_hi"], "outcome": last.incident.get("outcome")}
+        headline = f"{first.headline}; {len(same) - 1} more like it"
+        steps.sort(key=in_time)
+    shown = shortened(steps)
     return replace(
-        merged,
-        incident=first.incident | {"to_hi": last.incident["to_hi"], "outcome": last.incident.get("outcome")},
-        headline=f"{first.headline}; {len(same) - 1} more like it",
-        steps=tuple(sorted(merged.steps, key=lambda s: s.lo or s.hi or datetime.max.replace(tzinfo=UTC))),
-        left_out=sum(s.left_out for s in same),
+        first,
+        incident=incident,
+        headline=headline,
+        steps=tuple(shown),
+        hits=tuple(hit for s in same for hit in s.hits),
+        pairs=tuple(pair for s in same for pair in s.pairs),
+        left_out=sum(s.left_out for s in same) + len(steps) - len(shown),
     )
 
 

@@ -232,7 +232,7 @@ WITH closed AS (
   LEFT ANTI JOIN fact_line p ON p.process_id = a.process_id AND p.instance = a.instance AND p.client_id = a.client_id
     AND p.event IN ('position_set', 'offset_committed', 'commit_failed')
   LEFT ANTI JOIN task_life t ON a.is_worker AND t.process_id = a.process_id AND t.instance = a.instance
-  -- What it found may stand in a part of its log that is read as another process, or not be in a filtered log.
+  -- The discovery may be in a part of its log that is read as another process, or absent from a filtered log.
   LEFT ANTI JOIN one_process o ON o.process_id = a.process_id
   LEFT ANTI JOIN filtered_log f ON f.process_id = a.process_id
   LEFT JOIN speaking s ON s.process_id = a.process_id

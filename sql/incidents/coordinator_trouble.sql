@@ -160,7 +160,7 @@ SELECT
     THEN coalesce(j.session_ms, session_longest_ms) + heartbeat_late_ms ELSE 0L END)
     AS from_lo_ms,
   max(j.from_hi_ms) AS from_hi_ms,
-  -- The last failed connection to a broker does not show that it came back: it may be that nobody tried again.
+  -- The last failed connection to a broker does not show that it came back: perhaps no client tried again.
   CASE WHEN NOT bool_or(j.to_ms IS NULL OR j.code = 'unreachable_broker') THEN max(j.from_ms) END AS to_lo_ms,
   CASE WHEN NOT bool_or(j.to_ms IS NULL OR j.code = 'unreachable_broker') THEN greatest(max(j.to_ms), max(a.to_ms)) END AS to_hi_ms,
   slice(array_distinct(flatten(sort_array(collect_list(j.witness)))), 1, 16) AS witness

@@ -52,12 +52,15 @@ WITH known AS (
 ), scoped AS (
   -- One trouble that comes back for months, each time an incident of its own, is one finding from repeat_times incidents on.
   SELECT *,
-    CASE WHEN size(collect_set(cause_key) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause))
-      < repeat_times THEN cause_key ELSE coalesce(cause, '-') END AS scope
+    CASE WHEN max(cause_nth) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause) < repeat_times THEN cause_key
+      ELSE coalesce(cause, '-') END AS scope
   FROM (
-    SELECT p.*, b.cause_id, coalesce(p.incident_id, b.process_id, '-') AS cause_key
-    FROM known p
-    LEFT JOIN beside b ON b.occurrence_id = p.occurrence_id
+    SELECT *, dense_rank() OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause ORDER BY cause_key) AS cause_nth
+    FROM (
+      SELECT p.*, b.cause_id, coalesce(p.incident_id, b.process_id, '-') AS cause_key
+      FROM known p
+      LEFT JOIN beside b ON b.occurrence_id = p.occurrence_id
+    )
   )
 ), counted AS (
   SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, scope) AS alike

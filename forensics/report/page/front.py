@@ -111,12 +111,12 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
         journal: the lines that the page carries.
         overlaps: those that are drawn.
     """
-    told = summary.incidents(report, names)
-    title, tone = summary.title(report, told)
+    shown = summary.incidents(report, names)
+    title, tone = summary.title(report, shown)
     lines = {line.where: line.event_id for line in journal.lines}
     cards = {f["headline"]: anchors.finding(f["finding_id"]) for f in reversed(report.findings)}
     drawn = {o.owners: o.anchor for o in overlaps}
-    dated = summary.days(report, told)
+    dated = summary.days(report, shown)
 
     def moment(story: Story, step: Step) -> Moment:
         root = step.role == ROOT
@@ -129,7 +129,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
     def incident(story: Story) -> Incident:
         i = story.incident
         pairs = {p["resource"]: drawn.get((p["ownership_a"], p["ownership_b"]), "") for p in story.pairs if p["verdict"] == "proved"}
-        advice = (("Next", story.next), ("Prevent", story.prevent), ("Recurred", summary.again(report, names, story, told)))
+        advice = (("Next", story.next), ("Prevent", story.prevent), ("Recurred", summary.again(report, names, story, shown)))
         return Incident(
             anchor=anchors.incident(i["incident_id"]),
             severity=i["severity"],
@@ -149,9 +149,9 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
     return Front(
         title=title,
         tone=tone,
-        scope=summary.scope(report, told),
-        incidents=tuple(map(incident, told)),
-        unsettled=tuple(b for b in summary.unsettled(report, names, told) if isinstance(b, Table)),
+        scope=summary.scope(report, shown),
+        incidents=tuple(map(incident, shown)),
+        unsettled=tuple(b for b in summary.unsettled(report, names, shown) if isinstance(b, Table)),
         also=tuple(Link(f["headline"], anchors.finding(f["finding_id"])) for f in summary.without_incident(report)),
         foot=tuple((row[0], row[1]) for row in foot.rows if row[0] in _FOOT),
     )
